@@ -1,0 +1,19 @@
+UV ?= $(shell command -v uv || echo .uv/bin/uv)
+
+.PHONY: run test check bench pictures
+
+run:            ## the program
+	$(UV) run agent-tui rooms
+
+test:           ## the tests
+	$(UV) run pytest
+
+check:          ## everything CI asks for
+	$(UV) run ruff format --check .
+	$(UV) run ruff check .
+	$(UV) run mypy
+	$(UV) run lint-imports
+	$(UV) run pytest
+
+bench:          ## ratios measured in one run, printed, never failed on
+	$(UV) run python -m benchmarks

@@ -1,0 +1,212 @@
+"""The config file (cli.md, «Config file»): where it is, what it says, what is wrong with it.
+
+Read with plain code, not pydantic, because it is read before the first frame (architecture.md §3).
+The screen and the backend both read it, each its own part.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_config_path, user_data_path
+
+from agent_tui.errors import ConfigError
+
+APP = "agent-tui"
+BACKEND_KINDS = ("rooms", "chat", "tasks", "socket")
+PROVIDER_KINDS = ("openai",)
+EMBEDDED = "embedded"  # the reserved name of the backend that we start ourselves
+HIDDEN = "********"
+SECRET_KEYS = ("token", "api_key", "auth_header")
+
+
+@dataclass(frozen=True, slots=True)
+class BackendConfig:
+    """One ``[backends.NAME]``; ``timeout`` is in seconds without a byte, ``paths`` overrides URL paths."""
+
+    name: str
+    kind: str
+    url: str
+    token: str = field(default="", repr=False)
+    token_env: str = ""
+    timeout: float = 30.0
+    paths: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    """One ``[providers.NAME]``; the name is the provider_id."""
+
+    name: str
+    kind: str
+    base_url: str
+    model: str = ""
+    api_key: str = field(default="", repr=False)
+    api_key_env: str = ""
+    max_tokens: int | None = None
+
+    def key(self) -> str:
+        """Return the API key: from the environment first, else from the file, else empty."""
+        return os.environ.get(self.api_key_env, "") or self.api_key
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The whole file; ``warnings`` are lines for ``config check`` and never stop anything."""
+
+    path: Path
+    backends: Mapping[str, BackendConfig] = field(default_factory=dict)
+    providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
+    theme: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def config_path() -> Path:
+    """Return the config file's absolute path: ``AGENT_TUI_CONFIG`` or the user's config folder."""
+    named = os.environ.get("AGENT_TUI_CONFIG")
+    return Path(named).expanduser().absolute() if named else user_config_path(APP) / "config.toml"
+
+
+def data_path() -> Path:
+    """Return the folder of the database: ``AGENT_TUI_DATA`` or the user's data folder."""
+    named = os.environ.get("AGENT_TUI_DATA")
+    return Path(named).expanduser().absolute() if named else user_data_path(APP)
+
+
+def load(path: Path | None = None) -> Config:
+    """Return the config of ``path`` (the user's by default); a missing file is an empty config.
+
+    Raises ``ConfigError`` whose title names the file and the key that is wrong.
+    """
+    path = path or config_path()
+    table = read_table(path)
+    reader = _Reader(path)
+    backends = {name: reader.backend(name, entry) for name, entry in reader.tables(table, "backends")}
+    providers = {name: reader.provider(name, entry) for name, entry in reader.tables(table, "providers")}
+    theme = reader.text(table, "theme", "theme")
+    for key in table:
+        if key not in ("backends", "providers", "theme"):
+            reader.warnings.append(f"{key}: unknown setting, ignored")
+    reader.warn_if_readable(table)
+    return Config(path, backends, providers, theme, tuple(reader.warnings))
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """Return the file as plain tables; raises ``ConfigError`` when it cannot be read or is no TOML."""
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML", str(error)) from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read", error.strerror or str(error)) from error
+
+
+def hide_secrets(value: Any, key: str = "") -> Any:
+    """Return ``value`` with everything secret replaced, for showing."""
+    if isinstance(value, Mapping):
+        return {name: hide_secrets(entry, str(name)) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [hide_secrets(entry, key) for entry in value]
+    return HIDDEN if key in SECRET_KEYS and value else value
+
+
+class _Reader:
+    """Reads one file's tables; every complaint names the file and the dotted key."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.warnings: list[str] = []
+
+    def _fail(self, key: str, detail: str) -> ConfigError:
+        return ConfigError(f"{self._path}: {key}", detail)
+
+    def tables(self, table: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
+        section = table.get(key, {})
+        if not isinstance(section, Mapping):
+            raise self._fail(key, f"must be tables like [{key}.NAME]")
+        for name, entry in section.items():
+            if not isinstance(entry, Mapping):
+                raise self._fail(f"{key}.{name}", f"must be a table: [{key}.{name}]")
+        return list(section.items())
+
+    def text(self, table: Mapping[str, Any], key: str, where: str, *, needed: bool = False) -> str:
+        value = table.get(key, "")
+        if not isinstance(value, str):
+            raise self._fail(where, "must be a string")
+        if needed and not value:
+            raise self._fail(where, "is missing")
+        return value
+
+    def number(self, table: Mapping[str, Any], key: str, where: str, default: float) -> float:
+        value = table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise self._fail(where, "must be a number above 0")
+        return float(value)
+
+    def _kind(self, entry: Mapping[str, Any], where: str, kinds: tuple[str, ...]) -> str:
+        kind = self.text(entry, "kind", f"{where}.kind", needed=True)
+        if kind not in kinds:
+            raise self._fail(f"{where}.kind", f"is {kind!r}; known: {', '.join(kinds)}")
+        return kind
+
+    def _unknown(self, entry: Mapping[str, Any], where: str, known: tuple[str, ...]) -> None:
+        self.warnings += [f"{where}.{key}: unknown setting, ignored" for key in entry if key not in known]
+
+    def _url(self, entry: Mapping[str, Any], key: str, where: str) -> str:
+        url = self.text(entry, key, f"{where}.{key}", needed=True)
+        if not url.startswith(("http://", "https://")):
+            raise self._fail(f"{where}.{key}", "must begin with http:// or https://")
+        return url
+
+    def backend(self, name: str, entry: Mapping[str, Any]) -> BackendConfig:
+        where = f"backends.{name}"
+        if name == EMBEDDED:
+            raise self._fail(where, "this name is reserved for the backend that agent-tui starts itself")
+        paths = entry.get("paths", {})
+        if not isinstance(paths, Mapping) or not all(isinstance(p, str) for p in paths.values()):
+            raise self._fail(f"{where}.paths", "must be a table of strings")
+        kind = self._kind(entry, where, BACKEND_KINDS)
+        if kind == "rooms":
+            self._unknown(entry, where, ("kind", "url", "token", "token_env", "timeout", "paths"))
+        return BackendConfig(
+            name,
+            kind,
+            self._url(entry, "url", where),
+            self.text(entry, "token", f"{where}.token"),
+            self.text(entry, "token_env", f"{where}.token_env"),
+            self.number(entry, "timeout", f"{where}.timeout", 30.0),
+            dict(paths),
+        )
+
+    def provider(self, name: str, entry: Mapping[str, Any]) -> ProviderConfig:
+        where = f"providers.{name}"
+        known = ("kind", "base_url", "model", "api_key", "api_key_env", "max_tokens")
+        self._unknown(entry, where, known)
+        most = entry.get("max_tokens")
+        if most is not None:
+            most = int(self.number(entry, "max_tokens", f"{where}.max_tokens", 0))
+        return ProviderConfig(
+            name,
+            self._kind(entry, where, PROVIDER_KINDS),
+            self._url(entry, "base_url", where),
+            self.text(entry, "model", f"{where}.model"),
+            self.text(entry, "api_key", f"{where}.api_key"),
+            self.text(entry, "api_key_env", f"{where}.api_key_env"),
+            most,
+        )
+
+    def warn_if_readable(self, table: Mapping[str, Any]) -> None:
+        if hide_secrets(table) == table:
+            return
+        mode = self._path.stat().st_mode
+        if mode & (stat.S_IRGRP | stat.S_IROTH):
+            self.warnings.append(f"{self._path}: holds a secret and others may read it; chmod 600 it")

@@ -1,0 +1,101 @@
+"""Every error that agent-tui raises on purpose.
+
+    AgentTuiError
+    ├── ConfigError            a setting, option or file is wrong: the user mends it
+    ├── TransportError         the way to the server failed (``retryable`` says if trying again can help)
+    │   ├── ConnectFailed      nobody answered, or the name, proxy or certificate is wrong
+    │   ├── StreamLost         the stream broke off before its last event
+    │   └── TimedOut           no byte for longer than allowed
+    ├── ProtocolError          somebody answered, but not in the protocol we speak
+    ├── Refused                the server understood and said no
+    │   ├── AgentBusy          somebody else holds it
+    │   ├── NotFound           there is no such thing there
+    │   ├── NotOffered         this server does not have that call
+    │   └── Unauthorized       the token is missing or wrong
+    ├── StoreError             the database cannot be used (locked, full, newer, read-only)
+    └── ModelError             the model behind an agent failed (``retryable`` likewise)
+
+Each has a ``title`` (one line: what happened) and a ``detail`` (what it means, what helps); screens and
+the command line show both and never a traceback.
+"""
+
+from __future__ import annotations
+
+
+class AgentTuiError(Exception):
+    """An error a person can read: ``title`` is one line, ``detail`` may be empty."""
+
+    def __init__(self, title: str, detail: str = "") -> None:
+        super().__init__(title, detail)
+        self.title = title
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.detail}" if self.detail else self.title
+
+
+class ConfigError(AgentTuiError):
+    """A setting, option or file is wrong."""
+
+
+class TransportError(AgentTuiError):
+    """The way to the server failed; ``retry_after`` is the server's own wish in seconds, if it gave one."""
+
+    def __init__(
+        self, title: str, detail: str = "", *, retryable: bool = True, retry_after: float | None = None
+    ) -> None:
+        super().__init__(title, detail)
+        self.retryable = retryable
+        self.retry_after = retry_after
+
+
+class ConnectFailed(TransportError):
+    """Nobody answered at that address."""
+
+
+class StreamLost(TransportError):
+    """The stream ended before its last event."""
+
+
+class TimedOut(TransportError):
+    """No byte came for longer than allowed."""
+
+
+class ProtocolError(AgentTuiError):
+    """The answer is not in the protocol we speak."""
+
+
+class Refused(AgentTuiError):
+    """The server understood and said no; ``status`` is its HTTP status, 0 when there was none."""
+
+    def __init__(self, title: str, detail: str = "", *, status: int = 0) -> None:
+        super().__init__(title, detail)
+        self.status = status
+
+
+class AgentBusy(Refused):
+    """Somebody else holds it."""
+
+
+class NotFound(Refused):
+    """There is no such thing there."""
+
+
+class NotOffered(Refused):
+    """This server does not have that call."""
+
+
+class Unauthorized(Refused):
+    """The token is missing or wrong."""
+
+
+class StoreError(AgentTuiError):
+    """The database cannot be used."""
+
+
+class ModelError(AgentTuiError):
+    """The model behind an agent failed; ``retryable`` says whether the same call may succeed later."""
+
+    def __init__(self, title: str, detail: str = "", *, retryable: bool = False) -> None:
+        super().__init__(title, detail)
+        self.retryable = retryable

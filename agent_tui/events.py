@@ -1,0 +1,270 @@
+"""The one vocabulary: what can happen in a conversation, as frozen plain data.
+
+Every protocol is decoded into these (``agent_tui.wire``) and every screen is computed from them
+(``agent_tui.state``). A *turn* is one agent's contribution and has the id of its message; a *run* is
+what lies between starting a room and its pause or end. Texts are as received: hostile until they went
+through ``agent_tui.inert``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+RoomStatus = Literal["idle", "running", "paused", "completed", "error"]
+AgentStatus = Literal["pending", "streaming", "completed"]
+# Why a turn was cut (protocols.md §1, fault 8); servers may send others, so fields are plain str.
+CutReason = Literal["pause", "crash", "stop", "skip", "interject", "handover", "budget", "unwatched"]
+LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A stored chat message. ``content`` is the wire's JSON text, ``text`` what a person reads."""
+
+    id: str
+    room_id: str
+    role: str
+    content: str
+    text: str
+    sender_name: str
+    sender_color: str
+    round_number: int
+    token_count: int
+    created_at: str
+    agent_id: str = ""
+    interrupted: str = ""  # a CutReason, or empty
+    status: str = ""  # "streaming" while the turn is under way (answers of GET messages only)
+    error: str = ""  # why the turn failed, when it did after words were said
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """One agent of a room as the server describes it."""
+
+    id: str
+    name: str
+    color: str = ""
+    model: str = ""
+    turn_order: int = 0
+    system_prompt: str = ""
+    provider_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RoomInfo:
+    """A room as ``GET /api/rooms/{id}`` answers it (cli.md)."""
+
+    id: str
+    name: str = ""
+    task: str = ""
+    status: str = "idle"
+    execution_mode: str = "sequential"
+    current_round: int = 0
+    max_rounds: int = 0
+    agents: tuple[AgentInfo, ...] = ()
+    last_event_id: int = 0
+    created_at: str = ""
+    updated_at: str = ""
+    keep_running: bool = False
+    interrupted: str = ""  # why it is paused, when it is
+
+
+# --- a run -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """``room_started``."""
+
+    room_id: str
+    task: str
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    """``room_paused``; ``interrupted`` is the CutReason where the server says it."""
+
+    room_id: str
+    round: int | None = None
+    interrupted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCompleted:
+    """``room_completed``."""
+
+    room_id: str
+    total_rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed:
+    """``error``: the run as a whole failed."""
+
+    content: str
+
+
+# --- rounds ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RoundStarted:
+    """``round_start``."""
+
+    round: int
+    max_rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelStarted:
+    """``parallel_start``: all ``agents`` (id, name) of the round speak at once."""
+
+    round: int
+    max_rounds: int
+    agents: tuple[AgentInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelEnded:
+    """``parallel_end``."""
+
+    round: int
+    agent_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnded:
+    """``round_end``."""
+
+    round: int
+
+
+# --- a turn ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStatusChanged:
+    """``agent_status``; ``status`` is an AgentStatus or whatever the server made up."""
+
+    agent_id: str
+    agent_name: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """``message_start``; ``agent_id`` is empty where the server does not send it (sequential rooms)."""
+
+    turn_id: str
+    room_id: str
+    role: str
+    sender_name: str
+    sender_color: str
+    round_number: int
+    agent_id: str = ""
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TextAdded:
+    """``message_chunk``; ``accumulated`` (the whole text so far) only repairs a gap and is never stored."""
+
+    turn_id: str
+    text: str
+    accumulated: str | None = None
+    agent_id: str = ""
+    progress: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """``message_end`` with the whole text; ``interrupted`` is the CutReason of a cut turn."""
+
+    turn_id: str
+    text: str
+    token_count: int
+    agent_id: str = ""
+    interrupted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFailed:
+    """``agent_error``; names no message: the open turn of that agent is the one that failed."""
+
+    error: str
+    agent_id: str = ""
+    agent_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStored:
+    """``message``: what the server now has on record."""
+
+    message: Message
+
+
+# --- what is not said by an agent --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RoomLoaded:
+    """The room and all its messages as the server has them now; replaces what was known."""
+
+    room: RoomInfo
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkChanged:
+    """What is going on between this client and the server (made by our clients, never on the wire).
+
+    ``delay`` is in seconds: how long until the next try, for ``waiting``. ``attempt`` counts tries
+    since the last good byte. ``detail`` is one line for a person.
+    """
+
+    status: LinkStatus
+    detail: str = ""
+    delay: float = 0.0
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A frame that is not in the protocol or does not fit it: kept and counted, never dropped silently."""
+
+    name: str
+    data: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something worth telling that changes no state; ``fields`` as received."""
+
+    text: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+Event = (
+    RunStarted
+    | RunPaused
+    | RunCompleted
+    | RunFailed
+    | RoundStarted
+    | ParallelStarted
+    | ParallelEnded
+    | RoundEnded
+    | AgentStatusChanged
+    | TurnStarted
+    | TextAdded
+    | TurnEnded
+    | TurnFailed
+    | MessageStored
+    | RoomLoaded
+    | LinkChanged
+    | Unknown
+    | Notice
+)

@@ -1,0 +1,49 @@
+"""The ``content`` of a stored message: JSON text around what was said (protocols.md §1 and §2)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encodable(text: str) -> str:
+    """Return ``text`` with every half of a surrogate pair replaced, so that UTF-8 can hold it."""
+    return _SURROGATE.sub("\ufffd", text) if _SURROGATE.search(text) else text
+
+
+def dump(value: Any) -> str:
+    """Return ``value`` as one line of JSON the way the protocol writes it: not ASCII-escaped."""
+    return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def steps_content(text: str) -> str:
+    """Return the stored content of an agent's message whose only step is ``text``."""
+    return dump({"steps": [{"id": "step-0", "index": 0, "type": "text", "content": text}]})
+
+
+def text_content(text: str) -> str:
+    """Return the stored content of a person's message."""
+    return dump({"text": text})
+
+
+def content_text(content: str) -> str:
+    """Return what a person reads: the text steps joined, else ``text``, else the content as it is."""
+    if not content.startswith("{"):
+        return content
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    if not isinstance(value, dict):
+        return content
+    steps = value.get("steps")
+    if isinstance(steps, list):
+        pieces = [
+            step.get("content") for step in steps if isinstance(step, dict) and step.get("type") == "text"
+        ]
+        return "\n\n".join(piece for piece in pieces if isinstance(piece, str))
+    text = value.get("text")
+    return text if isinstance(text, str) else content

@@ -1,0 +1,327 @@
+"""Rooms on the wire, inwards (protocols.md §1): SSE frames and JSON answers to events.
+
+Tolerant, because foreign servers are: unknown fields are ignored, numbers may stand for ids, ``null``
+for what is missing; what still does not fit becomes ``Unknown`` with the reason. The way out is
+``rooms_encode``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from agent_tui import events as ev
+from agent_tui.wire.content import content_text, dump, encodable
+
+MAX_REASON_CHARACTERS = 200
+
+
+def _text(value: object) -> object:
+    if value is None:
+        return ""
+    if isinstance(value, dict | list):  # an original server may send content that is not JSON text yet
+        return dump(value)
+    return encodable(value) if isinstance(value, str) else value
+
+
+def _number(value: object) -> object:
+    return 0 if value is None else value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Number = Annotated[int, BeforeValidator(_number)]
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+
+
+class _RoomStarted(_Wire):
+    room_id: Text = ""
+    task: Text = ""
+    resumed: bool = False
+
+    def event(self) -> ev.Event:
+        return ev.RunStarted(self.room_id, self.task, self.resumed)
+
+
+class _RoomPaused(_Wire):
+    room_id: Text = ""
+    round: int | None = None
+    interrupted: Text = ""
+
+    def event(self) -> ev.Event:
+        return ev.RunPaused(self.room_id, self.round, self.interrupted)
+
+
+class _RoomCompleted(_Wire):
+    room_id: Text = ""
+    total_rounds: Number = 0
+
+    def event(self) -> ev.Event:
+        return ev.RunCompleted(self.room_id, self.total_rounds)
+
+
+class _Error(_Wire):
+    content: Text = ""
+
+    def event(self) -> ev.Event:
+        return ev.RunFailed(self.content)
+
+
+class _RoundStart(_Wire):
+    round: int
+    max_rounds: Number = 0
+
+    def event(self) -> ev.Event:
+        return ev.RoundStarted(self.round, self.max_rounds)
+
+
+class _AgentRef(_Wire):
+    id: Text
+    name: Text = ""
+
+
+class _ParallelStart(_Wire):
+    round: int
+    max_rounds: Number = 0
+    agents: list[_AgentRef] = Field(default_factory=list)
+
+    def event(self) -> ev.Event:
+        agents = tuple(ev.AgentInfo(a.id, a.name, turn_order=n) for n, a in enumerate(self.agents))
+        return ev.ParallelStarted(self.round, self.max_rounds, agents)
+
+
+class _ParallelEnd(_Wire):
+    round: int
+    agent_count: Number = 0
+
+    def event(self) -> ev.Event:
+        return ev.ParallelEnded(self.round, self.agent_count)
+
+
+class _RoundEnd(_Wire):
+    round: int
+
+    def event(self) -> ev.Event:
+        return ev.RoundEnded(self.round)
+
+
+class _AgentStatus(_Wire):
+    agent_id: Text = ""
+    agent_name: Text = ""
+    status: Text
+
+    def event(self) -> ev.Event:
+        return ev.AgentStatusChanged(self.agent_id, self.agent_name, self.status)
+
+
+class _MessageStart(_Wire):
+    id: Text
+    room_id: Text = ""
+    role: Text = "assistant"
+    sender_name: Text = ""
+    sender_color: Text = ""
+    round_number: Number = 0
+    agent_id: Text = ""
+    attempt: int = 1
+
+    def event(self) -> ev.Event:
+        return ev.TurnStarted(
+            self.id,
+            self.room_id,
+            self.role,
+            self.sender_name,
+            self.sender_color,
+            self.round_number,
+            self.agent_id,
+            self.attempt,
+        )
+
+
+class _MessageChunk(_Wire):
+    id: Text
+    content: Text = ""
+    accumulated: str | None = None
+    agent_id: Text = ""
+    progress: int | None = None
+
+    def event(self) -> ev.Event:
+        return ev.TextAdded(self.id, self.content, self.accumulated, self.agent_id, self.progress)
+
+
+class _MessageEnd(_Wire):
+    id: Text
+    content: Text = ""
+    token_count: Number = 0
+    agent_id: Text = ""
+    interrupted: Text = ""
+
+    def event(self) -> ev.Event:
+        return ev.TurnEnded(
+            self.id, content_text(self.content), self.token_count, self.agent_id, self.interrupted
+        )
+
+
+class _AgentError(_Wire):
+    agent: Text = ""
+    error: Text = ""
+    agent_id: Text = ""
+    agent_name: Text = ""
+
+    def event(self) -> ev.Event:
+        return ev.TurnFailed(self.error, self.agent_id, self.agent_name or self.agent)
+
+
+class _Message(_Wire):
+    id: Text
+    room_id: Text = ""
+    role: Text = ""
+    content: Text = ""
+    sender_name: Text = ""
+    sender_color: Text = ""
+    round_number: Number = 0
+    token_count: Number = 0
+    created_at: Text = ""
+    agent_id: Text = ""
+    interrupted: Text = ""
+    status: Text = ""
+    error: Text = ""
+
+    def message(self) -> ev.Message:
+        return ev.Message(text=content_text(self.content), **self.model_dump())
+
+    def event(self) -> ev.Event:
+        return ev.MessageStored(self.message())
+
+
+class _Agent(_Wire):
+    id: Text = ""
+    name: Text = ""
+    color: Text = ""
+    model: Text = ""
+    turn_order: Number = 0
+    system_prompt: Text = ""
+    provider_id: Text = ""
+
+
+class _Room(_Wire):
+    id: Text
+    name: Text = ""
+    task: Text = ""
+    status: Text = "idle"
+    execution_mode: Text = "sequential"
+    current_round: Number = 0
+    max_rounds: Number = 0
+    turn_order: list[Text] = Field(default_factory=list)
+    agents: list[_Agent] = Field(default_factory=list)
+    last_event_id: Number = 0
+    created_at: Text = ""
+    updated_at: Text = ""
+    keep_running: bool = False
+    interrupted: Text = ""
+
+    def room(self) -> ev.RoomInfo:
+        place = {agent_id: n for n, agent_id in enumerate(self.turn_order)}
+        agents = sorted(self.agents, key=lambda a: (place.get(a.id, a.turn_order), a.turn_order))
+        fields = self.model_dump(exclude={"agents", "turn_order"})
+        return ev.RoomInfo(agents=tuple(ev.AgentInfo(**a.model_dump()) for a in agents), **fields)
+
+
+_FRAMES: Mapping[str, type[_Wire]] = {
+    "room_started": _RoomStarted,
+    "room_paused": _RoomPaused,
+    "room_completed": _RoomCompleted,
+    "error": _Error,
+    "round_start": _RoundStart,
+    "round_end": _RoundEnd,
+    "parallel_start": _ParallelStart,
+    "parallel_end": _ParallelEnd,
+    "agent_status": _AgentStatus,
+    "message_start": _MessageStart,
+    "message_chunk": _MessageChunk,
+    "message_end": _MessageEnd,
+    "agent_error": _AgentError,
+    "message": _Message,
+}
+
+# The events after which a run's stream ends.
+TERMINAL = frozenset({"room_completed", "room_paused", "error"})
+
+
+def _reason(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where or 'data'}: {first['msg']}"[:MAX_REASON_CHARACTERS]
+
+
+def _parse(model: type[_Wire], data: str) -> _Wire:
+    try:
+        return model.model_validate_json(data)
+    except ValidationError as error:
+        # pydantic's JSON reader refuses lone surrogates; a server that writes them is still readable.
+        if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
+            raise
+        try:
+            value = json.loads(data)
+        except (ValueError, RecursionError):
+            raise error from None
+        return model.model_validate(value)
+
+
+def decode(name: str, data: str) -> ev.Event:
+    """Return the event of one SSE frame; whatever does not fit becomes ``Unknown``. Never raises."""
+    model = _FRAMES.get(name)
+    if model is None:
+        return ev.Unknown(name, data, "no such event in the protocol")
+    try:
+        event: ev.Event = _parse(model, data).event()  # type: ignore[attr-defined]
+    except ValidationError as error:
+        return ev.Unknown(name, data, _reason(error))
+    return event
+
+
+def decode_room(value: object) -> ev.RoomInfo:
+    """Return a room from a JSON answer; raises ``ValueError`` when it is none."""
+    return _Room.model_validate(value).room()
+
+
+def decode_rooms(value: object) -> list[ev.RoomInfo]:
+    """Return the rooms of ``{"rooms": […]}`` or of a bare list; skips what is no room."""
+    return [room for item in _listed(value, "rooms") if (room := _room_or_none(item))]
+
+
+def decode_messages(value: object) -> tuple[list[ev.Message], str | None, int | None]:
+    """Return (messages, next, as_of) of a messages answer or of a bare list; skips what is no message."""
+    messages = [m for item in _listed(value, "messages") if (m := _message_or_none(item))]
+    if not isinstance(value, Mapping):
+        return messages, None, None
+    following, as_of = value.get("next"), value.get("as_of")
+    return (
+        messages,
+        str(following) if following is not None else None,
+        as_of if isinstance(as_of, int) else None,
+    )
+
+
+def _listed(value: object, key: str) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        value = value.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _room_or_none(item: object) -> ev.RoomInfo | None:
+    try:
+        return decode_room(item)
+    except ValidationError:
+        return None
+
+
+def _message_or_none(item: object) -> ev.Message | None:
+    try:
+        return _Message.model_validate(item).message()
+    except ValidationError:
+        return None

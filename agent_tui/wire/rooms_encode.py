@@ -1,0 +1,111 @@
+"""Rooms on the wire, outwards (protocols.md §1): events to SSE frames.
+
+Strict, because foreign clients may be: exactly the fields of the protocol's table, and those of ours
+(``resumed``, ``interrupted``, ``attempt``, ``error``) only where they say something.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_tui import events as ev
+
+_MESSAGE_FIELDS = (
+    "id",
+    "room_id",
+    "role",
+    "content",
+    "sender_name",
+    "sender_color",
+    "round_number",
+    "token_count",
+    "created_at",
+)
+
+
+def message_fields(message: ev.Message) -> dict[str, Any]:
+    """Return a stored message as the wire has it, with ``interrupted`` and ``error`` only where set."""
+    fields = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
+    for name in ("interrupted", "error"):
+        if getattr(message, name):
+            fields[name] = getattr(message, name)
+    return fields
+
+
+def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
+    """Return (event name, data) of ``event``; raises ``ValueError`` for what never travels."""
+    match event:
+        case ev.RunStarted(room_id, task, resumed):
+            return "room_started", {"room_id": room_id, "task": task, **_set(resumed=resumed)}
+        case ev.RunPaused(room_id, round_, reason):
+            extra = {} if round_ is None else {"round": round_}
+            return "room_paused", {"room_id": room_id, **extra, **_set(interrupted=reason)}
+        case ev.RunCompleted(room_id, total):
+            return "room_completed", {"room_id": room_id, "total_rounds": total}
+        case ev.RunFailed(content):
+            return "error", {"content": content}
+        case ev.RoundStarted(round_, most):
+            return "round_start", {"round": round_, "max_rounds": most}
+        case ev.ParallelStarted(round_, most, agents):
+            named = [{"id": agent.id, "name": agent.name} for agent in agents]
+            return "parallel_start", {"round": round_, "max_rounds": most, "agents": named}
+        case ev.ParallelEnded(round_, count):
+            return "parallel_end", {"round": round_, "agent_count": count}
+        case ev.RoundEnded(round_):
+            return "round_end", {"round": round_}
+        case ev.MessageStored(message):
+            return "message", message_fields(message)
+        case ev.AgentStatusChanged(agent_id, agent_name, status):
+            fields = {"agent_id": agent_id, "agent_name": agent_name, "status": status}
+            return "agent_status", fields
+        case ev.TurnFailed(error, agent_id, agent_name):
+            named_error = {"agent": agent_name, "error": error}
+            return "agent_error", {**named_error, "agent_id": agent_id, "agent_name": agent_name}
+        case ev.TurnStarted() | ev.TextAdded() | ev.TurnEnded():
+            return _encode_turn(event)
+        case ev.RoomLoaded() | ev.LinkChanged() | ev.Unknown() | ev.Notice():
+            raise ValueError(f"{type(event).__name__} never travels")
+
+
+def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[str, dict[str, Any]]:
+    speaker = _set(agent_id=event.agent_id)
+    match event:
+        case ev.TurnStarted():
+            fields = {
+                "id": event.turn_id,
+                "room_id": event.room_id,
+                "role": event.role,
+                "sender_name": event.sender_name,
+                "sender_color": event.sender_color,
+                "round_number": event.round_number,
+            }
+            attempt = {"attempt": event.attempt} if event.attempt > 1 else {}
+            return "message_start", {**fields, **speaker, **attempt}
+        case ev.TextAdded(turn_id, text, accumulated, _, progress):
+            whole = {} if accumulated is None else {"accumulated": accumulated}
+            step = {} if progress is None else {"progress": progress}
+            return "message_chunk", {"id": turn_id, "content": text, **whole, **speaker, **step}
+        case ev.TurnEnded(turn_id, text, tokens, _, reason):
+            fields = {"id": turn_id, "content": text, "token_count": tokens}
+            return "message_end", {**fields, **speaker, **_set(interrupted=reason)}
+
+
+def _set(**fields: Any) -> dict[str, Any]:
+    """Return the fields that say something: absent means false or empty on this wire."""
+    return {name: value for name, value in fields.items() if value}
+
+
+def frame_bytes(frame_id: int | str | None, name: str, data: str) -> bytes:
+    """Return one SSE frame, framed to the letter of protocols.md §1; ``data`` is one line of JSON."""
+    head = "" if frame_id is None else f"id: {frame_id}\n"
+    return f"{head}event: {name}\ndata: {data}\n\n".encode("utf-8", "replace")
+
+
+def token_count(text: str) -> int:
+    """Return the protocol's estimate of tokens: characters // 4."""
+    return len(text) // 4
+
+
+def progress(characters: int) -> int:
+    """Return the protocol's progress of a turn of so many characters: 0..95."""
+    return min(95, characters // 20)
