@@ -1,0 +1,204 @@
+"""Every event of protocols.md §1 both ways, and what a careless server may send."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_tui import events as ev
+from agent_tui.wire.content import content_text, steps_content, text_content
+from agent_tui.wire.rooms import decode, decode_messages, decode_room, decode_rooms
+from agent_tui.wire.rooms_encode import encode, frame_bytes, progress, token_count
+
+MESSAGE = ev.Message(
+    "m", "r", "assistant", steps_content("hi"), "hi", "Ada", "#10b981", 1, 4, "2026-01-01T00:00:00Z"
+)
+# One of each, with the data to the letter of the protocol's table.
+TABLE: list[tuple[ev.Event, str, dict[str, object]]] = [
+    (ev.RunStarted("r", "task"), "room_started", {"room_id": "r", "task": "task"}),
+    (
+        ev.RunStarted("r", "task", resumed=True),
+        "room_started",
+        {"room_id": "r", "task": "task", "resumed": True},
+    ),
+    (
+        ev.MessageStored(MESSAGE),
+        "message",
+        {
+            "id": "m",
+            "room_id": "r",
+            "role": "assistant",
+            "content": '{"steps":[{"id":"step-0","index":0,"type":"text","content":"hi"}]}',
+            "sender_name": "Ada",
+            "sender_color": "#10b981",
+            "round_number": 1,
+            "token_count": 4,
+            "created_at": "2026-01-01T00:00:00Z",
+        },
+    ),
+    (ev.RoundStarted(1, 3), "round_start", {"round": 1, "max_rounds": 3}),
+    (
+        ev.ParallelStarted(1, 3, (ev.AgentInfo("a", "Ada"),)),
+        "parallel_start",
+        {"round": 1, "max_rounds": 3, "agents": [{"id": "a", "name": "Ada"}]},
+    ),
+    (
+        ev.AgentStatusChanged("a", "Ada", "pending"),
+        "agent_status",
+        {"agent_id": "a", "agent_name": "Ada", "status": "pending"},
+    ),
+    (
+        ev.TurnStarted("m", "r", "assistant", "Ada", "#10b981", 1),
+        "message_start",
+        {
+            "id": "m",
+            "room_id": "r",
+            "role": "assistant",
+            "sender_name": "Ada",
+            "sender_color": "#10b981",
+            "round_number": 1,
+        },
+    ),
+    (
+        ev.TextAdded("m", "hi", "oh hi", "a", 3),
+        "message_chunk",
+        {"id": "m", "content": "hi", "accumulated": "oh hi", "agent_id": "a", "progress": 3},
+    ),
+    (ev.TextAdded("m", "hi"), "message_chunk", {"id": "m", "content": "hi"}),
+    (ev.TurnEnded("m", "hi", 0), "message_end", {"id": "m", "content": "hi", "token_count": 0}),
+    (
+        ev.TurnEnded("m", "h", 0, "a", "pause"),
+        "message_end",
+        {"id": "m", "content": "h", "token_count": 0, "agent_id": "a", "interrupted": "pause"},
+    ),
+    (
+        ev.TurnFailed("boom", "a", "Ada"),
+        "agent_error",
+        {"agent": "Ada", "error": "boom", "agent_id": "a", "agent_name": "Ada"},
+    ),
+    (ev.ParallelEnded(1, 2), "parallel_end", {"round": 1, "agent_count": 2}),
+    (ev.RoundEnded(1), "round_end", {"round": 1}),
+    (ev.RunCompleted("r", 3), "room_completed", {"room_id": "r", "total_rounds": 3}),
+    (ev.RunPaused("r"), "room_paused", {"room_id": "r"}),
+    (
+        ev.RunPaused("r", 2, "pause"),
+        "room_paused",
+        {"room_id": "r", "round": 2, "interrupted": "pause"},
+    ),
+    (ev.RunFailed("Room not found"), "error", {"content": "Room not found"}),
+]
+
+
+@pytest.mark.parametrize(("event", "name", "data"), TABLE, ids=lambda value: str(value)[:30])
+def test_every_event_travels_both_ways(event: ev.Event, name: str, data: dict[str, object]) -> None:
+    assert encode(event) == (name, data)
+    assert list(encode(event)[1]) == list(data)  # the order of the table, too
+    assert decode(name, json.dumps(data)) == event
+
+
+def test_a_frame_is_framed_to_the_letter() -> None:
+    assert frame_bytes(7, "round_end", '{"round":1}') == b'id: 7\nevent: round_end\ndata: {"round":1}\n\n'
+    assert (
+        frame_bytes(None, "error", '{"content":"\u00e9"}')
+        == 'event: error\ndata: {"content":"é"}\n\n'.encode()
+    )
+
+
+def test_the_two_shapes_of_agent_error_are_one_event() -> None:
+    assert decode("agent_error", '{"agent":"Ada","error":"x"}') == ev.TurnFailed("x", "", "Ada")
+    assert decode("agent_error", '{"agent_id":"a","agent_name":"Ada","error":"x"}') == ev.TurnFailed(
+        "x", "a", "Ada"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("no_such_event", "{}"),
+        ("message_chunk", "not json"),
+        ("message_chunk", "[1]"),
+        ("message_chunk", "17"),
+        ("message_chunk", "{}"),
+        ("round_start", '{"round":NaN}'),
+        ("round_start", '{"round":"one"}'),
+        ("round_end", "[" * 2000),
+        ("agent_status", '{"agent_id":"a"}'),
+        ("", ""),
+    ],
+)
+def test_what_does_not_fit_is_kept_as_unknown_with_a_reason(name: str, data: str) -> None:
+    event = decode(name, data)
+    assert isinstance(event, ev.Unknown)
+    assert (event.name, event.data) == (name, data)
+    assert event.reason
+
+
+def test_careless_types_are_read_all_the_same() -> None:
+    assert decode("message_chunk", '{"id":5,"content":null,"more":{}}') == ev.TextAdded("5", "")
+    assert decode("message_end", '{"id":5,"content":"x","token_count":null}') == ev.TurnEnded("5", "x", 0)
+    stored = decode("message", '{"id":"m","content":{"text":"hi"},"round_number":null}')
+    assert isinstance(stored, ev.MessageStored)
+    assert stored.message.text == "hi"
+
+
+def test_half_a_surrogate_pair_becomes_a_replacement_character() -> None:
+    assert decode("message_chunk", '{"id":"1","content":"a\\ud800b"}') == ev.TextAdded("1", "a\ufffdb")
+
+
+@given(st.text(max_size=20), st.text(max_size=40))
+def test_decoding_never_raises(name: str, data: str) -> None:
+    assert decode(name, data) is not None
+
+
+@given(st.text())
+def test_content_is_read_as_it_was_written(text: str) -> None:
+    clean = text.encode("utf-8", "replace").decode()
+    assert content_text(steps_content(clean)) == clean
+    assert content_text(text_content(clean)) == clean
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("plain", "plain"),
+        ("{broken", "{broken"),
+        ('{"other":1}', '{"other":1}'),
+        ('{"text":5}', '{"text":5}'),
+        ('{"steps":[{"type":"thinking","content":"a"},{"type":"text","content":"b"},7]}', "b"),
+        ('{"steps":[{"type":"text","content":"b"},{"type":"text","content":"c"}]}', "b\n\nc"),
+        ('{"steps":[]}', ""),
+        ("[1]", "[1]"),
+    ],
+)
+def test_content_of_every_shape_becomes_text(content: str, text: str) -> None:
+    assert content_text(content) == text
+
+
+def test_a_room_is_read_with_its_agents_in_turn_order() -> None:
+    room = decode_room(
+        {
+            "id": 4,
+            "name": None,
+            "status": "paused",
+            "turn_order": ["b", "a"],
+            "agents": [{"id": "a", "name": "A"}, {"id": "b", "name": "B"}],
+            "surprise": [],
+        }
+    )
+    assert (room.id, room.name, [agent.id for agent in room.agents]) == ("4", "", ["b", "a"])
+
+
+def test_lists_are_read_bare_or_wrapped_and_skip_what_does_not_fit() -> None:
+    assert [room.id for room in decode_rooms([{"id": "x"}, 7, {}])] == ["x"]
+    assert [room.id for room in decode_rooms({"rooms": [{"id": "x"}]})] == ["x"]
+    assert decode_rooms("rubbish") == []
+    messages, following, as_of = decode_messages({"messages": [{"id": "m"}, 1], "next": "m", "as_of": 9})
+    assert ([m.id for m in messages], following, as_of) == (["m"], "m", 9)
+    assert decode_messages([{"id": "m"}])[1:] == (None, None)
+
+
+def test_tokens_and_progress_are_the_protocols() -> None:
+    assert (token_count("1234567"), progress(399), progress(10**6)) == (1, 19, 95)
