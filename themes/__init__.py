@@ -1,0 +1,1 @@
+"""The colour themes, as data: one TOML file each."""

@@ -1,0 +1,120 @@
+"""The config file: what it may say, and one clear line for everything it may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tui.config import Config, config_path, data_path, hide_secrets, load
+from agent_tui.errors import ConfigError
+
+GOOD = """
+theme = "light"
+[backends.work]
+kind = "rooms"
+url = "http://127.0.0.1:8000/base/"
+token_env = "WORK_TOKEN"
+paths = { run = "/go/{room_id}" }
+[providers.local]
+kind = "openai"
+base_url = "http://127.0.0.1:11434/v1"
+api_key_env = "LOCAL_KEY"
+model = "some-model"
+[providers.second]
+kind = "openai"
+base_url = "https://example.test/v1"
+"""
+
+
+def read(tmp_path: Path, text: str) -> Config:
+    path = tmp_path / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
+    return load(path)
+
+
+def test_a_good_file_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = read(tmp_path, GOOD)
+    backend, provider = config.backends["work"], config.providers["local"]
+    assert (backend.kind, backend.url, backend.timeout) == ("rooms", "http://127.0.0.1:8000/base/", 30)
+    assert backend.paths == {"run": "/go/{room_id}"}
+    assert (provider.model, provider.key(), config.theme) == ("some-model", "", "light")
+    monkeypatch.setenv("LOCAL_KEY", "from the environment")
+    assert provider.key() == "from the environment"
+    assert list(config.providers) == ["local", "second"]
+    assert config.warnings == ()
+
+
+def test_a_missing_file_is_an_empty_config(tmp_path: Path) -> None:
+    config = load(tmp_path / "nothing" / "config.toml")
+    assert (dict(config.backends), dict(config.providers)) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("theme = [", "not valid TOML"),
+        ("theme = 4", "theme"),
+        ("backends = 1", "backends"),
+        ("[backends]\nx = 1", "backends.x"),
+        ("[backends.embedded]\nkind='rooms'\nurl='http://x'", "reserved"),
+        ("[backends.x]\nkind='nope'\nurl='http://x'", "backends.x.kind"),
+        ("[backends.x]\nurl='http://x'", "backends.x.kind"),
+        ("[backends.x]\nkind='rooms'", "backends.x.url"),
+        ("[backends.x]\nkind='rooms'\nurl='ftp://x'", "backends.x.url"),
+        ("[backends.x]\nkind='rooms'\nurl='http://x'\ntimeout=0", "backends.x.timeout"),
+        ("[backends.x]\nkind='rooms'\nurl='http://x'\ntimeout=nan", "backends.x.timeout"),
+        ("[backends.x]\nkind='rooms'\nurl='http://x'\npaths={a=1}", "backends.x.paths"),
+        ("[providers.x]\nkind='magic'\nbase_url='http://x'", "providers.x.kind"),
+        ("[providers.x]\nkind='openai'", "providers.x.base_url"),
+        ("[providers.x]\nkind='openai'\nbase_url='http://x'\nmax_tokens='many'", "providers.x.max_tokens"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_key(tmp_path: Path, text: str, named: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        read(tmp_path, text)
+    assert named in str(error.value)
+    assert "config.toml" in str(error.value)
+    assert "\n" not in error.value.title
+
+
+def test_bytes_that_are_no_text_are_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        load(path)
+
+
+def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_unknown_settings_and_readable_secrets_are_warned_about(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("[providers.x]\nkind='openai'\nbase_url='http://x'\napi_key='k'\ncolour=1\n[extra]\n")
+    path.chmod(0o644)
+    warnings = "\n".join(load(path).warnings)
+    assert "providers.x.colour" in warnings
+    assert "extra" in warnings
+    assert "chmod 600" in warnings
+
+
+def test_secrets_are_never_shown(tmp_path: Path) -> None:
+    config = read(tmp_path, "[providers.x]\nkind='openai'\nbase_url='http://x'\napi_key='sesame'\n")
+    assert "sesame" not in repr(config)
+    shown = hide_secrets(
+        {"providers": {"x": {"api_key": "sesame", "model": "m"}}, "list": [{"token": "sesame"}]}
+    )
+    assert "sesame" not in str(shown)
+    assert shown["providers"]["x"]["model"] == "m"
+
+
+def test_the_paths_can_be_moved_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_CONFIG", str(tmp_path / "c.toml"))
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "d"))
+    assert (config_path(), data_path()) == (tmp_path / "c.toml", tmp_path / "d")
+    monkeypatch.delenv("AGENT_TUI_CONFIG")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    assert config_path() == tmp_path / "xdg" / "agent-tui" / "config.toml"

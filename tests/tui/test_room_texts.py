@@ -1,0 +1,121 @@
+"""What the room screen says, for every state it can be in."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from agent_tui import events as ev
+from agent_tui.state.room import RoomState
+from tui.screens import room_texts as texts
+from tui.screens.signs import ASCII, UNICODE, wants_ascii
+from tui.screens.speed import Speed
+from tui.screens.words import ENGLISH, ordinal_try
+
+AGENTS = (
+    ev.AgentInfo("a", "Mika", model="some-model"),
+    ev.AgentInfo("b", "Ada", model="x", provider_id="demo", turn_order=1),
+)
+LIVE = ev.LinkChanged("live")
+
+
+def room(link: ev.LinkChanged = LIVE, **fields: Any) -> RoomState:
+    state = RoomState()
+    state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS, max_rounds=3, **fields), ()))
+    state.apply(link)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("state", "asked", "expected"),
+    [
+        (room(status="running"), texts.Asked(), "● live"),
+        (room(status="running"), texts.Asked("pausing"), "◌ pausing…"),
+        (room(status="paused", interrupted="pause"), texts.Asked(by_us=True), "‖ paused by you"),
+        (room(status="paused", interrupted="pause"), texts.Asked(), "‖ paused"),
+        (
+            room(status="paused", interrupted="crash"),
+            texts.Asked(),
+            "‖ paused – the backend died, nothing was lost",
+        ),
+        (room(status="paused", interrupted="unwatched"), texts.Asked(), "‖ paused – nobody was watching"),
+        (room(status="paused", interrupted="lunch"), texts.Asked(), "‖ paused – lunch"),
+        (room(status="completed"), texts.Asked(), "✓ done"),
+        (room(status="idle"), texts.Asked(), "◌ not started – p starts it"),
+        (room(ev.LinkChanged("connecting")), texts.Asked(), "◌ connecting…"),
+        (room(ev.LinkChanged("waiting", "", 2.0, 3)), texts.Asked(), "◌ reconnecting in 2 s (3rd try)"),
+        (room(ev.LinkChanged("lost")), texts.Asked(), "┄ interrupted – r to continue"),
+        (room(ev.LinkChanged("refused", "no token")), texts.Asked(), "✗ refused: no token"),
+    ],
+)
+def test_the_status_says_what_is_really_going_on(state: RoomState, asked: texts.Asked, expected: str) -> None:
+    assert texts.status(state, asked, UNICODE, seconds_left=2) == expected
+
+
+def test_the_word_paused_is_never_said_before_the_room_is() -> None:
+    said_when_not_paused = [
+        text for key, text in ENGLISH.items() if not key.startswith(("room.paused", "cut."))
+    ]
+    assert not [text for text in said_when_not_paused if "paused" in text.lower()]
+
+
+def test_the_hint_names_who_goes_on() -> None:
+    assert texts.hints(room(status="paused", current_round=1))[0] == "p resume – Mika goes on"
+    parallel = room(status="paused", current_round=1, execution_mode="parallel")
+    assert texts.hints(parallel)[0] == "p resume – 2 agents go on"
+
+
+def test_every_pane_can_say_which_model_speaks() -> None:
+    agents = room().ordered_agents
+    assert [texts.model(agent) for agent in agents] == ["some-model", "demo model"]
+
+
+def test_a_waiting_agent_says_for_whom() -> None:
+    state = room(status="running")
+    state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 1))
+    mika, ada = state.ordered_agents
+    assert texts.doing(mika, state, UNICODE, 0, 4) == "◔ thinking 4 s"
+    assert texts.doing(ada, state, UNICODE, 0, 0) == "◌ waits for Mika"
+    state.apply(ev.TextAdded("1", "Hello"))
+    assert texts.doing(mika, state, ASCII, 41, 0) == "* 41 tok/s"
+    state.apply(ev.TurnEnded("1", "Hello", 1, "", "crash"))
+    assert texts.doing(mika, state, UNICODE, 0, 0) == "‖ cut when the backend died"
+    assert texts.ending(mika.turns[0], UNICODE) == "┄ cut when the backend died"
+
+
+def test_hostile_names_and_errors_are_one_harmless_line() -> None:
+    state = room(status="error")
+    state.apply(ev.RunFailed("bad\x1b[2J\nnews" * 100))
+    assert re.fullmatch(r"[^\x00-\x1f]*", texts.status(state, texts.Asked(), UNICODE))
+    state.task = "\x1b]0;x\x07\n" + "long " * 1000
+    assert "\x1b" not in texts.title(state)
+    assert len(texts.title(state)) <= texts.MAX_TITLE_CHARACTERS
+
+
+def test_the_tries_are_counted_in_english() -> None:
+    assert [ordinal_try(n).split()[0] for n in (1, 2, 3, 4, 11, 12, 13, 21, 102)] == [
+        "1st",
+        "2nd",
+        "3rd",
+        "4th",
+        "11th",
+        "12th",
+        "13th",
+        "21st",
+        "102nd",
+    ]
+
+
+def test_speed_is_tokens_over_the_last_seconds() -> None:
+    speed = Speed()
+    assert speed.look(10.0, 100) == 0
+    assert speed.look(11.0, 140) == 40
+    assert [speed.look(11.0 + n, 140) for n in (1, 2, 3, 4)][-1] == 0
+    assert speed.look(20.0, 5) == 0  # a new count starts over
+
+
+def test_ascii_signs_are_chosen_where_the_terminal_needs_them() -> None:
+    assert wants_ascii({"TERM": "linux"})
+    assert wants_ascii({"AGENT_TUI_ASCII": "1"})
