@@ -79,9 +79,13 @@ ENGLISH: Final[dict[str, str]] = {
     "rooms.title": "Rooms",
     "rooms.count": "{running} running · {all} in all",
     "rooms.empty": 'No rooms here yet. agent-tui rooms new --task "…" makes one.',
-    "rooms.hints": "enter open · r look again · ? help · q quit",
+    "rooms.hints": "enter open · ? help · q quit",
     "rooms.round": "round {round}/{most}",
     "rooms.not_offered": "This server offers no list of rooms: name one, agent-tui rooms ROOM.",
+    # times
+    "time.now": "now",
+    "time.minutes": "{minutes} min ago",
+    "time.hours": "{hours} h ago",
     # help
     "help.title": "Keys",
     "help.close": "esc close",

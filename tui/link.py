@@ -1,0 +1,103 @@
+"""The way from a screen to the server of its room, across restarts of the embedded backend."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Protocol
+
+from agent_tui.errors import ConnectFailed, StreamLost, TimedOut
+from agent_tui.events import Event, LinkChanged
+from tui.screens.words import say
+
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import RoomsClient
+
+# How long a screen waits for its own backend before it looks whether that died and starts another.
+EMBEDDED_PATIENCE_SECONDS = 1.0
+
+
+class Address(Protocol):
+    """Where a server is."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def token(self) -> str: ...
+
+
+class Source(Protocol):
+    """Says where the server is; may block, so it is called in a thread."""
+
+    def wait(self) -> Address: ...
+
+
+class RoomLink:
+    """One screen's connection: opened on first use, closed at the end.
+
+    ``embedded`` backends are looked for, and started, again when they are gone; others are waited for.
+    """
+
+    def __init__(
+        self, source: Source, *, embedded: bool, timeout: float = 30.0, paths: Mapping[str, str] | None = None
+    ) -> None:
+        self._source = source
+        self._embedded = embedded
+        self._timeout = timeout
+        self._paths = paths or {}
+        self._client: RoomsClient | None = None
+        self._opening = asyncio.Lock()
+
+    async def client(self) -> RoomsClient:
+        """Return the client, opened once. Raises what finding or starting the backend raises."""
+        async with self._opening:
+            if self._client is None:
+                self._client = await self._open()
+            return self._client
+
+    async def _open(self) -> RoomsClient:
+        # The clients bring httpx and pydantic (200 ms): they load in a thread while the first frame
+        # stands and the backend starts (architecture.md §3.7).
+        rooms, net, address = await asyncio.gather(
+            asyncio.to_thread(importlib.import_module, "agent_tui.clients.rooms"),
+            asyncio.to_thread(importlib.import_module, "agent_tui.clients.net"),
+            asyncio.to_thread(self._source.wait),
+        )
+        opened = net.Net(address.url, token=address.token, timeout=self._timeout)
+        client: RoomsClient = rooms.RoomsClient(opened, self._paths)
+        return client
+
+    async def close(self) -> None:
+        """Close the client; the next use opens another."""
+        async with self._opening:
+            if self._client is not None:
+                await self._client.aclose()
+                self._client = None
+
+    async def follow(self, room_id: str) -> AsyncIterator[Event]:
+        """Yield everything that happens in the room, from what it is now.
+
+        Ends only for servers that offer no events. An embedded backend that died is started again.
+        """
+        while True:
+            client = await self.client()
+            patience = EMBEDDED_PATIENCE_SECONDS if self._embedded else None
+            try:
+                async with aclosing(client.follow(room_id, give_up_seconds=patience)) as events:
+                    async for event in events:
+                        yield event
+                return
+            except (ConnectFailed, StreamLost, TimedOut):
+                if not self._embedded:
+                    raise
+            yield LinkChanged("connecting", say("link.starting"))
+            await self.close()
+
+    async def run(self, room_id: str) -> AsyncIterator[Event]:
+        """Yield one run of the room from a server that shows it only while it runs it; one POST, ever."""
+        client = await self.client()
+        async with aclosing(client.follow_run(room_id)) as events:
+            async for event in events:
+                yield event

@@ -1,0 +1,36 @@
+"""The question before leaving a room in which agents still speak."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from tui.screens.words import say
+
+Choice = Literal["pause", "keep", "stay"]
+
+
+class QuitScreen(ModalScreen[Choice]):
+    """Asks: pause the room, keep it running, or stay."""
+
+    CSS_PATH = "dialog.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p,enter", "choose('pause')", "Pause and quit", id="quit.pause"),
+        Binding("k", "choose('keep')", "Keep it running and quit", id="quit.keep"),
+        Binding("escape,q,ctrl+q", "choose('stay')", "Stay", id="quit.stay", priority=True),
+    ]
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(say("quit.title"), classes="title", markup=False)
+            for choice in ("pause", "keep", "stay"):
+                yield Static(say(f"quit.{choice}"), markup=False)
+
+    def action_choose(self, choice: Choice) -> None:
+        """Close with the choice."""
+        self.dismiss(choice)
