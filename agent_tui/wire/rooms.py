@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from agent_tui import events as ev
 from agent_tui.wire.content import content_text, dump, encodable
+from agent_tui.wire.rooms_encode import TERMINAL as TERMINAL
 
 MAX_REASON_CHARACTERS = 200
 
@@ -247,9 +248,6 @@ _FRAMES: Mapping[str, type[_Wire]] = {
     "agent_error": _AgentError,
     "message": _Message,
 }
-
-# The events after which a run's stream ends.
-TERMINAL = frozenset({"room_completed", "room_paused", "error"})
 
 
 def _reason(error: ValidationError) -> str:

@@ -1,4 +1,4 @@
-"""Rooms on the wire, outwards (protocols.md §1): events to SSE frames.
+"""Rooms on the wire, outwards (protocols.md §1): events to SSE frames, rooms and messages to JSON answers.
 
 Strict, because foreign clients may be: exactly the fields of the protocol's table, and those of ours
 (``resumed``, ``interrupted``, ``attempt``, ``error``) only where they say something.
@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from agent_tui import events as ev
+
+# The events after which a run's stream ends. (Here, because the backend starts without pydantic.)
+TERMINAL = frozenset({"room_completed", "room_paused", "error"})
 
 _MESSAGE_FIELDS = (
     "id",
@@ -30,6 +33,47 @@ def message_fields(message: ev.Message) -> dict[str, Any]:
         if getattr(message, name):
             fields[name] = getattr(message, name)
     return fields
+
+
+def listed_message_fields(message: ev.Message) -> dict[str, Any]:
+    """Return one item of ``GET …/messages`` (cli.md): a stored message, who said it, and how it stands.
+
+    ``status`` is "streaming" while the turn is under way, else "completed", "interrupted" or "failed".
+    """
+    ended = "failed" if message.error else "interrupted" if message.interrupted else "completed"
+    return {**message_fields(message), "agent_id": message.agent_id, "status": message.status or ended}
+
+
+def room_fields(room: ev.RoomInfo) -> dict[str, Any]:
+    """Return a room as ``GET /api/rooms/{id}`` answers it (cli.md); ``interrupted`` only where set."""
+    return {
+        "id": room.id,
+        "name": room.name,
+        "task": room.task,
+        "status": room.status,
+        "execution_mode": room.execution_mode,
+        "current_round": room.current_round,
+        "max_rounds": room.max_rounds,
+        "turn_order": [agent.id for agent in room.agents],
+        "agents": [_agent_fields(agent) for agent in room.agents],
+        "last_event_id": room.last_event_id,
+        "created_at": room.created_at,
+        "updated_at": room.updated_at,
+        "keep_running": room.keep_running,
+        **_set(interrupted=room.interrupted),
+    }
+
+
+def _agent_fields(agent: ev.AgentInfo) -> dict[str, Any]:
+    return {
+        "id": agent.id,
+        "name": agent.name,
+        "color": agent.color,
+        "model": agent.model,
+        "turn_order": agent.turn_order,
+        "system_prompt": agent.system_prompt,
+        "provider_id": agent.provider_id,
+    }
 
 
 def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
