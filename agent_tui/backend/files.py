@@ -1,0 +1,90 @@
+"""The small files around a database: the lock of its one process, and files that only their owner reads."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent_tui.errors import AgentBusy, ConfigError
+
+STOPPING = "stopping"
+STOPPING_SECONDS = 5.0  # how long a newcomer waits for a process that said it is stopping
+POLL_SECONDS = 0.05
+
+
+class DatabaseLock:
+    """``flock`` on a file beside the database: one process per database, freed by the kernel at its end.
+
+    The file says who holds it: pid, mode, and "stopping" once that process has begun to stop.
+    """
+
+    def __init__(self, path: Path, mode: str) -> None:
+        self._path = path
+        self._mode = mode
+        self._file = -1
+
+    def take(self) -> None:
+        """Take the lock; raises ``AgentBusy`` when another process holds it and is not about to go."""
+        try:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise ConfigError(f"{self._path} cannot be written", error.strerror or str(error)) from error
+        deadline = time.monotonic() + STOPPING_SECONDS
+        while not self._try():
+            holder = os.pread(self._file, 100, 0).decode("utf-8", "replace").split()
+            if STOPPING not in holder or time.monotonic() > deadline:
+                os.close(self._file)
+                pid, mode = [*holder, "", ""][:2]
+                raise AgentBusy(
+                    "Another backend uses this database",
+                    f"process {pid} ({mode}) holds {self._path}" if pid else f"{self._path} is held",
+                )
+            time.sleep(POLL_SECONDS)
+        self._write("")
+
+    def say_stopping(self) -> None:
+        """Tell newcomers to wait for a moment."""
+        self._write(STOPPING)
+
+    def release(self) -> None:
+        """Give the lock up; the file stays, because removing it would let two processes hold two files."""
+        os.close(self._file)
+
+    def _try(self) -> bool:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _write(self, word: str) -> None:
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, f"{os.getpid()} {self._mode} {word}\n".encode(), 0)
+
+
+@contextlib.contextmanager
+def database_lock(path: Path, mode: str) -> Iterator[DatabaseLock]:
+    """Hold the lock for the length of a ``with``."""
+    lock = DatabaseLock(path, mode)
+    lock.take()
+    try:
+        yield lock
+    finally:
+        lock.release()
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, whole or not at all; raises ``ConfigError``."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        draft.replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written", error.strerror or str(error)) from error

@@ -1,0 +1,49 @@
+"""Where the backend writes what goes wrong: a rotating file; `serve` also says it on stderr in one line."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from agent_tui.errors import ConfigError
+from agent_tui.inert import inert_line
+
+MAX_LOG_BYTES = 1024 * 1024
+OLD_LOGS = 3
+OURS = "agent_tui"
+MAX_LINE_CHARACTERS = 500
+
+
+class _OneLine(logging.Formatter):
+    """The message alone, harmless to a terminal; tracebacks stay in the file."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return f"agent-tui: {inert_line(record.getMessage(), MAX_LINE_CHARACTERS)}"
+
+
+def _for_people(record: logging.LogRecord) -> bool:
+    # Foreign libraries warn about every broken request; those lines are for the file.
+    return record.name.startswith(OURS) or record.levelno >= logging.ERROR
+
+
+def start_logging(path: Path, *, stderr: bool) -> None:
+    """Log to ``path``, warnings to stderr too if asked; raises ``ConfigError`` if it cannot be written."""
+    try:
+        file = RotatingFileHandler(path, maxBytes=MAX_LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written", error.strerror or str(error)) from error
+    file.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.setLevel(logging.WARNING)
+    logging.getLogger(OURS).setLevel(logging.INFO)
+    root.addHandler(file)
+    if stderr:
+        lines = logging.StreamHandler(sys.stderr)
+        lines.setLevel(logging.WARNING)
+        lines.setFormatter(_OneLine())
+        lines.addFilter(_for_people)
+        root.addHandler(lines)
+    logging.captureWarnings(True)
+    logging.raiseExceptions = False  # a full disk or a closed stderr must not end the rooms

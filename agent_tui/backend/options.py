@@ -1,0 +1,208 @@
+"""The options of the backend's two ways to run (cli.md, `serve`; `embedded` is for our own programs)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn
+
+from agent_tui.backend.auth import is_loopback, usable_token
+from agent_tui.config import config_path, data_path
+from agent_tui.errors import ConfigError
+
+EMBEDDED_DATABASE = "agent-tui.db"
+SERVE_DATABASE = "serve.db"  # not the embedded one: both may run at the same time
+RUNTIME_FILE = "backend.json"
+DEMO_TOKENS_PER_SECOND = 40.0
+DEMO_SEED = 1
+LOOPBACK = "127.0.0.1"
+MAX_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a backend process was told to do.
+
+    ``token``: the one given, empty: make a random one, None: ask for none. ``resume``: rooms that ran go
+    on. ``idle_seconds``: end after so long without anybody, None: never; ``unwatched_seconds`` likewise
+    for pausing rooms that nobody watches. ``demo_rate``: tokens/s of each demo agent, 0: no pacing.
+    """
+
+    mode: Literal["embedded", "serve"]
+    database: Path
+    config: Path
+    demo_rate: float
+    demo_seed: int
+    host: str = LOOPBACK
+    port: int = 0
+    token: str | None = ""
+    resume: bool = False
+    idle_seconds: float | None = None
+    unwatched_seconds: float | None = None
+
+    @property
+    def runtime_file(self) -> Path:
+        """Where the embedded backend says how to reach it."""
+        return self.database.with_name(RUNTIME_FILE)
+
+    @property
+    def token_file(self) -> Path:
+        """Where `serve` writes a token that it made itself."""
+        return self.database.with_name(f"{self.database.name}.token")
+
+    @property
+    def lock_file(self) -> Path:
+        """What the one process that uses this database holds."""
+        return self.database.with_name(f"{self.database.name}.lock")
+
+    @property
+    def log_file(self) -> Path:
+        """Where this process writes what goes wrong."""
+        name = "backend.log" if self.mode == "embedded" else f"{self.database.name}.log"
+        return self.database.with_name(name)
+
+
+class _OneLineParser(argparse.ArgumentParser):
+    """Says what is wrong with the options in one line, as every command does (cli.md)."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(message, f"see {self.prog} --help")
+
+
+def parse(arguments: list[str]) -> Settings:
+    """Return the settings that ``arguments`` and the environment ask for.
+
+    Raises ``ConfigError`` for what cannot be; exits with 0 after ``--help``.
+    """
+    given = _parser().parse_args(arguments)
+    config = Path(given.config).expanduser().absolute() if given.config else config_path()
+    rate = _number(given.demo_rate, "--demo-rate", "AGENT_TUI_DEMO_RATE", DEMO_TOKENS_PER_SECOND)
+    seed = int(_number(given.demo_seed, "--demo-seed", "AGENT_TUI_DEMO_SEED", DEMO_SEED))
+    if given.mode == "embedded":
+        return Settings(
+            "embedded",
+            _data_folder(Path(given.data)) / EMBEDDED_DATABASE,
+            config,
+            rate,
+            seed,
+            idle_seconds=_seconds(given.idle_seconds, "--idle-seconds"),
+            unwatched_seconds=_seconds(given.unwatched_seconds, "--unwatched-seconds"),
+        )
+    if not 0 <= given.port <= MAX_PORT:
+        raise ConfigError(f"--port {given.port}", f"must be 0 to {MAX_PORT}; 0 picks a free one")
+    return Settings(
+        "serve",
+        _database(given.database),
+        config,
+        rate,
+        seed,
+        host=given.host.strip("[]"),
+        port=given.port,
+        token=_token(given),
+        resume=not given.no_resume,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _OneLineParser(prog="agent_tui.backend", description="The backend of agent-tui.")
+    modes = parser.add_subparsers(dest="mode", required=True, parser_class=_OneLineParser)
+    embedded = modes.add_parser("embedded", help="for the programs of one user; found by its runtime file")
+    embedded.add_argument("--data", metavar="DIR", required=True, help="folder of the database")
+    embedded.add_argument("--idle-seconds", type=float, default=30.0, help=argparse.SUPPRESS)
+    embedded.add_argument("--unwatched-seconds", type=float, default=30.0, help=argparse.SUPPRESS)
+    serve = modes.add_parser("serve", prog="agent-tui serve", help="the backend alone")
+    serve.add_argument("--host", default=LOOPBACK, help="address to listen on (default: %(default)s)")
+    serve.add_argument("--port", type=int, default=0, help="0 picks a free one (default)")
+    serve.add_argument(
+        "--database", metavar="URL", help="sqlite:///path/file.db (default: in the data folder)"
+    )
+    tokens = serve.add_mutually_exclusive_group()
+    tokens.add_argument("--token", help="the bearer token that clients must send")
+    tokens.add_argument("--token-file", metavar="F", help="read the token from this file")
+    tokens.add_argument("--no-token", action="store_true", help="ask for no token; on loopback only")
+    serve.add_argument("--no-resume", action="store_true", help="rooms that ran stay paused")
+    for mode in (embedded, serve):
+        mode.add_argument("--config", metavar="FILE", help="the config file (default: the user's)")
+        mode.add_argument("--demo-rate", metavar="N", help="the demo model's tokens/s; 0: as fast as it goes")
+        mode.add_argument("--demo-seed", metavar="N", help="what the demo model says, reproducibly")
+    return parser
+
+
+def _number(given: str | None, option: str, variable: str, default: float) -> float:
+    name, text = (option, given) if given is not None else (variable, os.environ.get(variable, ""))
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e9:  # also refuses nan
+        raise ConfigError(f"{name} {text!r}", "must be a number, 0 or more")
+    return value
+
+
+def _seconds(value: float, option: str) -> float:
+    if not value > 0:
+        raise ConfigError(f"{option} {value}", "must be more than 0")
+    return value
+
+
+def _data_folder(folder: Path) -> Path:
+    folder = folder.expanduser().resolve()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"The data folder {folder} cannot be made", error.strerror or str(error)) from error
+    return folder
+
+
+def _database(url: str | None) -> Path:
+    if url is None:
+        return _data_folder(data_path()) / SERVE_DATABASE
+    if url.startswith(("postgresql:", "postgresql+", "postgres:")):
+        raise ConfigError(
+            "--database: PostgreSQL is not offered by this version", "use sqlite:///path/file.db"
+        )
+    scheme, _, path = url.partition(":///")
+    if scheme != "sqlite" or not path or "?" in path or path == ":memory:":
+        raise ConfigError(f"--database {url!r}", "must be sqlite:///path/file.db")
+    database = Path(path).expanduser().resolve()  # one lock, whatever links lead there
+    if database.is_dir() or path.endswith("/"):
+        raise ConfigError(f"--database: {database} is a folder", "name a file in it")
+    if not database.parent.is_dir():
+        raise ConfigError(f"--database: there is no folder {database.parent}", "make it first")
+    return database
+
+
+def _token(given: argparse.Namespace) -> str | None:
+    """Return the token to ask for: given, empty for a random one, None for none at all."""
+    loopback = is_loopback(given.host.strip("[]"))
+    if given.no_token:
+        if not loopback:
+            raise ConfigError("--no-token", f"only on a loopback address, {given.host} is none")
+        return None
+    if given.token is not None:
+        token, source = str(given.token), "--token"
+    elif given.token_file is not None:
+        token, source = _read_token(Path(given.token_file)), f"--token-file {given.token_file}"
+    else:
+        token, source = os.environ.get("AGENT_TUI_TOKEN", ""), "AGENT_TUI_TOKEN"
+        if not token and not loopback:
+            raise ConfigError(
+                f"--host {given.host} needs a token option", "others may reach it: --token or --token-file"
+            )
+        if not token:
+            return ""
+    if not usable_token(token):
+        raise ConfigError(source, "must hold a token of visible ASCII characters without spaces")
+    return token
+
+
+def _read_token(path: Path) -> str:
+    try:
+        return path.expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise ConfigError(f"--token-file {path} cannot be read", reason or str(error)) from error

@@ -1,0 +1,66 @@
+"""The lock of a database and files that only their owner reads."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from agent_tui.backend.files import DatabaseLock, database_lock, write_private
+from agent_tui.errors import AgentBusy, ConfigError
+
+
+def test_a_database_has_one_process_and_the_next_is_told_which(tmp_path: Path) -> None:
+    path = tmp_path / "x.db.lock"
+    with database_lock(path, "serve"):
+        with pytest.raises(AgentBusy) as busy:
+            DatabaseLock(path, "embedded").take()
+        assert str(os.getpid()) in str(busy.value)
+        assert "serve" in str(busy.value)
+        assert path.read_text().split() == [str(os.getpid()), "serve"]
+    with database_lock(path, "embedded"):
+        assert path.read_text().split() == [str(os.getpid()), "embedded"]
+
+
+def test_a_newcomer_waits_for_a_process_that_is_stopping(tmp_path: Path) -> None:
+    old = DatabaseLock(tmp_path / "x.lock", "embedded")
+    old.take()
+    old.say_stopping()
+    new = DatabaseLock(tmp_path / "x.lock", "embedded")
+    waiting = threading.Thread(target=new.take)
+    waiting.start()
+    old.release()
+    waiting.join(timeout=10)
+    assert not waiting.is_alive()
+    assert (tmp_path / "x.lock").read_text().split() == [str(os.getpid()), "embedded"]
+    new.release()
+
+
+def test_the_lock_of_a_process_that_died_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    path.write_text("1 serve stopping\n")
+    with database_lock(path, "embedded"):
+        assert path.read_text().split() == [str(os.getpid()), "embedded"]
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ConfigError, match="cannot be written"),
+        database_lock(tmp_path / "no" / "x.lock", "serve"),
+    ):
+        pass
+    with pytest.raises(ConfigError, match="cannot be written"):
+        write_private(tmp_path / "no" / "x.json", "{}")
+
+
+def test_a_private_file_is_whole_and_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "backend.json"
+    path.write_text("old")
+    path.chmod(0o644)
+    write_private(path, '{"new": 1}')
+    assert path.read_text() == '{"new": 1}'
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
