@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent_tui.errors import ConnectFailed, StreamLost, TimedOut
 from agent_tui.events import Event, LinkChanged
+from tui.request import Server, Source, reach
 from tui.screens.words import say
 
 if TYPE_CHECKING:
@@ -19,34 +20,15 @@ if TYPE_CHECKING:
 EMBEDDED_PATIENCE_SECONDS = 1.0
 
 
-class Address(Protocol):
-    """Where a server is."""
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def token(self) -> str: ...
-
-
-class Source(Protocol):
-    """Says where the server is; may block, so it is called in a thread."""
-
-    def wait(self) -> Address: ...
-
-
 class RoomLink:
     """One screen's connection: opened on first use, closed at the end.
 
     ``embedded`` backends are looked for, and started, again when they are gone; others are waited for.
     """
 
-    def __init__(
-        self, source: Source, *, embedded: bool, timeout: float = 30.0, paths: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
-        self._embedded = embedded
-        self._timeout = timeout
-        self._paths = paths or {}
+        self._embedded = not isinstance(source, Server)
         self._client: RoomsClient | None = None
         self._opening = asyncio.Lock()
 
@@ -60,13 +42,13 @@ class RoomLink:
     async def _open(self) -> RoomsClient:
         # The clients bring httpx and pydantic (200 ms): they load in a thread while the first frame
         # stands and the backend starts (architecture.md §3.7).
-        rooms, net, address = await asyncio.gather(
+        rooms, net, server = await asyncio.gather(
             asyncio.to_thread(importlib.import_module, "agent_tui.clients.rooms"),
             asyncio.to_thread(importlib.import_module, "agent_tui.clients.net"),
-            asyncio.to_thread(self._source.wait),
+            asyncio.to_thread(reach, self._source),
         )
-        opened = net.Net(address.url, token=address.token, timeout=self._timeout)
-        client: RoomsClient = rooms.RoomsClient(opened, self._paths)
+        opened = net.Net(server.url, token=server.token, timeout=server.timeout)
+        client: RoomsClient = rooms.RoomsClient(opened, server.paths)
         return client
 
     async def close(self) -> None:

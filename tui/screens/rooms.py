@@ -28,7 +28,6 @@ class RoomsScreen(Screen[str]):
 
     CSS_PATH = "rooms.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open the room", id="rooms.open", show=False),
         Binding("q", "app.leave", "Quit", id="app.quit"),
     ]
 

@@ -89,9 +89,9 @@ ENGLISH: Final[dict[str, str]] = {
     # help
     "help.title": "Keys",
     "help.close": "esc close",
+    "theme.use": "Theme: {name}",
     # failing
-    "error.room": "{title}",
-    "error.hint": "q quit",
+    "error.bug": "agent-tui: a bug of ours ended the screen; the log has the details",
 }
 
 

@@ -1,0 +1,169 @@
+"""The program on a terminal: finds the room that was asked for and shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from functools import partial
+from typing import ClassVar
+
+# Read by Textual at import: its own painting must not wait for more than our 30 Hz clock already does
+# (guides: 4 ms instead of 16 ms from key to screen, at the same CPU).
+os.environ.setdefault("TEXTUAL_FPS", "240")
+
+from textual import work
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Static
+
+from agent_tui.errors import AgentTuiError
+from agent_tui.inert import inert_line
+from tui import themes
+from tui.exits import BUG, DONE, PAUSED, UNREACHABLE, exit_code
+from tui.first_room import first_room
+from tui.link import RoomLink
+from tui.request import ScreenRequest
+from tui.screens.help import HelpScreen, rows
+from tui.screens.room import RoomScreen
+from tui.screens.rooms import RoomsScreen
+from tui.screens.signs import ASCII, UNICODE, wants_ascii
+from tui.screens.words import say
+from widgets.frame_clock import FrameClock
+
+LOG = logging.getLogger(__name__)
+KEY_NAMES = {"question_mark": "?", "left": "←", "right": "→", "space": "space"}
+MAX_ERROR_CHARACTERS = 500
+
+
+class AgentTuiApp(App[int]):
+    """One room, or the list of rooms first. Returns the exit code of cli.md."""
+
+    TITLE = "agent-tui"
+    CSS = "Screen { background: $background; color: $foreground; } #starting { padding: 1 2; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "leave", "Quit", id="app.quit", priority=True),
+        Binding("question_mark", "help", "Help", id="app.help"),
+        Binding("ctrl+z", "suspend_process", "Suspend to the shell", id="app.suspend", priority=True),
+    ]
+
+    def __init__(self, request: ScreenRequest) -> None:
+        super().__init__()
+        self._request = request
+        self._signs = ASCII if wants_ascii() else UNICODE
+        self.clock = FrameClock(self)
+        self._link = RoomLink(request.source)
+        self._listed = False
+        for name in themes.names():
+            self.register_theme(themes.load(name))
+        self.theme = request.config.theme or themes.DEFAULT
+
+    def compose(self) -> ComposeResult:
+        yield Static(say("link.starting"), id="starting", markup=False)
+
+    def on_mount(self) -> None:
+        """Mind the signals, then look for the room while the first frame stands."""
+        self.app_suspend_signal.subscribe(self, lambda _: self.clock.stop())
+        self.app_resume_signal.subscribe(self, lambda _: self.clock.start())
+        if not self.is_headless:
+            # Without these the terminal would be left in its full-screen mode.
+            loop = asyncio.get_running_loop()
+            for name in (signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(name, self.exit, PAUSED)
+        self._open()
+
+    # --- opening ---------------------------------------------------------------------------------------
+
+    @work(group="open", exclusive=True)
+    async def _open(self) -> None:
+        try:
+            found = await first_room(self._link, self._request.room, os.environ)
+        except AgentTuiError as error:
+            self._fail(error)
+            return
+        if isinstance(found, list):
+            self._listed = True
+            self.push_screen(RoomsScreen(found, self._signs), self._open_listed)
+        else:
+            self._show_room(found.room_id, start=found.start)
+
+    def _open_listed(self, room_id: str | None) -> None:
+        if room_id is not None:
+            self._show_room(room_id, start=False)
+
+    def _show_room(self, room_id: str, *, start: bool) -> None:
+        self.push_screen(RoomScreen(self._link, room_id, self.clock, self._signs, start=start))
+
+    def _fail(self, error: AgentTuiError) -> None:
+        """End with one line on stderr and the error's exit code."""
+        self.exit(exit_code(error), message=f"agent-tui: {inert_line(str(error), MAX_ERROR_CHARACTERS)}")
+
+    # --- keys ------------------------------------------------------------------------------------------
+
+    @property
+    def _room(self) -> RoomScreen | None:
+        rooms = [screen for screen in self.screen_stack if isinstance(screen, RoomScreen)]
+        return rooms[-1] if rooms else None
+
+    def action_leave(self) -> None:
+        """Quit; ask first while agents speak."""
+        room = self._room
+        if room is None or self.screen is not room or room.may_leave:
+            self.exit(self._leaving_code(room))
+        else:
+            room.ask_to_leave()
+
+    def _leaving_code(self, room: RoomScreen | None) -> int:
+        if room is None:
+            return DONE
+        if room.failure is not None:
+            return exit_code(room.failure)
+        return UNREACHABLE if room.state.link.status == "waiting" else DONE
+
+    def action_back(self) -> None:
+        """Go back to the list of rooms, when the room was opened from it."""
+        if self._listed and isinstance(self.screen, RoomScreen):
+            self.pop_screen()
+            self._open()
+
+    def action_help(self) -> None:
+        """Show the keys of this screen."""
+        bindings = [active.binding for active in self.screen.active_bindings.values()]
+        self.push_screen(HelpScreen(rows(bindings, KEY_NAMES)))
+
+    def get_system_commands(self, screen: Screen[object]) -> list[SystemCommand]:
+        """Return the palette: every key of the screen, and the themes."""
+        commands = [
+            SystemCommand(binding.description, binding.key, partial(self.run_action, binding.action, node))
+            for node, binding, *_ in screen.active_bindings.values()
+            if binding.description and not binding.system
+        ]
+        commands += [
+            SystemCommand(say("theme.use", name=name), "", partial(setattr, self, "theme", name))
+            for name in themes.names()
+        ]
+        return list({command.title: command for command in commands}.values())
+
+    # --- ends that nobody wanted -----------------------------------------------------------------------
+
+    def _fatal_error(self) -> None:
+        """Say one line instead of a traceback with the words of a conversation in it.
+
+        Overrides Textual, which has no public way to say how an unhandled error is shown.
+        """
+        LOG.exception("the screen failed")
+        self.panic(say("error.bug"))
+
+
+def run_rooms(request: ScreenRequest) -> int:
+    """Show the rooms until the user leaves; return the exit code of cli.md.
+
+    Raises ``ConfigError`` for an unknown theme.
+    """
+    app = AgentTuiApp(request)
+    result = app.run()
+    if result is not None:
+        return result
+    return BUG if app.return_code else DONE

@@ -1,0 +1,52 @@
+"""Which room a screen opens first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent_tui.errors import NotFound, NotOffered
+from agent_tui.events import RoomInfo
+from tui.demo import demo_room
+from tui.link import RoomLink
+from tui.screens.words import say
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A room to open; ``start`` when it is new and shall begin at once."""
+
+    room_id: str
+    start: bool = False
+
+
+async def first_room(
+    link: RoomLink, wanted: str | None, environ: Mapping[str, str]
+) -> Found | list[RoomInfo]:
+    """Return the room to open, or all rooms to choose from.
+
+    The wanted one; else the only one; else a new demo room where there is none. Raises what the server
+    and ``find_room`` raise; ``NotOffered`` when the server has no list and no room was named.
+    """
+    client = await link.client()
+    try:
+        rooms = await client.list()
+    except (NotFound, NotOffered) as error:
+        if wanted is None:
+            raise NotOffered(say("rooms.not_offered")) from error
+        return Found(wanted)
+    if wanted is not None:
+        return Found(find_room(rooms, wanted))
+    if len(rooms) == 1:
+        return Found(rooms[0].id)
+    if rooms:
+        return rooms
+    demo = demo_room(environ)
+    room = await client.create(
+        task=demo.task,
+        name=demo.name,
+        execution_mode=demo.execution_mode,
+        max_rounds=demo.max_rounds,
+        agents=demo.agent_fields(),
+    )
+    return Found(room.id, start=True)
