@@ -1,0 +1,188 @@
+"""Everything that is SQLite's: opening the file, its settings, and what its errors mean to a person."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from agent_tui.backend.store import schema
+from agent_tui.errors import StoreError
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+# What reading and writing raise; a StoreError is ours: what is asked contradicts what is stored.
+DATABASE_ERRORS = (DBAPIError, sqlite3.Error, StoreError)
+
+# Primary result codes (sqlite.org/rescode.html) → what happened, what helps.
+_LOCKED = ("is locked by another program", "Close the other program that has it open, then try again.")
+_FULL = ("cannot grow: the disk is full", "Nothing that was shown is lost. Free some space, then go on.")
+_READ_ONLY = ("cannot be written", "Check the permissions of the file and of its folder.")
+_DAMAGED = ("is damaged", "Move the file away to start afresh, or put a backup in its place.")
+_MEANING = {
+    sqlite3.SQLITE_BUSY: _LOCKED,
+    sqlite3.SQLITE_LOCKED: _LOCKED,
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_PERM: _READ_ONLY,
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: ("is not a database", "Name another file; this one is left as it is."),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "Check the permissions of the file and of its folder."),
+    sqlite3.SQLITE_IOERR: ("cannot be read or written", "The disk reports an error."),
+    sqlite3.SQLITE_CONSTRAINT: ("refused a write that contradicts what is stored", ""),
+}
+# What may be over in a moment: these writes are tried again.
+_PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+
+
+def database_file(database: str | Path) -> Path:
+    """Return the file named by a path or a ``sqlite:///…`` URL; raises ``StoreError`` for anything else."""
+    if isinstance(database, Path):
+        return database
+    try:
+        url = make_url(database)
+    except ArgumentError as error:
+        raise StoreError(
+            f"{database[:200]!r} is not a database URL", "sqlite:///path/file.db is one."
+        ) from error
+    if url.get_backend_name() != "sqlite":
+        detail = "This version stores in SQLite only: sqlite:///path/file.db"
+        raise StoreError(f"{url.get_backend_name()} databases are not offered", detail)
+    if not url.database or url.database == ":memory:":
+        raise StoreError("The database must be a file", "For example sqlite:///path/file.db")
+    return Path(url.database)
+
+
+def sqlite_code(error: BaseException | None) -> int:
+    """Return the primary result code of an error of SQLite's, 0 for any other error."""
+    if isinstance(error, DBAPIError):
+        error = error.orig
+    # Raised by the Python module itself, an error has no code.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF if isinstance(error, sqlite3.Error) else 0
+
+
+def is_passing(error: BaseException) -> bool:
+    """Return whether the same write may succeed later."""
+    return sqlite_code(error) in _PASSING
+
+
+def store_error(file: Path, error: BaseException) -> StoreError:
+    """Return what ``error`` means, in one clear line."""
+    if isinstance(error, StoreError):
+        return error
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    title, detail = _MEANING.get(sqlite_code(error), ("failed", ""))
+    return StoreError(f"The database {file} {title}", detail or str(cause))
+
+
+@contextmanager
+def clear_errors(file: Path) -> Iterator[None]:
+    """Raise the errors of SQLite and SQLAlchemy as ``StoreError``."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except DATABASE_ERRORS as error:
+        raise store_error(file, error) from error
+
+
+def open_engines(file: Path, *, busy_seconds: float, readers: int) -> tuple[Engine, Engine]:
+    """Return (the writing engine, the reading engine) of a file that has the tables of today.
+
+    Makes the tables in a new file and brings those of an older version up to date. Raises ``StoreError``
+    for a missing folder, a file that is locked, damaged, read-only, no database, somebody else's, or of
+    a newer version.
+    """
+    if not file.parent.is_dir():
+        raise StoreError(f"The folder {file.parent} does not exist", "Make it, or name another one.")
+    writing = _engine(file, "BEGIN IMMEDIATE", busy_seconds, 1)
+    try:
+        with clear_errors(file):
+            bring_up_to_date(writing, file, MIGRATIONS, schema.HEAD)
+            _use_wal(writing, file)
+    except StoreError:
+        writing.dispose()
+        raise
+    return writing, _engine(file, "BEGIN", busy_seconds, readers)
+
+
+def _engine(file: Path, begin: str, busy_seconds: float, connections: int) -> Engine:
+    url = URL.create("sqlite", database=str(file))
+    engine = create_engine(url, pool_size=connections, max_overflow=0, connect_args={"timeout": busy_seconds})
+
+    @event.listens_for(engine, "connect")
+    def settings(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        # Transactions are begun by us, below: the module's own way begins them too late for reading.
+        connection.isolation_level = None
+        with closing(connection.cursor()) as cursor:
+            cursor.execute("PRAGMA synchronous = FULL")
+            cursor.execute("PRAGMA foreign_keys = ON")
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _use_wal(engine: Engine, file: Path) -> None:
+    # Only now: a file that is not ours must be left as it is. The mode stays with the file.
+    with closing(engine.raw_connection()) as connection, closing(connection.cursor()) as cursor:
+        cursor.execute("PRAGMA journal_mode = WAL")
+        mode = cursor.fetchone()
+    if mode != ("wal",):
+        detail = "Its folder does not support a write-ahead log; is it on a network drive? Name a local one."
+        raise StoreError(f"The database {file} cannot be used safely", detail)
+
+
+def bring_up_to_date(engine: Engine, file: Path, migrations: Path, head: str) -> None:
+    """Make or migrate the tables; one query when there is nothing to do. Raises ``StoreError``."""
+    with engine.begin() as connection:  # begins with the write lock: says at once what cannot be written
+        found = _version(connection)
+        if found == head:
+            return
+        if not found:
+            _create(connection, file, head)
+            return
+    if found > head:
+        detail = f"It has version {found}, this program knows up to {head}. Update the program."
+        raise StoreError(f"The database {file} was written by a newer version", detail)
+    backup = file.with_name(f"{file.name}.backup-{found}")
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(backup)) as copy:
+        source.backup(copy)
+    with engine.begin() as connection:
+        _migrate(connection, migrations, head)
+
+
+def _version(connection: Connection) -> str:
+    try:
+        return connection.execute(select(schema.version.c.version_num)).scalar() or ""
+    except OperationalError as error:
+        if sqlite_code(error) != sqlite3.SQLITE_ERROR:
+            raise
+        return ""  # no such table
+
+
+def _create(connection: Connection, file: Path, head: str) -> None:
+    if inspect(connection).get_table_names():
+        detail = "Name another file; this one is left as it is."
+        raise StoreError(f"The database {file} belongs to another program", detail)
+    schema.metadata.create_all(connection)
+    schema.version.create(connection)
+    connection.execute(insert(schema.version).values(version_num=head))
+
+
+def _migrate(connection: Connection, migrations: Path, head: str) -> None:
+    # Lazy: alembic costs 290 ms of start-up and is needed once per new version (architecture.md §7).
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(migrations).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, head)

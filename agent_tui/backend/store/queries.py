@@ -1,0 +1,202 @@
+"""What is read, each in one transaction: ``await store.read(queries.room, room_id)``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Select, select
+
+from agent_tui.backend.store import schema
+from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow
+from agent_tui.errors import NotFound
+from agent_tui.events import AgentInfo, Message
+from agent_tui.wire.content import steps_content, text_content
+from agent_tui.wire.rooms_encode import token_count
+
+_ROOMS = select(*(column for column in schema.room.c if column.name != "number"))
+_AGENTS = select(schema.room_agent).order_by(schema.room_agent.c.turn_order)
+_TURNS = select(*(column for column in schema.turn.c if column.name != "room_id"))
+_FRAMES = select(*(schema.event.c[name] for name in ("room_id", "seq", "name", "data", "message_id")))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words that are part of the conversation; ``turn_order`` is None for a person's."""
+
+    round: int
+    turn_order: int | None
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Messages in order; ``more`` says that others follow, ``as_of`` is the seq they are the state of."""
+
+    messages: list[Message]
+    more: bool
+    as_of: int
+
+
+def room(connection: Connection, room_id: str) -> RoomRow:
+    """Return the room; raises ``NotFound`` also while it is being deleted."""
+    found = _rooms(connection, _ROOMS.where(schema.room.c.id == room_id))
+    if not found or found[0].desired == "deleted":
+        raise NotFound(f"There is no room {room_id[:100]}", status=404)
+    return found[0]
+
+
+def rooms(connection: Connection, *, deleted: bool = False) -> list[RoomRow]:
+    """Return all rooms in the order they were made; with ``deleted`` those being deleted, only them."""
+    condition = schema.room.c.desired == "deleted"
+    return _rooms(connection, _ROOMS.where(condition if deleted else ~condition))
+
+
+def state(connection: Connection, room_id: str) -> tuple[RoomRow, list[TurnRow]]:
+    """Return the room and all attempts of its newest round; open ones with their text so far."""
+    row = room(connection, room_id)
+    condition = (schema.turn.c.room_id == room_id) & (schema.turn.c.round == row.round_open)
+    return row, _turns(connection, room_id, _TURNS.where(condition))
+
+
+def said(connection: Connection, room_id: str) -> list[Said]:
+    """Return what was said in whole: people's messages and completed turns, by round and turn order."""
+    user, turn, agent = schema.user_message.c, schema.turn.c, schema.room_agent.c
+    people = select(user.round, user.sender_name, user.text).where(user.room_id == room_id)
+    agents = (
+        select(turn.round, turn.turn_order, agent.name, turn.text)
+        .join(schema.room_agent, (agent.room_id == turn.room_id) & (agent.turn_order == turn.turn_order))
+        .where(turn.room_id == room_id, turn.status == "completed")
+        .order_by(turn.round, turn.turn_order)
+    )
+    words = [Said(row.round, None, row.sender_name, row.text) for row in connection.execute(people)]
+    words += [Said(*row) for row in connection.execute(agents)]
+    return sorted(words, key=lambda word: word.round)  # stable: people's words open a round
+
+
+def frames(connection: Connection, room_id: str, after: int, limit: int) -> list[Frame]:
+    """Return at most ``limit`` stored events with a greater seq, in order."""
+    event = schema.event.c
+    query = _FRAMES.where(event.room_id == room_id, event.seq > after).order_by(event.seq).limit(limit)
+    return [Frame(*row) for row in connection.execute(query)]
+
+
+def text_before(connection: Connection, room_id: str, message_id: str, seq: int) -> str:
+    """Return the joined chunks of that message with a smaller seq; empty if there is no such message."""
+    turn = schema.turn.c
+    query = select(turn.first_seq).where(turn.message_id == message_id, turn.room_id == room_id)
+    first_seq = connection.execute(query).scalar()
+    return _texts(connection, room_id, {message_id: first_seq}, seq)[message_id] if first_seq else ""
+
+
+def messages(connection: Connection, room_id: str, after: str | None, limit: int) -> Page:
+    """Return a page of the stored messages and the turns under way, by the seq of their first event.
+
+    An attempt that ended without words is no message, except a completed one. Raises ``NotFound`` for an
+    unknown room or ``after``.
+    """
+    row = room(connection, room_id)
+    turn, user = schema.turn.c, schema.user_message.c
+    start = _place(connection, room_id, after) if after is not None else 0
+    people = select(schema.user_message).where(user.room_id == room_id, user.first_seq > start)
+    listed = turn.status.in_(["streaming", "completed"]) | (turn.text != "")
+    agents = _TURNS.where(turn.room_id == room_id, turn.first_seq > start, listed)
+    placed = [
+        (user_row["first_seq"], _user_message(user_row))
+        for user_row in connection.execute(people.order_by(user.first_seq).limit(limit + 1)).mappings()
+    ]
+    placed += [
+        (turn_row.first_seq, turn_message(row, turn_row))
+        for turn_row in _turns(connection, room_id, agents.order_by(turn.first_seq).limit(limit + 1))
+    ]
+    placed.sort(key=lambda pair: pair[0])
+    return Page([message for _, message in placed[:limit]], len(placed) > limit, row.last_seq)
+
+
+def _rooms(connection: Connection, query: Select[Any]) -> list[RoomRow]:
+    found = connection.execute(query.order_by(schema.room.c.number)).mappings().all()
+    agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in found}
+    chosen = _AGENTS.where(schema.room_agent.c.room_id == found[0]["id"]) if len(found) == 1 else _AGENTS
+    for row in connection.execute(chosen).mappings() if found else ():
+        fields = dict(row)
+        owners = agents.get(fields.pop("room_id"))
+        if owners is not None:
+            owners.append(AgentInfo(**fields))
+    return [RoomRow(**row, agents=tuple(agents[row["id"]])) for row in found]
+
+
+def _turns(connection: Connection, room_id: str, query: Select[Any]) -> list[TurnRow]:
+    rows = [TurnRow(**row) for row in connection.execute(query).mappings()]
+    open_turns = {row.message_id: row.first_seq for row in rows if row.status == "streaming"}
+    texts = _texts(connection, room_id, open_turns)
+    return [replace(row, text=texts[row.message_id]) if row.message_id in texts else row for row in rows]
+
+
+def _texts(
+    connection: Connection, room_id: str, turns: dict[str, int], before: int | None = None
+) -> dict[str, str]:
+    """Return the joined committed chunks of each of ``turns`` (message id → first seq)."""
+    if not turns:
+        return {}
+    event = schema.event.c
+    query = select(event.message_id, event.data).where(
+        event.room_id == room_id,
+        event.seq > min(turns.values()),
+        event.name == "message_chunk",
+        event.message_id.in_(turns),
+    )
+    if before is not None:
+        query = query.where(event.seq < before)
+    pieces: dict[str, list[str]] = {message_id: [] for message_id in turns}
+    for message_id, data in connection.execute(query.order_by(event.seq)):
+        pieces[message_id].append(json.loads(data)["content"])
+    return {message_id: "".join(texts) for message_id, texts in pieces.items()}
+
+
+def _place(connection: Connection, room_id: str, message_id: str) -> int:
+    for table in (schema.turn, schema.user_message):
+        key = table.c.message_id if table is schema.turn else table.c.id
+        query = select(table.c.first_seq).where(key == message_id, table.c.room_id == room_id)
+        first_seq: int | None = connection.execute(query).scalar()
+        if first_seq is not None:
+            return first_seq
+    raise NotFound(f"There is no message {message_id[:100]} in this room", status=404)
+
+
+def _user_message(row: RowMapping) -> Message:
+    text = row["text"]
+    return Message(
+        id=row["id"],
+        room_id=row["room_id"],
+        role="user",
+        content=text_content(text),
+        text=text,
+        sender_name=row["sender_name"],
+        sender_color=row["sender_color"],
+        round_number=row["round"],
+        token_count=token_count(text),
+        created_at=row["created_at"],
+    )
+
+
+def turn_message(room: RoomRow, turn: TurnRow) -> Message:
+    """Return the attempt as a message: what ``GET messages`` answers and the event log stores."""
+    agent = room.agents[turn.turn_order]
+    return Message(
+        id=turn.message_id,
+        room_id=room.id,
+        role="assistant",
+        content=steps_content(turn.text),
+        text=turn.text,
+        sender_name=agent.name,
+        sender_color=agent.color,
+        round_number=turn.round,
+        token_count=token_count(turn.text),
+        created_at=turn.created_at,
+        agent_id=agent.id,
+        interrupted=turn.reason,
+        status="streaming" if turn.status == "streaming" else "",
+        error=turn.error,
+    )

@@ -1,0 +1,131 @@
+"""The tables. The event log is the record; everything else says where a room stands in it.
+
+One migration per change under ``migrations/versions``; a test holds the first one against this file.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    text,
+)
+
+HEAD = "0001"  # the newest migration; revisions are compared as text, so they keep their zeros
+
+metadata = MetaData()
+
+# Alembic's own table. Its one row is the schema version, whether alembic or we made the tables.
+version = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+
+# status: what is (idle | running | paused | completed | error). desired: what is wanted, on record before
+# it is done (idle | running | paused | deleted). interrupted: why it is paused or about to be.
+# run_seq: the seq of the newest room_started, 0 before the first run. round_open is the newest round that
+# began, round_done the newest that ended; they differ while a round is under way. number orders the rooms.
+room = Table(
+    "room",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("number", Integer, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("task", Text, nullable=False),
+    Column("execution_mode", Text, nullable=False),
+    Column("max_rounds", Integer, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("desired", Text, nullable=False),
+    Column("interrupted", Text, nullable=False),
+    Column("keep_running", Boolean, nullable=False),
+    Column("round_open", Integer, nullable=False),
+    Column("round_done", Integer, nullable=False),
+    Column("run_seq", Integer, nullable=False),
+    Column("last_seq", Integer, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("updated_at", Text, nullable=False),
+)
+
+room_agent = Table(
+    "room_agent",
+    metadata,
+    Column("room_id", Text, ForeignKey("room.id"), primary_key=True),
+    Column("turn_order", Integer, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("color", Text, nullable=False),
+    Column("system_prompt", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("provider_id", Text, nullable=False),
+)
+
+# One row per attempt. status: streaming | completed | interrupted | failed. reason: why it was cut.
+# text: all of it, once the attempt is closed; until then its chunks are the record. first_seq: where its
+# first event stands in the log, and so its place among the messages.
+turn = Table(
+    "turn",
+    metadata,
+    Column("room_id", Text, ForeignKey("room.id"), primary_key=True),
+    Column("round", Integer, primary_key=True),
+    Column("turn_order", Integer, primary_key=True),
+    Column("attempt", Integer, primary_key=True),
+    Column("message_id", Text, nullable=False, unique=True),
+    Column("status", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("first_seq", Integer, nullable=False),
+    Column("token_count", Integer, nullable=False),
+    Column("created_at", Text, nullable=False),
+)
+
+# The database itself refuses to have a turn completed twice.
+Index(
+    "turn_completed_once",
+    turn.c.room_id,
+    turn.c.round,
+    turn.c.turn_order,
+    unique=True,
+    sqlite_where=text("status = 'completed'"),
+    postgresql_where=text("status = 'completed'"),
+)
+Index("turn_by_first_seq", turn.c.room_id, turn.c.first_seq)
+
+# What people said to the room; its first row is the task.
+user_message = Table(
+    "user_message",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("room_id", Text, ForeignKey("room.id"), nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("sender_name", Text, nullable=False),
+    Column("sender_color", Text, nullable=False),
+    Column("first_seq", Integer, nullable=False),
+    Column("created_at", Text, nullable=False),
+)
+Index("user_message_by_first_seq", user_message.c.room_id, user_message.c.first_seq, unique=True)
+
+# The log: seq is dense from 1 in each room, data the JSON exactly as it goes out. Rows are never changed.
+event = Table(
+    "event",
+    metadata,
+    Column("room_id", Text, ForeignKey("room.id"), primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("data", Text, nullable=False),
+    Column("ts", Float, nullable=False),
+    sqlite_with_rowid=False,
+)

@@ -1,0 +1,97 @@
+"""The store: append events and change rows (durable when awaited), read, be told what was committed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection
+
+from agent_tui.backend.store.database import clear_errors, database_file, open_engines
+from agent_tui.backend.store.rows import Change, Frame, NewEvent, Write
+from agent_tui.backend.store.writer import Writer
+from agent_tui.errors import StoreError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+READERS = 2
+BUSY_SECONDS = 5.0  # how long SQLite itself waits for somebody else's lock
+RETRY_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # a disk that is full has about 16 s to change
+
+
+def utc_now() -> datetime:
+    """Return the time as it is noted beside things; nothing is ordered by it."""
+    return datetime.now(UTC)
+
+
+class Store:
+    """One database file, one thread that writes, ``READERS`` threads that read. For one event loop."""
+
+    def __init__(
+        self,
+        database: str | Path,
+        *,
+        busy_seconds: float = BUSY_SECONDS,
+        retry_seconds: Sequence[float] = RETRY_SECONDS,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """Open ``database`` (a file or ``sqlite:///…``), making or migrating its tables; blocks.
+
+        Raises ``StoreError`` whose title says in one line why it cannot be used.
+        """
+        self.file = database_file(database)
+        self._subscribers: list[Callable[[list[Frame]], None]] = []
+        self._closed = False
+        self._writing, self._reading = open_engines(self.file, busy_seconds=busy_seconds, readers=READERS)
+        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
+        self._writer = Writer(
+            self._writing, self.file, published=self._publish, now=now, retry_seconds=retry_seconds
+        )
+
+    def subscribe(self, subscriber: Callable[[list[Frame]], None]) -> None:
+        """Call ``subscriber`` in the event loop with the frames of each write, after its commit, in order."""
+        self._subscribers.append(subscriber)
+
+    async def append(
+        self, room_id: str, events: Sequence[NewEvent] = (), changes: Sequence[Change] = ()
+    ) -> int:
+        """Commit ``events`` and ``changes`` as one; return the first event's seq (0 without events).
+
+        Once it returns they are on disk and the subscribers have the frames. A caller that is cancelled
+        does not take its write back. Raises ``StoreError``; then nothing of this write is stored.
+        """
+        return await asyncio.shield(self._writer.put(Write(room_id, tuple(events), tuple(changes))))
+
+    async def read(
+        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return ``query(connection, …)`` (queries.py), run in one read transaction in a reader thread."""
+        if self._closed:
+            raise StoreError("The store is closed")
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, lambda: self._read(query, *args, **kwargs)
+        )
+
+    async def close(self) -> None:
+        """Commit what is queued, end the threads, let go of the file."""
+        self._closed = True
+        await asyncio.to_thread(self._close)
+
+    def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        with clear_errors(self.file), self._reading.begin() as connection:
+            return query(connection, *args, **kwargs)
+
+    def _publish(self, frames: list[Frame]) -> None:
+        for subscriber in self._subscribers:
+            subscriber(frames)
+
+    def _close(self) -> None:
+        self._writer.close()
+        self._threads.shutdown()
+        self._writing.dispose()
+        self._reading.dispose()

@@ -1,0 +1,152 @@
+"""The one writer: a thread that commits whatever all rooms have queued, in one transaction.
+
+No timer and no waiting for more: while one transaction is being committed the next one gathers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+from sqlalchemy import Engine
+
+from agent_tui.backend.store.database import DATABASE_ERRORS, is_passing, store_error
+from agent_tui.backend.store.rows import Frame, Write
+from agent_tui.backend.store.writing import apply
+from agent_tui.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+MAX_WRITES_PER_COMMIT = 1_000
+MAX_CHARACTERS_PER_COMMIT = 8_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A write that waits for its commit; the future gets the seq of its first event (0: no events)."""
+
+    write: Write
+    done: asyncio.Future[int]
+
+    @property
+    def size(self) -> int:
+        return sum(len(event.data) for event in self.write.events)
+
+
+Outcome = list[Frame] | StoreError
+
+
+class Writer:
+    """Commits writes in the order they were put, and hands the outcome to the event loop.
+
+    ``published`` is called in the loop after each commit with one write's frames, before that write's
+    future is resolved. A disk that is full or a lock held by somebody else is waited for, ``retry_seconds``
+    from try to try, and everybody queues meanwhile; then the writes fail. One bad write never takes others
+    with it.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        file: Path,
+        *,
+        published: Callable[[list[Frame]], None],
+        now: Callable[[], datetime],
+        retry_seconds: Sequence[float],
+    ) -> None:
+        self._engine = engine
+        self._file = file
+        self._published = published
+        self._now = now
+        self._retry_seconds = retry_seconds
+        self._queue: SimpleQueue[Pending | None] = SimpleQueue()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, write: Write) -> asyncio.Future[int]:
+        """Queue ``write``; the future is resolved after its commit, or gets a ``StoreError``."""
+        if self._closing.is_set() or not self._thread.is_alive():
+            raise StoreError("The store is closed")
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._queue.put(Pending(write, done))
+        return done
+
+    def close(self) -> None:
+        """Commit what is queued and end the thread; blocks."""
+        self._closing.set()
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (group := self._gather()) is not None:
+            outcomes: list[Outcome] = [StoreError("The store failed")] * len(group)
+            try:
+                outcomes = self._commit([pending.write for pending in group])
+            finally:  # whatever happens, nobody waits for ever
+                self._deliver(group, outcomes)
+
+    def _gather(self) -> list[Pending] | None:
+        first = self._queue.get()
+        if first is None:
+            return None
+        group, size = [first], first.size
+        while len(group) < MAX_WRITES_PER_COMMIT and size < MAX_CHARACTERS_PER_COMMIT:
+            try:
+                pending = self._queue.get_nowait()
+            except Empty:
+                break
+            if pending is None:
+                self._queue.put(None)
+                break
+            group.append(pending)
+            size += pending.size
+        return group
+
+    def _commit(self, writes: Sequence[Write]) -> list[Outcome]:
+        """Commit ``writes`` as one; if one of them is bad, each on its own."""
+        try:
+            return list(self._persist(writes))
+        except DATABASE_ERRORS as error:
+            if len(writes) == 1 or is_passing(error):
+                failed = store_error(self._file, error)
+                log.error("%s", failed)
+                return [failed] * len(writes)
+        return [outcome for write in writes for outcome in self._commit([write])]
+
+    def _persist(self, writes: Sequence[Write]) -> list[list[Frame]]:
+        """Commit, trying again for as long as what is in the way may pass."""
+        for delay in self._retry_seconds:
+            try:
+                return self._transaction(writes)
+            except DATABASE_ERRORS as error:
+                if not is_passing(error) or self._closing.is_set():
+                    raise
+                log.warning("%s; trying again in %s s", store_error(self._file, error), delay)
+                self._closing.wait(delay)
+        return self._transaction(writes)
+
+    def _transaction(self, writes: Sequence[Write]) -> list[list[Frame]]:
+        with self._engine.begin() as connection:
+            return apply(connection, writes, self._now())
+
+    def _deliver(self, group: Sequence[Pending], outcomes: Sequence[Outcome]) -> None:
+        loop = group[0].done.get_loop()
+        if not loop.is_closed():  # else the program ended without closing the store: nobody waits
+            loop.call_soon_threadsafe(self._resolve, group, outcomes)
+
+    def _resolve(self, group: Sequence[Pending], outcomes: Sequence[Outcome]) -> None:
+        for pending, outcome in zip(group, outcomes, strict=True):
+            if isinstance(outcome, list):
+                if outcome:
+                    self._published(outcome)
+                if not pending.done.done():
+                    pending.done.set_result(outcome[0].seq if outcome else 0)
+            elif not pending.done.done():
+                pending.done.set_exception(outcome)
