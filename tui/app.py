@@ -122,7 +122,7 @@ class AgentTuiApp(App[int]):
             return exit_code(room.failure)
         return UNREACHABLE if room.state.link.status == "waiting" else DONE
 
-    def action_back(self) -> None:
+    def action_leave_room(self) -> None:
         """Go back to the list of rooms, when the room was opened from it."""
         if self._listed and isinstance(self.screen, RoomScreen):
             self.pop_screen()

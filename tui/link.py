@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,7 @@ class RoomLink:
                 await self._client.aclose()
                 self._client = None
 
-    async def follow(self, room_id: str) -> AsyncIterator[Event]:
+    async def follow(self, room_id: str) -> AsyncGenerator[Event, None]:
         """Yield everything that happens in the room, from what it is now.
 
         Ends only for servers that offer no events. An embedded backend that died is started again.
@@ -77,7 +77,7 @@ class RoomLink:
             yield LinkChanged("connecting", say("link.starting"))
             await self.close()
 
-    async def run(self, room_id: str) -> AsyncIterator[Event]:
+    async def run(self, room_id: str) -> AsyncGenerator[Event, None]:
         """Yield one run of the room from a server that shows it only while it runs it; one POST, ever."""
         client = await self.client()
         async with aclosing(client.follow_run(room_id)) as events:

@@ -42,13 +42,15 @@ class RoomScreen(Screen[None]):
 
     CSS_PATH = "room.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p,space", "toggle", "Pause or resume the room", id="room.pause"),
-        Binding("ctrl+s", "toggle", "Pause or resume the room", id="room.pause.anywhere", priority=True),
+        Binding("p,space", "pause_or_resume", "Pause or resume the room", id="room.pause"),
+        Binding(
+            "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True
+        ),
         Binding("r", "go_on", "Continue after an interruption", id="room.continue"),
         Binding("tab,right", "pane(1)", "Next pane", id="pane.next", priority=True),
         Binding("shift+tab,left", "pane(-1)", "Previous pane", id="pane.previous", priority=True),
         Binding("q", "app.leave", "Quit", id="room.quit"),
-        Binding("escape", "app.back", "Back to the rooms", id="room.back"),
+        Binding("escape", "app.leave_room", "Back to the rooms", id="room.back"),
     ]
 
     def __init__(self, link: RoomLink, room_id: str, clock: FrameClock, signs: Signs, *, start: bool) -> None:
@@ -132,7 +134,9 @@ class RoomScreen(Screen[None]):
                 self._asked = texts.Asked(by_us=self._asked.by_us)
                 if self._start:
                     self._start = False
-                    self.action_toggle()
+                    self.action_pause_or_resume()
+            case _:
+                pass
 
     def _take_changes(self) -> None:
         for agent_id in self.state.changed:
@@ -234,7 +238,7 @@ class RoomScreen(Screen[None]):
 
     # --- keys ------------------------------------------------------------------------------------------
 
-    def action_toggle(self) -> None:
+    def action_pause_or_resume(self) -> None:
         """Pause a running room; let any other go on."""
         if self._asked.intent and time.monotonic() - self._asked_at < ASK_AGAIN_SECONDS:
             return  # asked already: the answer is on its way
@@ -293,12 +297,14 @@ class RoomScreen(Screen[None]):
 
     def ask_to_leave(self) -> None:
         """Ask what is to become of the agents that speak, then leave."""
-        self.app.push_screen(QuitScreen(), self._leave)
+        self.app.push_screen(QuitScreen(), self._chosen)
+
+    def _chosen(self, choice: Choice | None) -> None:
+        if choice in ("pause", "keep"):
+            self._leave(choice)
 
     @work(group="leave", exclusive=True)
-    async def _leave(self, choice: Choice | None) -> None:
-        if choice in (None, "stay"):
-            return
+    async def _leave(self, choice: Choice) -> None:
         try:
             client = await self._link.client()
             if choice == "keep":
