@@ -56,3 +56,16 @@ def inert_line(text: str, limit: int = 200) -> str:
     if len(line) > limit:
         return line[: limit - 1].rstrip() + ELLIPSIS
     return line
+
+
+def inert_json(text: str) -> str:
+    """Return JSON ``text`` with every character that a terminal would obey escaped: the same data.
+
+    JSON itself lets DEL, C1 and bidi controls stand in strings as they are. Outside strings there are none.
+    """
+    return _HOSTILE.sub(_escape, text) if _HOSTILE.search(text) else text
+
+
+def _escape(match: re.Match[str]) -> str:
+    units = match.group().encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))

@@ -1,0 +1,88 @@
+"""The command line's front door and its last line of defence.
+
+What asks for a screen, a help page or the version is answered without loading the command line's own
+machinery (architecture.md §3): heavy imports stand inside the functions that need them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import agent_tui
+from agent_tui.errors import AgentTuiError
+from tui import exits, output
+from tui.arguments import Connection, completing, help_page, screen_arguments, take_connection
+
+
+def main() -> int:
+    """Run the program with ``sys.argv``; return its exit code. No traceback ever reaches the terminal."""
+    try:
+        output.prepare_streams()
+        return _run(sys.argv[1:])
+    except AgentTuiError as error:
+        output.complain(str(error))
+        return exits.exit_code(error)
+    except KeyboardInterrupt:
+        output.complain("interrupted")
+        return exits.PAUSED
+    except BrokenPipeError:
+        _drop_output()
+        return exits.READER_GONE
+    except Exception as error:  # noqa: BLE001  the last line of defence (architecture.md §10)
+        return _crashed(error)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    connection, rest = take_connection(arguments)
+    if not completing(os.environ):
+        done = _shortcut(connection, rest)
+        if done is not None:
+            return done
+    from tui.cli import run
+
+    return run(connection, rest)
+
+
+def _shortcut(connection: Connection, rest: Sequence[str]) -> int | None:
+    """Do what needs no more than this; ``None`` for every other command line."""
+    page = help_page(rest)
+    if page is not None:
+        from tui.help_pages import HELP
+
+        output.write(HELP[page])
+        return exits.DONE
+    if rest == ["--version"]:
+        output.write(f"{output.PROGRAM} {agent_tui.__version__}\n")
+        return exits.DONE
+    screen = screen_arguments(rest)
+    if screen is not None:
+        from tui.startup import open_rooms
+
+        return open_rooms(connection, screen.room)
+    if rest[:1] == ["serve"]:
+        from tui.startup import serve
+
+        serve(connection, rest[1:])
+    return None
+
+
+def _crashed(error: Exception) -> int:
+    from tui.logs import log_crash
+
+    path = log_crash()
+    where = f"the log has it all: {path}" if path else "the log cannot be written"
+    output.complain(f"a bug of ours, {type(error).__name__}: {where}")
+    return exits.BUG
+
+
+def _drop_output() -> None:
+    """Let the interpreter flush what is left into nothing: whoever read our output has gone."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):
+        os.dup2(nothing, descriptor)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

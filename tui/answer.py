@@ -1,0 +1,101 @@
+"""What a run has said so far, computed from its events alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agent_tui import events as ev
+from agent_tui.state.turn import Turn
+from agent_tui.wire.content import content_text
+
+
+@dataclass(slots=True)
+class Answer:
+    """The turns of one run in the order of their start.
+
+    Unlike ``RoomState`` it never decides whose words a chunk is: it keeps them under the message's id, so
+    that nothing a server sent is lost.
+    """
+
+    turns: dict[str, Turn] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Every assistant message's raw text in order, cut ones included, joined by a blank line."""
+        texts = (turn.text for turn in self.turns.values() if turn.role != "user")
+        return "\n\n".join(text for text in texts if text)
+
+    def apply(self, event: ev.Event) -> list[Turn]:
+        """Take one event; return the turns that it changed."""
+        match event:
+            case ev.TurnStarted():
+                return [self._started(event)]
+            case ev.TextAdded():
+                return [self._added(event)]
+            case ev.TurnEnded():
+                return [self._ended(event)]
+            case ev.TurnFailed():
+                return self._failed(event)
+            case ev.MessageStored(message):
+                return [self._stored(message)]
+            case ev.RunPaused() | ev.RunCompleted() | ev.RunFailed():
+                return self.close()
+            case _:
+                return []
+
+    def close(self) -> list[Turn]:
+        """End every turn that is still open: nothing more comes."""
+        still_open = [turn for turn in self.turns.values() if turn.status == "speaking"]
+        for turn in still_open:
+            turn.status = "cut"
+        return still_open
+
+    def _turn(self, turn_id: str) -> Turn:
+        return self.turns.setdefault(turn_id, Turn(turn_id))
+
+    def _started(self, event: ev.TurnStarted) -> Turn:
+        turn = self._turn(event.turn_id)
+        turn.role, turn.sender_name, turn.agent_id = event.role, event.sender_name, event.agent_id
+        return turn
+
+    def _added(self, event: ev.TextAdded) -> Turn:
+        turn = self._turn(event.turn_id)
+        whole = event.accumulated
+        if whole is not None and len(whole) != turn.length + len(event.text):
+            turn.replace(whole)  # a chunk was lost on the way
+        else:
+            turn.add(event.text)
+        return turn
+
+    def _ended(self, event: ev.TurnEnded) -> Turn:
+        turn = self._turn(event.turn_id)
+        # The end's content may be JSON around the words; words that look like JSON must stay as they came.
+        if event.text and content_text(turn.text) != event.text:
+            turn.replace(event.text)
+        turn.status = "cut" if event.interrupted else "said"
+        return turn
+
+    def _failed(self, event: ev.TurnFailed) -> list[Turn]:
+        still_open = [turn for turn in self.turns.values() if turn.status == "speaking"]
+        named = [turn for turn in still_open if _is_of(turn, event)]
+        anonymous = not event.agent_id and not event.agent_name
+        failed = named[-1:] or (still_open if anonymous and len(still_open) == 1 else [])
+        for turn in failed:
+            turn.status, turn.error = "failed", event.error
+        return failed
+
+    def _stored(self, message: ev.Message) -> Turn:
+        turn = self._turn(message.id)
+        if not turn.sender_name:
+            turn.role, turn.sender_name = message.role, message.sender_name
+        if not turn.length:
+            turn.replace(message.text)
+        if turn.status == "speaking" and message.status != "streaming":
+            turn.status = "cut" if message.interrupted else "said"
+        return turn
+
+
+def _is_of(turn: Turn, event: ev.TurnFailed) -> bool:
+    if event.agent_id and turn.agent_id:
+        return turn.agent_id == event.agent_id
+    return bool(event.agent_name) and turn.sender_name == event.agent_name

@@ -1,0 +1,97 @@
+"""The command line before any heavy import: which server it means, and whether it asks for a screen.
+
+``--url``, ``--token`` and ``--backend`` may stand at every level, so they are taken off here, once, and
+the commands of ``tui.cli`` see the rest. Plain code, because it runs before the first frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from agent_tui.errors import ConfigError
+
+CONNECTION_OPTIONS = ("--url", "--token", "--backend")
+# The options that take a value: the word behind one of them is never an option itself.
+VALUED_OPTIONS = frozenset({"--task", "--name", "--agent", "--rounds", "--mode", "--output"})
+ROOM_COMMANDS = ("list", "new", "show", "delete", "pause", "resume", "run")
+COMMANDS = {
+    "rooms": ROOM_COMMANDS,
+    "serve": (),
+    "backend": ("status", "stop"),
+    "config": ("path", "show", "check"),
+}
+COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # what a shell sets when it asks for completions
+
+
+class Connection(NamedTuple):
+    """What the flags say about the server; ``None`` where they say nothing."""
+
+    url: str | None = None
+    token: str | None = None
+    backend: str | None = None
+
+    def __repr__(self) -> str:  # the token stays out of logs and tracebacks
+        return f"Connection(url={self.url!r}, backend={self.backend!r})"
+
+
+class ScreenArguments(NamedTuple):
+    """A command line that asks for a screen: the list of rooms, or the one that ``room`` names."""
+
+    room: str | None
+
+
+def completing(environ: Mapping[str, str]) -> bool:
+    """Say whether a shell asks what could come next on its command line."""
+    return COMPLETION_VARIABLE in environ
+
+
+def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
+    """Return the connection options and what is left without them.
+
+    Nothing is taken behind ``--``, nor behind the word ``serve``, whose options are its own.
+    Raises ``ConfigError`` for an option without a value.
+    """
+    found: dict[str, str] = {}
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        name, has_value, value = word.partition("=")
+        if name in CONNECTION_OPTIONS:
+            value = value if has_value else next(words, "")
+            if not value:
+                raise ConfigError(f"{name} needs a value")
+            found[name.removeprefix("--")] = value
+            continue
+        rest.append(word)
+        if word == "--" or rest == ["serve"]:
+            rest.extend(words)
+        elif word in VALUED_OPTIONS:
+            rest.extend(value for value in (next(words, None),) if value is not None)
+    return Connection(**found), rest
+
+
+def screen_arguments(rest: Sequence[str]) -> ScreenArguments | None:
+    """Return which screen the command line asks for, or ``None`` for every other command line."""
+    match list(rest):
+        case [] | ["rooms"]:
+            return ScreenArguments(None)
+        case ["rooms", "--", room] if room:
+            return ScreenArguments(room)
+        case ["rooms", room] if room and not room.startswith("-") and room not in ROOM_COMMANDS:
+            return ScreenArguments(room)
+        case _:
+            return None
+
+
+def help_page(rest: Sequence[str]) -> str | None:
+    """Return the name of the help page asked for (``""`` is the first one), or ``None``."""
+    match list(rest):
+        case ["--help"]:
+            return ""
+        case [command, "--help"] if command in COMMANDS:
+            return command
+        case [command, word, "--help"] if word in COMMANDS.get(command, ()):
+            return f"{command} {word}"
+        case _:
+            return None

@@ -1,0 +1,56 @@
+"""The exit codes of cli.md, and which one an error ends in."""
+
+from __future__ import annotations
+
+from agent_tui import errors
+
+DONE = 0
+BUG = 1
+USAGE = 2
+PAUSED = 3
+FAILED = 4
+UNREACHABLE = 5
+REFUSED = 6
+READER_GONE = 141  # 128 + SIGPIPE, as shells report it: whoever read our output has left
+
+# The reasons of an ``end`` line (cli.md) and their codes.
+REASONS = {
+    "completed": DONE,
+    "paused": PAUSED,
+    "interrupted": PAUSED,
+    "error": FAILED,
+    "lost": FAILED,
+    "timeout": FAILED,
+    "busy": REFUSED,
+    "refused": REFUSED,
+}
+
+UNPROCESSABLE = 422  # HTTP: a field of the request is out of range, so the command line was wrong
+
+
+def exit_code(error: errors.AgentTuiError) -> int:
+    """Return the exit code of the row of cli.md's table that ``error`` belongs to."""
+    if isinstance(error, errors.ConfigError):
+        return USAGE
+    if isinstance(error, errors.Refused) and error.status == UNPROCESSABLE:
+        return USAGE
+    if isinstance(error, errors.ConnectFailed):
+        return UNREACHABLE
+    return REASONS[reason(error)]
+
+
+def reason(error: errors.AgentTuiError) -> str:
+    """Return the reason that an ``end`` line gives for ``error``."""
+    match error:
+        case errors.NotFound():
+            return "error"
+        case errors.AgentBusy():
+            return "busy"
+        case errors.Refused():
+            return "refused"
+        case errors.TimedOut():
+            return "timeout"
+        case errors.StreamLost() | errors.ConnectFailed():
+            return "lost"
+        case _:
+            return "error"

@@ -1,0 +1,174 @@
+"""The help pages: one for each command, written by hand, and the only place that describes an option."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_SERVER = """
+Which server (at any place of the command line)
+  --url URL               this one, instead of the backend that is started for you  (AGENT_TUI_URL)
+  --token TOKEN           its token                                               (AGENT_TUI_TOKEN)
+  --backend NAME          [backends.NAME] of the config file; "embedded" is your own backend
+"""
+
+_ROOM = """
+  ROOM is a room's id, its name, or the beginning of either that fits no other room.
+"""
+
+_NEW = """\
+  --task TEXT             what the room is about
+  --name TEXT             its name (default: the beginning of the task)
+  --agent NAME[=MODEL]    one agent; give it again for more (default: three agents with different roles)
+  --rounds N              how often every agent speaks (default: 3)
+  --mode MODE             sequential or parallel (default: sequential)
+  --keep-running          the room goes on when nobody watches it
+"""
+
+HELP: Mapping[str, str] = {
+    "": f"""\
+Usage: agent-tui [COMMAND]
+
+The terminal for conversations with agents.
+
+  agent-tui               the rooms, on a screen
+  agent-tui rooms [ROOM]  the rooms, or one of them; with none yet, a demo room is made and started
+  agent-tui rooms list | new | show | delete | pause | resume | run
+  agent-tui serve         the backend alone, for other programs and machines
+  agent-tui backend status | stop
+  agent-tui config path | show | check
+
+  --help                  this page; every command has one
+  --version               the version
+  --install-completion    set up completion for your shell
+  --show-completion       print what that would set up
+{_SERVER}
+Exit codes
+  0  done                           4  the room or server reported an error, there is no such room,
+  1  a bug of ours                     or the answer broke off
+  2  wrong usage or configuration   5  cannot connect, or gave up reconnecting
+  3  paused or interrupted          6  busy, token refused, or not allowed
+""",
+    "rooms": f"""\
+Usage: agent-tui rooms [ROOM]
+       agent-tui rooms COMMAND
+
+Opens the rooms, or one of them, on a screen. With no room yet, a demo room is made and started.
+{_ROOM}
+  list                    the rooms
+  new                     make a room
+  show ROOM               one room
+  delete ROOM             delete a room and everything said in it
+  pause ROOM              pause a room; what is being said is kept
+  resume ROOM             go on with the very turn that was cut
+  run [ROOM]              run or resume a room to its end, without a screen
+
+A room that has the name of a command is opened by: agent-tui rooms -- NAME
+{_SERVER}""",
+    "rooms list": f"""\
+Usage: agent-tui rooms list [--output text|json]
+
+Lists the rooms. As json: the body of GET /api/rooms, as the server answered it.
+{_SERVER}""",
+    "rooms new": f"""\
+Usage: agent-tui rooms new --task TEXT [OPTIONS]
+
+Makes a room and prints its id. It does not start: agent-tui rooms run ID, or open it on a screen.
+
+{_NEW}  --output text|json      the id, or the room as the server answered it
+{_SERVER}""",
+    "rooms show": f"""\
+Usage: agent-tui rooms show ROOM [--output text|json]
+
+Shows one room. As json: the body of GET /api/rooms/ID, as the server answered it.
+{_ROOM}{_SERVER}""",
+    "rooms delete": f"""\
+Usage: agent-tui rooms delete ROOM [--yes] [--output text|json]
+
+Deletes a room and everything said in it. Asks first.
+{_ROOM}
+  --yes                   do not ask
+{_SERVER}""",
+    "rooms pause": f"""\
+Usage: agent-tui rooms pause ROOM [--output text|json]
+
+Pauses a room. Words that were being said are kept; the turn is done again on resume.
+{_ROOM}{_SERVER}""",
+    "rooms resume": f"""\
+Usage: agent-tui rooms resume ROOM [--output text|json]
+
+Lets a paused room go on, with the very turn that was cut. On your own backend a room that nobody
+watches pauses itself after 30 s, unless it was made with --keep-running.
+{_ROOM}{_SERVER}""",
+    "rooms run": f"""\
+Usage: agent-tui rooms run ROOM [OPTIONS]
+       agent-tui rooms run --task TEXT [OPTIONS]
+
+Runs or resumes a room to its end without a screen; without ROOM it makes one first. Ctrl-C pauses the
+room and ends; a second Ctrl-C leaves at once.
+{_ROOM}
+{_NEW}  --output FORMAT         text (default): what the agents say, as they say it
+                          json: one object at the end, with the room and its messages
+                          stream-json: one object per line and event, and a last one named "end"
+
+Only the answer goes to stdout; progress and one line per failed turn go to stderr.
+{_SERVER}""",
+    "serve": """\
+Usage: agent-tui serve [OPTIONS]
+
+Runs the backend alone. The first line on stdout is: listening on http://HOST:PORT
+Rooms that ran when it ended go on when it is started again.
+
+  --host ADDRESS          where to listen (default: 127.0.0.1)
+  --port N                at which port (default: 0, any free one)
+  --database URL          sqlite:///path/file.db
+  --token TOKEN           what clients must show  (AGENT_TUI_TOKEN); without one it is made up and
+                          written to a file that stderr names
+  --token-file FILE       read it from a file
+  --no-token              ask for none; on a loopback address only
+  --demo-rate N           tokens a second of each agent of the demo model, 0: as fast as it goes
+  --demo-seed N           another seed, other words
+  --no-resume             rooms that ran stay paused
+""",
+    "backend": """\
+Usage: agent-tui backend COMMAND
+
+The backend that is started for you. It ends by itself when nobody uses it.
+
+  status                  whether it runs
+  stop                    stop it; rooms that run are paused
+""",
+    "backend status": """\
+Usage: agent-tui backend status [--output text|json]
+
+Says whether your backend runs, as which process, in which version, and how many rooms run in it.
+""",
+    "backend stop": """\
+Usage: agent-tui backend stop
+
+Stops your backend. Rooms that run are paused, nothing that was said is lost.
+""",
+    "config": """\
+Usage: agent-tui config COMMAND
+
+The config file.
+
+  path                    print where it is
+  show                    print what it says, secrets hidden
+  check                   say what is wrong with it
+""",
+    "config path": """\
+Usage: agent-tui config path
+
+Prints the absolute path of the config file. AGENT_TUI_CONFIG names another one.
+""",
+    "config show": """\
+Usage: agent-tui config show
+
+Prints the settings of the config file as TOML, secrets hidden.
+""",
+    "config check": """\
+Usage: agent-tui config check
+
+Prints one line for everything that looks wrong, or "ok". What cannot be used at all ends in exit code 2.
+""",
+}

@@ -1,0 +1,79 @@
+"""What the commands write: answers to stdout, everything else to stderr, nothing that a terminal obeys."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Sequence
+
+from agent_tui.inert import inert, inert_json, inert_line
+from agent_tui.wire.content import encodable
+
+PROGRAM = "agent-tui"
+MAX_LINE_CHARACTERS = 1000
+COLUMN_GAP = "  "
+
+
+def prepare_streams() -> None:
+    """Make stdout and stderr take every character: UTF-8 is kept, elsewhere what does not fit becomes ?."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def write(text: str) -> None:
+    """Write ``text`` to stdout as it is and flush it; raises ``BrokenPipeError`` when nobody reads."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """Write an answer for a person, made harmless, and end the line."""
+    write(inert(text) + "\n")
+
+
+def notice(text: str) -> None:
+    """Write one line of progress to stderr."""
+    sys.stderr.write(inert_line(text, MAX_LINE_CHARACTERS) + "\n")
+    sys.stderr.flush()
+
+
+def complain(text: str) -> None:
+    """Write the one line that a failed command leaves on stderr."""
+    notice(f"{PROGRAM}: {text}")
+
+
+def write_json(value: object) -> None:
+    """Write ``value`` as one line of JSON, in UTF-8 whatever the locale says, and flush it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    write(json_line(value) + "\n")
+
+
+def json_line(value: object) -> str:
+    """Return ``value`` as one line of JSON: lone surrogates as U+FFFD, everything that a terminal would
+    obey escaped, and numbers that JSON does not know as ``null``.
+    """
+    try:
+        text = _dump(value)
+    except ValueError:
+        text = _dump(json.loads(json.dumps(value), parse_constant=lambda _: None))
+    return inert_json(encodable(text))
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Return ``rows`` as lines with their columns aligned by terminal cells; cells are made harmless."""
+    from rich.cells import cell_len  # lazy: only the text views need it
+
+    harmless = [[inert_line(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*harmless, strict=True)]
+    lines = []
+    for row in harmless:
+        padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        lines.append(COLUMN_GAP.join(padded).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,103 @@
+"""Which server a command talks to, and what a screen is asked to show."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from agent_tui.config import EMBEDDED, BackendConfig, Config, load
+from agent_tui.errors import ConfigError
+from tui.arguments import Connection
+from tui.runtime import Starting
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that speaks the rooms protocol; ``timeout`` is in seconds without a byte, ``paths``
+    overrides URL paths.
+    """
+
+    url: str
+    token: str = field(default="", repr=False)
+    timeout: float = 30.0
+    paths: Mapping[str, str] = field(default_factory=dict)
+
+
+Source = Starting | Server
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenRequest:
+    """What ``tui.app.run_rooms`` gets: where the rooms are, and which one to open (as the user wrote it;
+    ``None`` is the list). ``source`` is the embedded backend on its way up, or another server.
+    """
+
+    source: Source
+    room: str | None
+    config: Config
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the rooms are in the backend that this program started or found."""
+        return isinstance(self.source, Starting)
+
+
+def reach(source: Source) -> Server:
+    """Return the server behind ``source``; blocks while the embedded backend comes up (20 s at most).
+
+    Raises what ``Starting.wait`` raises.
+    """
+    if isinstance(source, Server):
+        return source
+    endpoint = source.wait()
+    return Server(endpoint.url, endpoint.token)
+
+
+def wants_embedded(connection: Connection) -> bool:
+    """Say whether flags and environment leave it at the embedded backend; looks at no file."""
+    if connection.backend is not None or connection.url is not None:
+        return connection.backend == EMBEDDED and connection.url is None
+    return not os.environ.get("AGENT_TUI_URL")
+
+
+def other_server(connection: Connection) -> Server:
+    """Return the server that flags, environment and file name, in this order of strength.
+
+    Raises ``ConfigError`` when what they name cannot be used.
+    """
+    token = connection.token or os.environ.get("AGENT_TUI_TOKEN", "")
+    if connection.backend is not None:
+        if connection.url is not None:
+            raise ConfigError("--url and --backend name two servers", "give one of them")
+        return _from_file(connection.backend, load(), token)
+    if connection.url is not None:
+        return Server(_checked(connection.url, "--url"), token)
+    return Server(_checked(os.environ.get("AGENT_TUI_URL", ""), "AGENT_TUI_URL"), token)
+
+
+def _from_file(name: str, config: Config, token: str) -> Server:
+    backend = config.backends.get(name)
+    if backend is None:
+        known = ", ".join(sorted(config.backends)) or "none"
+        raise ConfigError(f"no [backends.{name}] in {config.path}", f"there: {known}")
+    if backend.kind != "rooms":
+        raise ConfigError(f"backends.{name} is of kind {backend.kind}", "these commands need kind rooms")
+    url = _checked(backend.url, f"backends.{name}.url")
+    return Server(url, token or _file_token(backend), backend.timeout, backend.paths)
+
+
+def _file_token(backend: BackendConfig) -> str:
+    return os.environ.get(backend.token_env, "") or backend.token
+
+
+def _checked(url: str, origin: str) -> str:
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ConfigError(f"{origin} is not an address like http://127.0.0.1:8000")
+    return url

@@ -1,0 +1,304 @@
+"""Finds the embedded backend of this user, or starts it.
+
+The backend is its own process (architecture.md §7) and writes ``backend.json`` into the data folder when
+it listens; it holds ``agent-tui.db.lock`` for its life, so of several started at once one wins and the
+others end with code 6. Nothing heavy is imported here: this runs before the first frame.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import agent_tui
+from agent_tui.config import config_path, data_path
+from agent_tui.errors import AgentBusy, AgentTuiError, ConfigError, ConnectFailed
+from agent_tui.inert import inert_line
+
+RUNTIME_FILE = "backend.json"
+LOCK_FILE = "agent-tui.db.lock"
+LOG_FILE = "backend.log"
+START_SECONDS = 20.0
+STOP_SECONDS = 10.0
+POLL_SECONDS = 0.02
+ANSWER_SECONDS = 2.0
+MAX_ANSWER_BYTES = 16 * 1024 * 1024
+MAX_RUNTIME_BYTES = 64 * 1024
+MAX_COMPLAINT_BYTES = 64 * 1024
+OK, BAD_REQUEST = 200, 400  # HTTP
+EXIT_USAGE = 2  # the backend's own exit codes: a folder or file is wrong
+EXIT_LOCKED = 6  # somebody else has the database
+
+_LOOPBACK_URL = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A backend that answers; ``started_by_us`` says whether this program started it."""
+
+    url: str
+    token: str = field(repr=False)
+    version: str
+    pid: int
+    started_by_us: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Runtime:
+    """What the runtime file says; believed only once ``/health`` answers with the same ``instance``."""
+
+    url: str
+    token: str = field(repr=False)
+    version: str
+    pid: int
+    instance: str
+
+
+class Starting:
+    """A backend on its way up. ``wait`` may be called from any thread, and again after a failure."""
+
+    def __init__(self, data: Path, config: Path) -> None:
+        self._data = data
+        self._config = config
+        self._child: subprocess.Popen[bytes] | None = None
+        self._complaints: BinaryIO | None = None  # takes the child's stderr
+        if not _alive(_read_runtime(data)):
+            self._spawn()
+
+    def wait(self) -> Endpoint:
+        """Return the running backend, ours or the one somebody else started meanwhile.
+
+        Blocks for at most 20 s. Raises ``ConfigError`` for a folder or database that cannot be used,
+        ``AgentBusy`` when ``agent-tui serve`` has the database, ``ConnectFailed`` when nothing answers.
+        """
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            runtime = _read_runtime(self._data)
+            if runtime is not None and _is_it(runtime):
+                if runtime.version == agent_tui.__version__:
+                    return self._endpoint(runtime)
+                _end(self._data, runtime)
+                self._child = None
+            self._spawn_if_needed()
+            time.sleep(POLL_SECONDS)
+        raise ConnectFailed("the backend does not answer", f"see {self._data / LOG_FILE}")
+
+    def _endpoint(self, runtime: _Runtime) -> Endpoint:
+        self._forget_complaints()
+        ours = self._child is not None and self._child.pid == runtime.pid
+        return Endpoint(runtime.url, runtime.token, runtime.version, runtime.pid, ours)
+
+    def _spawn_if_needed(self) -> None:
+        """Start the backend where none is, also when the one we started lost the race for the lock."""
+        if self._child is not None:
+            code = self._child.poll()
+            if code is None:
+                return
+            if code != EXIT_LOCKED:
+                raise self._failure(code)
+            self._child = None
+        holder = _lock_holder(self._data)
+        if holder is None:
+            self._spawn()
+        elif "serve" in holder:
+            raise AgentBusy("the database is in use by agent-tui serve", f"point --url at it ({holder})")
+
+    def _spawn(self) -> None:
+        """Start the backend process, detached from our terminal; returns at once."""
+        try:
+            self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
+            complaints = _nameless_file(self._data)
+        except OSError as error:
+            raise ConfigError(f"{self._data}: cannot be written", error.strerror or str(error)) from error
+        self._forget_complaints()
+        self._complaints = complaints
+        command = [sys.executable, "-P", "-m", "agent_tui.backend", "embedded"]
+        self._child = subprocess.Popen(
+            [*command, "--data", str(self._data), "--config", str(self._config)],
+            cwd=self._data,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=complaints,
+            start_new_session=True,
+        )
+
+    def _forget_complaints(self) -> None:
+        if self._complaints is not None:
+            self._complaints.close()
+            self._complaints = None
+
+    def _failure(self, code: int) -> AgentTuiError:
+        complaint = _last_line(self._complaints) if self._complaints else ""
+        if code == EXIT_USAGE:
+            return ConfigError(complaint or f"{self._data}: the backend cannot use this folder")
+        return ConnectFailed("the backend ended at its start", complaint or f"exit code {code}")
+
+
+def begin() -> Starting:
+    """Start the embedded backend unless it runs already; returns at once.
+
+    Raises ``ConfigError`` when the data folder cannot be written.
+    """
+    return Starting(data_path(), config_path())
+
+
+def find() -> Endpoint | None:
+    """Return the embedded backend if it runs; never starts one."""
+    runtime = _read_runtime(data_path())
+    if runtime is None or not _is_it(runtime):
+        return None
+    return Endpoint(runtime.url, runtime.token, runtime.version, runtime.pid)
+
+
+def stop() -> bool:
+    """Stop the embedded backend and wait until it is gone; false when none runs.
+
+    Raises ``ConnectFailed`` when it does not end within 10 s.
+    """
+    runtime = _read_runtime(data_path())
+    if runtime is None or not _is_it(runtime):
+        return False
+    _end(data_path(), runtime)
+    return True
+
+
+def rooms_running(endpoint: Endpoint) -> int:
+    """Return how many rooms run in the backend at ``endpoint``; raises ``ConnectFailed``."""
+    status, answer = _call(endpoint.url, "GET", "/api/rooms", endpoint.token)
+    rooms = answer.get("rooms")
+    if status != OK or not isinstance(rooms, list):
+        raise ConnectFailed("the backend does not say which rooms it has", f"status {status}")
+    return sum(1 for room in rooms if isinstance(room, dict) and room.get("status") == "running")
+
+
+# --- the runtime file and the lock -----------------------------------------------------------------------
+
+
+def _read_runtime(data: Path) -> _Runtime | None:
+    """Return what the runtime file says, or ``None`` when it is missing, not ours or not well-formed."""
+    try:
+        descriptor = os.open(data / RUNTIME_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.getuid() or about.st_mode & 0o077:
+            return None
+        try:
+            value = json.loads(file.read(MAX_RUNTIME_BYTES))
+        except (ValueError, RecursionError):
+            return None
+    if not isinstance(value, dict):
+        return None
+    texts = [value.get(key) for key in ("url", "token", "version", "instance")]
+    pid = value.get("pid")
+    if not all(isinstance(text, str) and text for text in texts) or not isinstance(pid, int) or pid <= 0:
+        return None
+    url, token, version, instance = map(str, texts)
+    return _Runtime(url, token, version, pid, instance) if _LOOPBACK_URL.fullmatch(url) else None
+
+
+def _alive(runtime: _Runtime | None) -> bool:
+    """Say whether the process that the runtime file names exists; it may still be another program."""
+    if runtime is None:
+        return False
+    try:
+        os.kill(runtime.pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return False  # somebody else's process: the file is stale
+    return True
+
+
+def _lock_holder(data: Path) -> str | None:
+    """Return what the holder of the database's lock wrote into it, or ``None`` when nobody holds it.
+
+    Looking means holding it for a moment; a backend that starts just then ends with code 6, and whoever
+    started it starts it again.
+    """
+    try:
+        descriptor = os.open(data / LOCK_FILE, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return inert_line(os.read(descriptor, 200).decode("utf-8", "replace"))
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _nameless_file(folder: Path) -> BinaryIO:
+    """Return a new file in ``folder`` that vanishes with its last reader: nobody has to tidy it up."""
+    path = folder / f".backend-{os.getpid()}-{time.monotonic_ns()}.stderr"
+    file = path.open("xb+", buffering=0)
+    path.unlink()
+    return file
+
+
+def _last_line(file: BinaryIO) -> str:
+    size = os.fstat(file.fileno()).st_size
+    start = max(0, size - MAX_COMPLAINT_BYTES)
+    text = os.pread(file.fileno(), MAX_COMPLAINT_BYTES, start).decode("utf-8", "replace")
+    lines = [line for line in text.splitlines() if line.strip()]
+    return inert_line(lines[-1], 500) if lines else ""
+
+
+# --- talking to it ---------------------------------------------------------------------------------------
+
+
+def _is_it(runtime: _Runtime) -> bool:
+    """Say whether the backend that wrote the runtime file answers there: only then it gets the token."""
+    try:
+        status, answer = _call(runtime.url, "GET", "/health", "")
+    except ConnectFailed:
+        return False
+    return status == OK and answer.get("instance") == runtime.instance
+
+
+def _end(data: Path, runtime: _Runtime) -> None:
+    """Ask a backend to stop and wait until it has let go of the database."""
+    try:
+        status, _ = _call(runtime.url, "POST", "/api/backend/stop", runtime.token)
+    except ConnectFailed:
+        status = 0  # perhaps it was just ending by itself: the lock tells
+    if status >= BAD_REQUEST:
+        raise ConnectFailed("the backend refuses to stop", f"status {status}, process {runtime.pid}")
+    deadline = time.monotonic() + STOP_SECONDS
+    while time.monotonic() < deadline:
+        if _lock_holder(data) is None:
+            return
+        time.sleep(POLL_SECONDS)
+    raise ConnectFailed("the backend does not stop", f"process {runtime.pid}")
+
+
+def _call(url: str, method: str, path: str, token: str) -> tuple[int, dict[str, object]]:
+    """Return status and JSON object of one call; raises ``ConnectFailed``. Never goes through a proxy."""
+    match = _LOOPBACK_URL.fullmatch(url)
+    if match is None:
+        raise ConnectFailed("the backend is not on this machine", url)
+    import http.client  # lazy: 30 ms that the backend's start need not wait for
+
+    host, port = match.group(1).strip("[]"), int(match.group(2))
+    connection = http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        value = json.loads(answer.read(MAX_ANSWER_BYTES) or b"{}")
+    except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
+        raise ConnectFailed("the backend does not answer", type(error).__name__) from error
+    finally:
+        connection.close()
+    return answer.status, value if isinstance(value, dict) else {}

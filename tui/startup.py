@@ -1,0 +1,58 @@
+"""Opens a screen: the embedded backend is started first, and the screen loads while it comes up."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from agent_tui.config import config_path, load
+from agent_tui.errors import ConfigError
+from tui.arguments import Connection
+from tui.request import ScreenRequest, Source, other_server, wants_embedded
+from tui.runtime import begin
+from tui.terminal import is_terminal, restored
+
+INSTEAD = "use agent-tui rooms list or agent-tui rooms run"
+
+
+def choose_source(connection: Connection) -> Source:
+    """Return where the rooms are; the embedded backend is started here, without waiting for it.
+
+    Raises ``ConfigError`` when flags, environment or file are wrong.
+    """
+    if wants_embedded(connection):
+        if connection.token is not None:
+            raise ConfigError("--token needs --url or --backend", "your own backend has its own token")
+        return begin()
+    return other_server(connection)
+
+
+def open_rooms(connection: Connection, room: str | None) -> int:
+    """Show the rooms, or the one that ``room`` names, until the user leaves; return the exit code.
+
+    Raises ``ConfigError`` where no screen can be shown.
+    """
+    if not is_terminal():
+        raise ConfigError("a screen needs a terminal", INSTEAD)
+    if os.environ.get("TERM") == "dumb":
+        raise ConfigError("TERM=dumb cannot show a screen", INSTEAD)
+    source = choose_source(connection)
+    request = ScreenRequest(source, room, load())
+    from tui.app import run_rooms  # lazy: Textual loads while the backend comes up
+
+    with restored():
+        return run_rooms(request)
+
+
+def serve(connection: Connection, options: Sequence[str]) -> NoReturn:
+    """Become the backend: the same process, so that its number and its signals are the backend's own.
+
+    The backend checks ``options`` itself. Raises ``ConfigError`` for options that point at another server.
+    """
+    if any(value is not None for value in connection):
+        raise ConfigError("serve is a server itself", "its own options stand behind the word serve")
+    command = [sys.executable, "-P", "-m", "agent_tui.backend", "serve", "--config", str(config_path())]
+    sys.stdout.flush()
+    os.execv(sys.executable, [*command, *options])  # noqa: S606  our own interpreter, no shell to want
