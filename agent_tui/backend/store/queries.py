@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, select
+from sqlalchemy import Connection, Select, select
 
 from agent_tui.backend.store import schema
-from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow
+from agent_tui.backend.store.messages import turn_message, user_message
+from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow, UserSaid
 from agent_tui.errors import NotFound
 from agent_tui.events import AgentInfo, Message
-from agent_tui.wire.content import steps_content, text_content
-from agent_tui.wire.rooms_encode import token_count
 
 _ROOMS = select(*(column for column in schema.room.c if column.name != "number"))
 _AGENTS = select(schema.room_agent).order_by(schema.room_agent.c.turn_order)
 _TURNS = select(*(column for column in schema.turn.c if column.name != "room_id"))
+_USER_MESSAGES = select(
+    schema.user_message.c.first_seq,
+    *(schema.user_message.c[field.name] for field in fields(UserSaid) if field.name != "event"),
+)
 _FRAMES = select(*(schema.event.c[name] for name in ("room_id", "seq", "name", "data", "message_id")))
 
 
@@ -61,14 +64,21 @@ def state(connection: Connection, room_id: str) -> tuple[RoomRow, list[TurnRow]]
     return row, _turns(connection, room_id, _TURNS.where(condition))
 
 
-def said(connection: Connection, room_id: str) -> list[Said]:
-    """Return what was said in whole: people's messages and completed turns, by round and turn order."""
+def said(connection: Connection, room_id: str, from_round: int = 0) -> list[Said]:
+    """Return what was said in whole from that round on: people's messages and completed turns.
+
+    By round and turn order, not by time: what models are told does not hang on who was faster.
+    """
     user, turn, agent = schema.user_message.c, schema.turn.c, schema.room_agent.c
-    people = select(user.round, user.sender_name, user.text).where(user.room_id == room_id)
+    people = (
+        select(user.round, user.sender_name, user.text)
+        .where(user.room_id == room_id, user.round >= from_round)
+        .order_by(user.first_seq)
+    )
     agents = (
         select(turn.round, turn.turn_order, agent.name, turn.text)
         .join(schema.room_agent, (agent.room_id == turn.room_id) & (agent.turn_order == turn.turn_order))
-        .where(turn.room_id == room_id, turn.status == "completed")
+        .where(turn.room_id == room_id, turn.status == "completed", turn.round >= from_round)
         .order_by(turn.round, turn.turn_order)
     )
     words = [Said(row.round, None, row.sender_name, row.text) for row in connection.execute(people)]
@@ -100,12 +110,12 @@ def messages(connection: Connection, room_id: str, after: str | None, limit: int
     row = room(connection, room_id)
     turn, user = schema.turn.c, schema.user_message.c
     start = _place(connection, room_id, after) if after is not None else 0
-    people = select(schema.user_message).where(user.room_id == room_id, user.first_seq > start)
+    people = _USER_MESSAGES.where(user.room_id == room_id, user.first_seq > start)
     listed = turn.status.in_(["streaming", "completed"]) | (turn.text != "")
     agents = _TURNS.where(turn.room_id == room_id, turn.first_seq > start, listed)
     placed = [
-        (user_row["first_seq"], _user_message(user_row))
-        for user_row in connection.execute(people.order_by(user.first_seq).limit(limit + 1)).mappings()
+        (first_seq, user_message(room_id, UserSaid(*values)))
+        for first_seq, *values in connection.execute(people.order_by(user.first_seq).limit(limit + 1))
     ]
     placed += [
         (turn_row.first_seq, turn_message(row, turn_row))
@@ -120,10 +130,10 @@ def _rooms(connection: Connection, query: Select[Any]) -> list[RoomRow]:
     agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in found}
     chosen = _AGENTS.where(schema.room_agent.c.room_id == found[0]["id"]) if len(found) == 1 else _AGENTS
     for row in connection.execute(chosen).mappings() if found else ():
-        fields = dict(row)
-        owners = agents.get(fields.pop("room_id"))
+        values = dict(row)
+        owners = agents.get(values.pop("room_id"))
         if owners is not None:
-            owners.append(AgentInfo(**fields))
+            owners.append(AgentInfo(**values))
     return [RoomRow(**row, agents=tuple(agents[row["id"]])) for row in found]
 
 
@@ -156,47 +166,12 @@ def _texts(
 
 
 def _place(connection: Connection, room_id: str, message_id: str) -> int:
-    for table in (schema.turn, schema.user_message):
-        key = table.c.message_id if table is schema.turn else table.c.id
+    for table, key in (
+        (schema.turn, schema.turn.c.message_id),
+        (schema.user_message, schema.user_message.c.id),
+    ):
         query = select(table.c.first_seq).where(key == message_id, table.c.room_id == room_id)
         first_seq: int | None = connection.execute(query).scalar()
         if first_seq is not None:
             return first_seq
     raise NotFound(f"There is no message {message_id[:100]} in this room", status=404)
-
-
-def _user_message(row: RowMapping) -> Message:
-    text = row["text"]
-    return Message(
-        id=row["id"],
-        room_id=row["room_id"],
-        role="user",
-        content=text_content(text),
-        text=text,
-        sender_name=row["sender_name"],
-        sender_color=row["sender_color"],
-        round_number=row["round"],
-        token_count=token_count(text),
-        created_at=row["created_at"],
-    )
-
-
-def turn_message(room: RoomRow, turn: TurnRow) -> Message:
-    """Return the attempt as a message: what ``GET messages`` answers and the event log stores."""
-    agent = room.agents[turn.turn_order]
-    return Message(
-        id=turn.message_id,
-        room_id=room.id,
-        role="assistant",
-        content=steps_content(turn.text),
-        text=turn.text,
-        sender_name=agent.name,
-        sender_color=agent.color,
-        round_number=turn.round,
-        token_count=token_count(turn.text),
-        created_at=turn.created_at,
-        agent_id=agent.id,
-        interrupted=turn.reason,
-        status="streaming" if turn.status == "streaming" else "",
-        error=turn.error,
-    )

@@ -89,6 +89,9 @@ class Writer:
             outcomes: list[Outcome] = [StoreError("The store failed")] * len(group)
             try:
                 outcomes = self._commit([pending.write for pending in group])
+            except BaseException:
+                log.critical("the store's writer died of a bug", exc_info=True)
+                raise
             finally:  # whatever happens, nobody waits for ever
                 self._deliver(group, outcomes)
 

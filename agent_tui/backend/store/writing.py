@@ -52,7 +52,7 @@ def _append(connection: Connection, writes: Sequence[Write], now: datetime) -> l
     ids = {write.room_id for write in writes if write.events}
     if not ids:
         return [[] for _ in writes]
-    last = dict(connection.execute(_LAST_SEQS, {"ids": sorted(ids)}).tuples().all())
+    last = {row.id: row.last_seq for row in connection.execute(_LAST_SEQS, {"ids": sorted(ids)})}
     frames: list[list[Frame]] = []
     for write in writes:
         # A room that is gone has no last seq; its events are refused by the foreign key.

@@ -1,0 +1,107 @@
+"""The agents of a room nobody named agents for, and a colour for those that have none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import cycle
+
+COLOR = re.compile(r"#[0-9a-fA-F]{6}")
+
+# Neighbours differ much in hue, also for the colour-blind; no red, which means failure on every screen.
+PALETTE = (
+    "#4c9be8",  # blue
+    "#e8a33d",  # amber
+    "#3dbf8a",  # green
+    "#b57edc",  # violet
+    "#3fc1c9",  # cyan
+    "#d6c34a",  # yellow
+    "#e07bb5",  # pink
+    "#8fbf4d",  # lime
+    "#7d8ff0",  # indigo
+    "#d98b5f",  # copper
+    "#5fb0a5",  # teal
+    "#c39bd3",  # lilac
+)
+
+_CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_RUSSIAN = re.compile("[\u0400-\u04ff]")
+
+# (name, system prompt) of three different roles, in each language.
+_ENGLISH = (
+    (
+        "Engineer",
+        (
+            "You are the engineer in a discussion. Propose concrete solutions with numbers, trade-offs and "
+            "short examples. Answer what the others said, by name. Be brief."
+        ),
+    ),
+    (
+        "Critic",
+        (
+            "You are the critic in a discussion. Look for what was overlooked: failure cases, costs, wrong "
+            "assumptions. Answer what the others said, by name, and say what would convince you. Be brief."
+        ),
+    ),
+    (
+        "Writer",
+        (
+            "You are the writer in a discussion. Sum up where the others agree and differ, by name, and "
+            "propose the wording of a decision that a newcomer understands. Be brief."
+        ),
+    ),
+)
+_IN_CHINESE = (
+    (
+        "工程师",
+        "你是讨论中的工程师。请提出具体方案,给出数字、取舍和简短示例。点名回应其他人的观点。请用中文,简明扼要。",
+    ),
+    (
+        "评论员",
+        (
+            "你是讨论中的评论员。请找出被忽略的问题:失败情形、成本、错误的假设。点名回应其他人,并说明怎样才能说服你。"
+            "请用中文,简明扼要。"
+        ),
+    ),
+    (
+        "撰稿人",
+        "你是讨论中的撰稿人。请总结大家的共识与分歧并点名,写出新人也能看懂的结论。请用中文,简明扼要。",
+    ),
+)
+_IN_RUSSIAN = (
+    (
+        "Инженер",
+        (
+            "Вы инженер в обсуждении. Предлагайте конкретные решения с числами, компромиссами и короткими "
+            "примерами. Отвечайте другим по имени. По-русски и кратко."
+        ),
+    ),
+    (
+        "Критик",
+        (
+            "Вы критик в обсуждении. Ищите упущенное: отказы, затраты, неверные допущения. Отвечайте другим "
+            "по имени и говорите, что вас убедит. По-русски и кратко."
+        ),
+    ),
+    (
+        "Редактор",
+        (
+            "Вы редактор в обсуждении. Подводите итог: в чём другие согласны и в чём расходятся, по именам, "
+            "и предлагайте решение, понятное новичку. По-русски и кратко."
+        ),
+    ),
+)
+
+
+def default_agents(task: str) -> tuple[tuple[str, str], ...]:
+    """Return (name, system prompt) of three agents that speak the task's language."""
+    if _CHINESE.search(task):
+        return _IN_CHINESE
+    return _IN_RUSSIAN if _RUSSIAN.search(task) else _ENGLISH
+
+
+def colors(wanted: Sequence[str]) -> list[str]:
+    """Return a colour for each agent: the wanted one if it is ``#rrggbb``, else one that is still free."""
+    given = {color.lower() for color in wanted if COLOR.fullmatch(color)}
+    free = cycle([color for color in PALETTE if color not in given] or PALETTE)
+    return [color.lower() if COLOR.fullmatch(color) else next(free) for color in wanted]

@@ -1,0 +1,151 @@
+"""One call of a model: a task that listens, and what it heard until somebody takes it.
+
+This task is the only thing in the engine that is ever cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.words import failure, storable
+from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
+from agent_tui.errors import ModelError
+
+MAX_TEXT_CHARACTERS = 1_000_000  # of one turn
+# What may wait to be stored: a model that is faster than the disk is not asked for more meanwhile.
+MAX_WAITING_PIECES = 256
+MAX_WAITING_CHARACTERS = 64 * 1024
+
+log = logging.getLogger(__name__)
+
+# Calls that did not end when cancelled: kept, or the loop might lose them half-way.
+_lingering: set[asyncio.Task[None]] = set()
+
+
+class Call:
+    """Asks ``model`` as soon as it is made. ``error`` says why the call failed, once it ``ended``."""
+
+    def __init__(self, model: Model, request: ModelRequest, timing: Timing) -> None:
+        self.error = ""
+        self.ended = False  # by itself, well or badly
+        self.cut = False
+        self._model = model
+        self._request = request
+        self._timing = timing
+        self._waiting: list[str] = []
+        self._waiting_characters = 0
+        self._characters = 0
+        self._begun = False  # a piece has come: asking again would say things twice
+        self._news = asyncio.Event()
+        self._taken = asyncio.Event()
+        self._task = asyncio.create_task(self._listen(), name="model-call")
+        self._task.add_done_callback(self._done)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will be heard."""
+        return self.ended or self.cut
+
+    async def news(self) -> None:
+        """Wait until something was heard or the call is over."""
+        await self._news.wait()
+        self._news.clear()
+
+    def take(self) -> str:
+        """Return what was heard since the last time."""
+        text = "".join(self._waiting)
+        self._waiting.clear()
+        self._waiting_characters = 0
+        self._taken.set()
+        return text
+
+    def cancel(self) -> None:
+        """Stop listening; what was heard so far stays. Does nothing to a call that ended."""
+        if not self.ended:
+            self.cut = True
+            self._task.cancel()
+            self._news.set()
+
+    async def gone(self) -> None:
+        """Wait for the call to have let go of everything, but not for ever."""
+        self.cancel()
+        await asyncio.wait({self._task}, timeout=self._timing.grace)
+        if not self._task.done():
+            log.warning("a cancelled model call did not end in %s s", self._timing.grace)
+            _lingering.add(self._task)
+            self._task.add_done_callback(_lingering.discard)
+
+    async def _listen(self) -> None:
+        try:
+            await self._try()
+        except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
+            self.error = f"LLM stream failed: {failure(error)}"
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled() and not self.cut:  # by the model itself, which is not its business
+            self.error = "LLM stream failed: the call was cancelled"
+        self.ended = not self.cut
+        self._news.set()
+
+    async def _try(self) -> None:
+        for delay in self._timing.retries:
+            try:
+                return await self._stream()
+            except ModelError as error:
+                if not error.retryable or self._begun:
+                    raise
+                log.info("a model call failed before its first piece, trying again: %s", error.title)
+                await self._timing.sleep(delay)
+        return await self._stream()
+
+    async def _stream(self) -> None:
+        pieces = self._model.stream(self._request)
+        clock = asyncio.get_running_loop().time
+        try:
+            async with asyncio.timeout(None) as patience:
+                while True:
+                    patience.reschedule(clock() + self._timing.stall)
+                    piece = await anext(pieces, None)
+                    if piece is None:
+                        return
+                    self._hear(piece)
+                    if self._full:
+                        patience.reschedule(None)  # it is us who make it wait
+                        await self._until_taken()
+        except TimeoutError as error:
+            if patience.expired():
+                title = f"no answer for {self._timing.stall:g} s"
+                raise ModelError(title, "The model was given up.") from error
+            raise
+        finally:
+            await _close(pieces)
+
+    def _hear(self, piece: Piece) -> None:
+        self._begun = True
+        if not isinstance(piece, TextPiece) or not piece.text:
+            return
+        text = storable(piece.text[: MAX_TEXT_CHARACTERS - self._characters])
+        self._characters += len(text)
+        self._waiting.append(text)
+        self._waiting_characters += len(text)
+        self._news.set()
+        if len(text) < len(piece.text):
+            title = f"it said more than {MAX_TEXT_CHARACTERS:,} characters"
+            raise ModelError(title, "What is beyond that was left out.")
+
+    @property
+    def _full(self) -> bool:
+        return len(self._waiting) >= MAX_WAITING_PIECES or self._waiting_characters >= MAX_WAITING_CHARACTERS
+
+    async def _until_taken(self) -> None:
+        self._taken.clear()
+        await self._taken.wait()
+
+
+async def _close(pieces: AsyncIterator[Piece]) -> None:
+    close = getattr(pieces, "aclose", None)  # a generator has it, an iterator need not
+    if close is not None:
+        await close()

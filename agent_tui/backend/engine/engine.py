@@ -1,0 +1,311 @@
+"""The engine: makes, runs, pauses, resumes and deletes rooms. What it acknowledges is on record."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import replace
+from itertools import chain, repeat
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from agent_tui.backend.engine.rooms import (
+    MessagesPage,
+    NewAgent,
+    NewRoom,
+    RoomChange,
+    changed_values,
+    room_info,
+    room_row,
+)
+from agent_tui.backend.engine.runner import Runner
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.unwatched import Unwatched
+from agent_tui.backend.hub import Hub
+from agent_tui.backend.store import queries
+from agent_tui.backend.store.rows import EventsDropped, RoomCreated, RoomDropped, RoomRow, RoomSet
+from agent_tui.backend.store.store import Store
+from agent_tui.errors import NotFound, Refused, StoreError
+from agent_tui.events import RoomInfo
+
+__all__ = ["Engine", "MessagesPage", "NewAgent", "NewRoom", "RoomChange"]
+
+MAX_PAGE_MESSAGES = 1_000
+EVENTS_PER_DELETE = 5_000  # other rooms' words wait while events are deleted, so never many at once
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class Engine:
+    """All rooms of one store, in one event loop.
+
+    Whatever changes a room is done to its end even when its caller goes away, and one at a time for each
+    room. Raises ``NotFound`` for a room that does not exist, ``StoreError`` when the database fails.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        hub: Hub,
+        models: ModelSource,
+        *,
+        unwatched_seconds: float | None,
+        timing: Timing | None = None,
+    ) -> None:
+        """``unwatched_seconds``: how long a room runs without anybody watching; None: for ever."""
+        self._store = store
+        self._hub = hub
+        self._models = models
+        self._timing = timing or Timing()
+        self._runners: dict[str, Runner] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._menders: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self._unwatched = Unwatched(unwatched_seconds, self._timing.sleep, self._pause_unwatched)
+        hub.on_watchers = self._look
+
+    # --- the whole engine ------------------------------------------------------------------------------
+
+    async def start(self, *, resume: bool) -> None:
+        """Close what a dead process left open; ``resume``: let the rooms go on that ran then.
+
+        Without it they stay paused, also at later starts, until somebody runs them.
+        """
+        for row in await self._store.read(queries.rooms, deleted=True):
+            await self._drop(row)
+        for row in await self._store.read(queries.rooms):
+            if row.status == "running":
+                await self._recover(row)
+        for row in await self._store.read(queries.rooms):
+            if row.desired == "running" and resume:
+                await self.resume(row.id)
+            elif row.desired == "running":
+                await self._store.append(row.id, (), [RoomSet({"desired": "paused"})])
+
+    async def stop(self, reason: str = "handover") -> None:
+        """Cut all rooms and wait until that is on record. They stay wanted: a later start may resume them."""
+        self._stopping = True
+        await self._unwatched.close()
+        for mender in self._menders:
+            mender.cancel()
+        for runner in self._runners.values():
+            runner.cut(reason)
+        # First what is being done for callers: it may still start the task of a run, or end one.
+        if under_way := {*self._tasks, *self._menders}:
+            await asyncio.wait(under_way)
+        for runner in list(self._runners.values()):
+            await runner.ended()
+
+    def running(self) -> int:
+        """Return how many rooms run."""
+        return len(self._runners)
+
+    # --- rooms -----------------------------------------------------------------------------------------
+
+    async def create_room(self, new: NewRoom) -> RoomInfo:
+        """Make a room; raises ``Refused`` (422) for what is out of bounds."""
+        row = room_row(new, self._models, self._timing.now().isoformat())
+        await self._whole(self._store.append(row.id, (), [RoomCreated(row)]))
+        return await self.room(row.id)
+
+    async def rooms(self) -> list[RoomInfo]:
+        """Return all rooms, in the order they were made."""
+        return [self._info(row) for row in await self._store.read(queries.rooms)]
+
+    async def room(self, room_id: str) -> RoomInfo:
+        """Return one room."""
+        return self._info(await self._store.read(queries.room, room_id))
+
+    async def change_room(self, room_id: str, change: RoomChange) -> RoomInfo:
+        """Change a room; raises ``Refused``: 409 once it was started (but for name and keep_running)."""
+        return await self._whole(self._change(room_id, change))
+
+    async def delete_room(self, room_id: str) -> RoomInfo:
+        """Stop the room, end its readers, delete it; return it as it was last."""
+        return await self._whole(self._delete(room_id))
+
+    async def messages(self, room_id: str, after: str | None, limit: int | None) -> MessagesPage:
+        """Return at most ``limit`` messages (and never more than 1,000) that follow the one called ``after``.
+
+        Turns under way are among them, with their text so far. Raises ``NotFound`` for an unknown ``after``.
+        """
+        limit = max(1, min(limit or MAX_PAGE_MESSAGES, MAX_PAGE_MESSAGES))
+        page = await self._store.read(queries.messages, room_id, after, limit)
+        return MessagesPage(page.messages, page.messages[-1].id if page.more else None, page.as_of)
+
+    # --- runs ------------------------------------------------------------------------------------------
+
+    async def run(self, room_id: str) -> int:
+        """Start or resume the room, or attach to it while it runs; return the seq of its ``room_started``.
+
+        Of a room that is completed, the seq of its ``room_completed``: nothing is stored then.
+        """
+        return await self._whole(self._run(room_id))
+
+    async def pause(self, room_id: str, reason: str = "pause") -> RoomInfo:
+        """Ask a room that runs to pause; returns once that is on record, the rest follows by itself."""
+        return await self._whole(self._pause(room_id, reason))
+
+    async def resume(self, room_id: str) -> RoomInfo:
+        """Let a room go on; raises ``Refused`` (409) for one that is completed or was never started."""
+        return await self._whole(self._resume(room_id))
+
+    # --- one at a time for each room -------------------------------------------------------------------
+
+    async def _whole(self, change: Coroutine[Any, Any, T]) -> T:
+        """Carry ``change`` out to its end, also when the caller is cancelled meanwhile."""
+        task = asyncio.create_task(change)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    def _lock(self, room_id: str) -> asyncio.Lock:
+        return self._locks.setdefault(room_id, asyncio.Lock())
+
+    async def _change(self, room_id: str, change: RoomChange) -> RoomInfo:
+        async with self._lock(room_id):
+            row = await self._store.read(queries.room, room_id)
+            if change.of_task and row.run_seq:
+                detail = "Its name and keep_running can still be changed; for another task make another room."
+                raise Refused("The room was started already", detail, status=409)
+            values = changed_values(change)
+            if values:
+                await self._store.append(room_id, (), [RoomSet(values)])
+            if change.keep_running is not None and room_id in self._runners:
+                self._runners[room_id].keep_running = change.keep_running
+                self._look(room_id)
+            return await self.room(room_id)
+
+    async def _delete(self, room_id: str) -> RoomInfo:
+        async with self._lock(room_id):
+            if room_id in self._runners:
+                self._runners[room_id].cut("stop")
+                await self._runners[room_id].ended()
+            row = await self._store.read(queries.room, room_id)
+            await self._store.append(room_id, (), [RoomSet({"desired": "deleted"})])
+            self._hub.end(room_id)
+            await self._drop(row)
+            return self._info(row)
+
+    async def _drop(self, row: RoomRow) -> None:
+        for up_to in range(EVENTS_PER_DELETE, row.last_seq + EVENTS_PER_DELETE, EVENTS_PER_DELETE):
+            await self._store.append(row.id, (), [EventsDropped(up_to)])
+        await self._store.append(row.id, (), [RoomDropped()])
+
+    async def _run(self, room_id: str) -> int:
+        async with self._lock(room_id):
+            row = await self._settled(room_id)
+            if room_id in self._runners:
+                return self._runners[room_id].run_seq
+            if row.status == "completed":
+                return row.last_seq
+            return await self._start(row)
+
+    async def _resume(self, room_id: str) -> RoomInfo:
+        async with self._lock(room_id):
+            row = await self._settled(room_id)
+            if row.status == "completed":
+                raise Refused("The room is completed", "There is nothing left to say.", status=409)
+            if not row.run_seq:
+                raise Refused("The room was never started", "Run it first.", status=409)
+            if room_id not in self._runners:
+                await self._start(row)
+            return await self.room(room_id)
+
+    async def _pause(self, room_id: str, reason: str) -> RoomInfo:
+        async with self._lock(room_id):
+            runner = self._runners.get(room_id)
+            if runner is not None and not runner.reason:
+                paused = RoomSet({"desired": "paused", "interrupted": reason}, while_running=True)
+                await self._store.append(room_id, (), [paused])
+                runner.cut(reason)
+            return await self.room(room_id)
+
+    async def _settled(self, room_id: str) -> RoomRow:
+        """Return the room once no run of it is ending or broken off: what is asked for comes after that."""
+        runner = self._runners.get(room_id)
+        if runner is not None and runner.reason:
+            await runner.ended()
+        row = await self._store.read(queries.room, room_id)
+        if row.status == "running" and room_id not in self._runners:
+            await self._recover(row)
+            row = await self._store.read(queries.room, room_id)
+        return row
+
+    async def _start(self, row: RoomRow) -> int:
+        if self._stopping:
+            raise Refused("The backend is stopping", "Run the room again when it is back.", status=503)
+        runner = self._runners[row.id] = Runner(self._store, self._models, self._timing, row)
+        try:
+            seq = await runner.begin()
+        except BaseException:
+            del self._runners[row.id]
+            raise
+        runner.start().add_done_callback(lambda task: self._ended(row.id, task))
+        self._look(row.id)
+        return seq
+
+    # --- what happens by itself ------------------------------------------------------------------------
+
+    def _ended(self, room_id: str, task: asyncio.Task[None]) -> None:
+        del self._runners[room_id]
+        self._look(room_id)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            return
+        if isinstance(error, StoreError):
+            log.error("room %s stopped: %s", room_id, error)
+        else:
+            log.error("room %s stopped because of a bug", room_id, exc_info=error)
+        self._hub.end(room_id, error if isinstance(error, StoreError) else StoreError("The room stopped"))
+        if not self._stopping:
+            mender = asyncio.create_task(self._mend(room_id))
+            self._menders.add(mender)
+            mender.add_done_callback(self._menders.discard)
+
+    async def _mend(self, room_id: str) -> None:
+        """Close what a failed run left open, as soon as the store can be written again."""
+        for delay in chain(self._timing.mend, repeat(self._timing.mend[-1])):
+            await self._timing.sleep(delay)
+            try:
+                async with self._lock(room_id):
+                    await self._settled(room_id)
+            except NotFound:
+                return
+            except StoreError as error:
+                log.info("room %s cannot be closed yet: %s", room_id, error)
+            else:
+                return
+
+    async def _recover(self, row: RoomRow) -> None:
+        """Close the turns and the run that ended without saying so. Speaks no word."""
+        runner = Runner(self._store, self._models, self._timing, row)
+        runner.cut(row.interrupted if row.desired == "paused" else "crash")
+        await runner.go_on()
+
+    def _look(self, room_id: str) -> None:
+        runner = self._runners.get(room_id)
+        alone = runner is not None and not runner.keep_running and not self._hub.watchers(room_id)
+        self._unwatched.look(room_id, alone=alone and not self._stopping)
+
+    def _pause_unwatched(self, room_id: str) -> None:
+        task = asyncio.create_task(self._pause(room_id, "unwatched"))
+        self._tasks.add(task)
+        task.add_done_callback(self._paused_unwatched)
+
+    def _paused_unwatched(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a room that nobody watches could not be paused: %s", error)
+
+    def _info(self, row: RoomRow) -> RoomInfo:
+        if row.status == "running" and row.id not in self._runners:
+            # Its run broke off and could not be closed yet: nothing speaks, whatever the record says.
+            row = replace(row, status="paused", interrupted="crash")
+        return room_info(row)

@@ -1,0 +1,22 @@
+"""How long the engine waits for what, and the clock it waits by."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from agent_tui.backend.store.store import utc_now
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """All in seconds. ``now`` only notes when things happened; ``sleep`` paces retries and time-outs."""
+
+    stall: float = 120.0  # without a piece from a model: its turn has failed
+    retries: tuple[float, ...] = (0.5, 1.5)  # before each further try of a model call
+    grace: float = 1.0  # for a cancelled model call to let go of its connection
+    mend: tuple[float, ...] = (1.0, 2.0, 5.0, 10.0, 30.0)  # between tries to close what a full disk left open
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    now: Callable[[], datetime] = utc_now

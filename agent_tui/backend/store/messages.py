@@ -1,0 +1,45 @@
+"""Stored rows as chat messages: what ``GET messages`` answers and the event log's ``message`` says."""
+
+from __future__ import annotations
+
+from agent_tui.backend.store.rows import RoomRow, TurnRow, UserSaid
+from agent_tui.events import Message
+from agent_tui.wire.content import steps_content, text_content
+from agent_tui.wire.rooms_encode import token_count
+
+
+def user_message(room_id: str, said: UserSaid) -> Message:
+    """Return a person's message."""
+    return Message(
+        id=said.id,
+        room_id=room_id,
+        role="user",
+        content=text_content(said.text),
+        text=said.text,
+        sender_name=said.sender_name,
+        sender_color=said.sender_color,
+        round_number=said.round,
+        token_count=token_count(said.text),
+        created_at=said.created_at,
+    )
+
+
+def turn_message(room: RoomRow, turn: TurnRow) -> Message:
+    """Return one attempt at a turn as a message of its agent."""
+    agent = room.agents[turn.turn_order]
+    return Message(
+        id=turn.message_id,
+        room_id=room.id,
+        role="assistant",
+        content=steps_content(turn.text),
+        text=turn.text,
+        sender_name=agent.name,
+        sender_color=agent.color,
+        round_number=turn.round,
+        token_count=token_count(turn.text),
+        created_at=turn.created_at,
+        agent_id=agent.id,
+        interrupted=turn.reason,
+        status="streaming" if turn.status == "streaming" else "",
+        error=turn.error,
+    )
