@@ -34,11 +34,11 @@ class Backoff:
         self.attempt = 0
 
     def next_delay(self, retry_after: float | None = None) -> float:
-        """Return the seconds to wait; ``retry_after``, the server's wish for this once, is kept to exactly."""
+        """Return the seconds to wait; ``retry_after``, the server's wish for this once, is kept."""
         self.attempt += 1
         if retry_after is not None:
             return _clamp(retry_after)
-        longest = min(self._cap, self._base * 2 ** min(self.attempt - 1, _MAX_DOUBLINGS))
+        longest = min(self._cap, self._base * 2.0 ** min(self.attempt - 1, _MAX_DOUBLINGS))
         return longest * (0.5 + 0.5 * self._random())
 
     def reset(self) -> None:
@@ -59,7 +59,7 @@ def retry_after_seconds(value: str, now: datetime) -> float | None:
     """
     value = value.strip()
     if value.isascii() and value.isdigit():
-        return _clamp(float(value[:9]))
+        return _clamp(float(value))
     try:
         when = parsedate_to_datetime(value)
     except (ValueError, TypeError, OverflowError):

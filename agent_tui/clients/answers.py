@@ -1,0 +1,113 @@
+"""What an HTTP answer means when it is not the one we wanted: status and body to our errors.
+
+Pure. Whatever is quoted from the server is inert and short, because it ends on a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from agent_tui.clients.retry import retry_after_seconds
+from agent_tui.errors import (
+    AgentTuiError,
+    ConnectFailed,
+    NotFound,
+    NotOffered,
+    ProtocolError,
+    Refused,
+    TransportError,
+    Unauthorized,
+)
+from agent_tui.inert import inert_line
+
+MAX_TITLE_CHARACTERS = 200
+MAX_DETAIL_CHARACTERS = 400
+EXCERPT_BYTES = 64 * 1024  # how much of an answer's body is read to explain it
+
+_RETRYABLE = (408, 425, 429)
+
+
+def refusal(status: int, headers: Mapping[str, str], body: bytes) -> AgentTuiError:
+    """Return the error that an answer of ``status`` ≥ 400 means; ``headers`` have lower-case names."""
+    said = _said(body)
+    title, detail = said if said is not None else ("", first_line(body))
+    if status in (401, 403):
+        default = "the server refused the token" if status == 401 else "the server does not allow that"
+        return Unauthorized(title or default, detail or "Check --token or AGENT_TUI_TOKEN.", status=status)
+    if status == 404:
+        return NotFound(title or "not found", detail, status=status)
+    if status in (405, 501):
+        return NotOffered(title or "this server does not offer that", detail, status=status)
+    if status == 407:
+        return ConnectFailed("the proxy wants a password", detail, retryable=False)
+    if status in _RETRYABLE or status >= 500:
+        explained = ": ".join(part for part in (title, detail) if part)
+        wish = _retry_after(headers)
+        return TransportError(_busy_title(status), explained, retryable=True, retry_after=wish)
+    return Refused(title or f"the server refused that ({status})", detail, status=status)
+
+
+def unexpected(status: int, content_type: str, body: bytes, wanted: str) -> ProtocolError:
+    """Return the error for an answer that is no ``wanted`` (a word for a person)."""
+    kind = inert_line(content_type.partition(";")[0], 60) or "no content type"
+    line = first_line(body) or "nothing"
+    return ProtocolError(f"the server's answer is no {wanted}", f"HTTP {status}, {kind}: {line}")
+
+
+def first_line(body: bytes) -> str:
+    """Return the first line of ``body`` that says anything, inert and short."""
+    for line in body[:EXCERPT_BYTES].decode("utf-8", "replace").splitlines():
+        if shown := inert_line(line, MAX_TITLE_CHARACTERS):
+            return shown
+    return ""
+
+
+def parse_json(body: bytes) -> Any:
+    """Return the parsed ``body``; raises ``ValueError`` for whatever is not JSON, or absurdly deep."""
+    try:
+        return json.loads(body)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _busy_title(status: int) -> str:
+    if status == 429:
+        return "the server asks for fewer calls (429)"
+    return f"the server failed ({status})" if status >= 500 else f"the server was not ready ({status})"
+
+
+def _said(body: bytes) -> tuple[str, str] | None:
+    """Return (title, detail) of a JSON error: problem+json (RFC 9457), or the forms others use."""
+    try:
+        value = parse_json(body)
+    except ValueError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    error = value.get("error")
+    if isinstance(error, dict):
+        value = error
+    title = _first_text(value, "title", "error", "message")
+    detail = _first_text(value, "detail")
+    if not title:
+        title, detail = detail, ""
+    return inert_line(title, MAX_TITLE_CHARACTERS), inert_line(detail, MAX_DETAIL_CHARACTERS)
+
+
+def _first_text(value: Mapping[str, Any], *names: str) -> str:
+    return next((value[name] for name in names if isinstance(value.get(name), str)), "")
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    wish = headers.get("retry-after")
+    if wish is None:
+        return None
+    try:
+        now = parsedate_to_datetime(headers.get("date", ""))
+    except (ValueError, TypeError, OverflowError):
+        now = datetime.now(UTC)
+    return retry_after_seconds(wish, now if now.tzinfo else now.replace(tzinfo=UTC))

@@ -1,0 +1,51 @@
+"""What lies behind an exception of a network library, in a person's words."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+
+from agent_tui.inert import inert_line
+
+# Handshakes that merely broke off, or were waiting, say nothing about the server's TLS.
+_UNFINISHED = (
+    ssl.SSLEOFError,
+    ssl.SSLZeroReturnError,
+    ssl.SSLSyscallError,
+    ssl.SSLWantReadError,
+    ssl.SSLWantWriteError,
+)
+
+
+def causes(error: BaseException) -> list[BaseException]:
+    """Return ``error`` and everything behind it, nearest first."""
+    found: list[BaseException] = []
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        cause = waiting.pop(0)
+        if cause is None or any(cause is known for known in found):
+            continue
+        found.append(cause)
+        waiting += [cause.__cause__, cause.__context__]
+        if isinstance(cause, BaseExceptionGroup):
+            waiting += cause.exceptions
+    return found
+
+
+def tls_cause(error: BaseException) -> ssl.SSLError | None:
+    """Return the TLS error behind ``error`` when it is one that trying again will not mend."""
+    for cause in causes(error):
+        if isinstance(cause, ssl.SSLError) and not isinstance(cause, _UNFINISHED):
+            return cause
+    return None
+
+
+def reason(error: BaseException) -> str:
+    """Return in a few words why a connection failed: the operating system's own, where it is behind it."""
+    for cause in causes(error):
+        if isinstance(cause, socket.gaierror):
+            return "there is no host of that name"
+        if isinstance(cause, OSError) and cause.errno and not isinstance(cause, ssl.SSLError):
+            return os.strerror(cause.errno)
+    return inert_line(str(error))

@@ -1,0 +1,74 @@
+"""TLS for every client: which authorities are trusted, and what a bad certificate means in words."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+
+import certifi  # the authorities httpx itself brings along
+
+from agent_tui.errors import ConfigError, ConnectFailed
+
+# OpenSSL's verify codes (openssl-verification-options(1)), in words.
+_EXPIRED, _NOT_YET_VALID = 10, 9
+_SELF_SIGNED = (18, 19)
+_UNKNOWN_ISSUER = (2, 20, 21)
+_WRONG_HOST = (62, 64)
+
+
+def tls_context(ca_bundle: str | Path | None, environ: Mapping[str, str]) -> ssl.SSLContext:
+    """Return a context for clients. Costs tens of ms: build it once, and only for https and wss.
+
+    Trusted are: ``ca_bundle`` (a PEM file or a folder) alone, else ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``
+    alone, else the machine's authorities and the bundled ones. Raises ``ConfigError`` for a bundle
+    that cannot be read.
+    """
+    for name, path in (
+        ("the CA bundle", str(ca_bundle or "")),
+        ("SSL_CERT_FILE", environ.get("SSL_CERT_FILE", "")),
+        ("SSL_CERT_DIR", environ.get("SSL_CERT_DIR", "")),
+    ):
+        if path:
+            return _context_of(name, path)
+    context = ssl.create_default_context(cafile=certifi.where())
+    context.load_default_certs()
+    return context
+
+
+def _context_of(name: str, path: str) -> ssl.SSLContext:
+    folder = Path(path).is_dir()
+    try:
+        return ssl.create_default_context(capath=path if folder else None, cafile=None if folder else path)
+    except ssl.SSLError as error:
+        raise ConfigError(f"{name} holds no certificate: {path}", "It should be a PEM file.") from error
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise ConfigError(f"{name} cannot be read: {path}", reason) from error
+
+
+def tls_failure(error: ssl.SSLError, where: str) -> ConnectFailed:
+    """Return our error for a failed handshake with ``where``; trying again would not help."""
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        return ConnectFailed(f"no TLS connection to {where}", _handshake(error), retryable=False)
+    code = error.verify_code
+    if code == _EXPIRED:
+        what, helps = "has expired", "The server needs a new one, or this machine's clock is wrong."
+    elif code == _NOT_YET_VALID:
+        what, helps = "is not valid yet", "This machine's clock may be wrong."
+    elif code in _SELF_SIGNED:
+        what, helps = "is self-signed", "Name its certificate in SSL_CERT_FILE if you trust it."
+    elif code in _UNKNOWN_ISSUER:
+        what, helps = "is from an unknown authority", "Name that authority in SSL_CERT_FILE if you trust it."
+    elif code in _WRONG_HOST:
+        what, helps = "is for another host", error.verify_message
+    else:
+        what, helps = "is not valid", error.verify_message
+    return ConnectFailed(f"the certificate of {where} {what}", helps, retryable=False)
+
+
+def _handshake(error: ssl.SSLError) -> str:
+    if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
+        return "The server does not speak TLS there; perhaps the address should begin with http://."
+    return (error.reason or str(error)).replace("_", " ").lower()

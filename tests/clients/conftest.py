@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from agent_tui.clients.net import Net
+from tests.fakes.http_server import FakeServer
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FakeServer]:
+    async with FakeServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def net(server: FakeServer) -> AsyncIterator[Net]:
+    async with Net(server.url, environ={}) as net:
+        yield net

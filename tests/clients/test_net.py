@@ -1,0 +1,435 @@
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import logging
+import zlib
+
+import pytest
+
+from agent_tui.clients import net as net_module
+from agent_tui.clients.net import Answer, Net
+from agent_tui.errors import (
+    AgentTuiError,
+    ConfigError,
+    ConnectFailed,
+    NotFound,
+    NotOffered,
+    ProtocolError,
+    Refused,
+    StreamLost,
+    TimedOut,
+    TransportError,
+    Unauthorized,
+)
+from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json, listening, streams
+
+SECRET = "tok-en~SECRET"
+
+
+async def body_of(answer: Answer) -> bytes:
+    return b"".join([piece async for piece in answer.aiter_bytes()])
+
+
+# --- calls -------------------------------------------------------------------------------------------
+
+
+async def test_a_call_sends_json_and_parses_json(server: FakeServer, net: Net) -> None:
+    server.on("POST", "/api/rooms", answers_json({"id": "r1", "name": "комната"}, 201))
+    answer = await net.call("POST", "/api/rooms", json={"task": "会话\ud800"}, params={"a": "b c"})
+    assert answer == {"id": "r1", "name": "комната"}
+    (request,) = server.requests
+    assert json.loads(request.body) == {"task": "会话\ufffd"}
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["accept-encoding"] == "identity"
+    assert request.query == {"a": "b c"}
+
+
+@pytest.mark.parametrize("prefix", ["", "/", "/deep/prefix", "/deep/prefix/"])
+async def test_the_address_may_have_a_path(server: FakeServer, prefix: str) -> None:
+    path = prefix.rstrip("/") + "/api/rooms/a%2Fb"
+    server.on("GET", path, answers_json([]))
+    async with Net(server.url + prefix, environ={}) as net:
+        assert await net.call("GET", "/api/rooms/a%2Fb") == []
+    assert server.requests[0].target == path
+
+
+@pytest.mark.parametrize("status", [200, 202, 204])
+async def test_an_empty_body_is_none(server: FakeServer, net: Net, status: int) -> None:
+    server.on("POST", "/x", answers(b"", status))
+    assert await net.call("POST", "/x") is None
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/vnd.x+json; charset=utf-8", "text/plain"])
+async def test_json_may_come_under_several_types(server: FakeServer, net: Net, kind: str) -> None:
+    server.on("GET", "/x", answers_json([1], kind=kind))
+    assert await net.call("GET", "/x") == [1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("text/html", "<html>Sign in\x1b[2J"),
+        ("application/json", "<html>Sign in\x1b[2J"),
+        ("", "{<html>Sign in"),
+    ],
+)
+async def test_a_page_instead_of_json_shows_status_and_first_line(
+    server: FakeServer, net: Net, kind: str, body: str
+) -> None:
+    server.on("GET", "/x", answers(body, headers={"Content-Type": kind} if kind else {}))
+    with pytest.raises(ProtocolError, match=r"no JSON: HTTP 200, .*<html>Sign in") as caught:
+        await net.call("GET", "/x")
+    assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(401, Unauthorized), (404, NotFound), (405, NotOffered), (409, Refused), (503, TransportError)],
+)
+async def test_a_refusal_brings_the_servers_words(
+    server: FakeServer, net: Net, status: int, kind: type[AgentTuiError]
+) -> None:
+    problem = {"type": "about:blank", "title": "The title", "status": status, "detail": "The detail"}
+    server.on("GET", "/x", answers_json(problem, status, {"Retry-After": "7"}, "application/problem+json"))
+    with pytest.raises(kind, match="The detail") as caught:
+        await net.call("GET", "/x")
+    assert getattr(caught.value, "retry_after", 7) == 7
+
+
+async def test_an_error_whose_body_breaks_off_is_still_that_error(server: FakeServer, net: Net) -> None:
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.head(404, {"Content-Length": "100"}, chunked=False)
+        await reply.raw(b"gone\n")
+
+    server.on("GET", "/x", respond)
+    with pytest.raises(NotFound, match="gone"):
+        await net.call("GET", "/x")
+
+
+async def test_an_endless_error_body_is_not_read_to_its_end(server: FakeServer, net: Net) -> None:
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.head(500)
+        while True:
+            await reply.send(b"x" * 10_000)
+
+    server.on("GET", "/x", respond)
+    with pytest.raises(TransportError):
+        await net.call("GET", "/x")
+    await server.until(lambda: server.open == 0)
+
+
+async def test_a_body_over_the_limit_is_refused(
+    server: FakeServer, net: Net, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(net_module, "MAX_BODY_BYTES", 100_000)
+    bomb = gzip.compress(b"0" * 50_000_000)
+    server.on(
+        "GET", "/x", answers(bomb, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
+    )
+    with pytest.raises(ProtocolError, match="larger than 100,000 bytes"):
+        await net.call("GET", "/x")
+
+
+async def test_connections_of_calls_are_closed_in_the_end(server: FakeServer) -> None:
+    server.on("GET", "/x", answers_json([]))
+    async with Net(server.url, environ={}) as net:
+        await asyncio.gather(*(net.call("GET", "/x") for _ in range(20)))
+    await server.until(lambda: server.open == 0)
+    assert server.accepted == 20
+
+
+# --- what goes wrong on the way ----------------------------------------------------------------------
+
+
+async def test_nobody_there_is_connect_failed() -> None:
+    async with listening(lambda reader, writer: asyncio.sleep(0)) as port:
+        pass  # the port is free again
+    async with Net(f"http://127.0.0.1:{port}", environ={}) as net:
+        with pytest.raises(ConnectFailed, match=f"127.0.0.1:{port}: Connection refused") as caught:
+            await net.call("GET", "/x")
+    assert caught.value.retryable
+    assert caught.value.__cause__ is not None
+
+
+async def test_an_unknown_name_says_so() -> None:
+    async with Net("http://no-such-host.invalid", environ={}) as net:
+        with pytest.raises(ConnectFailed, match="there is no host of that name"):
+            await net.call("GET", "/x")
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        (b"", StreamLost),
+        (b"HTTP/1.1 200 O", StreamLost),
+        (b"220 mail.test ESMTP\r\n\r\n", ProtocolError),
+        (b"\x00\x01\x02\x03\r\n\r\n", ProtocolError),
+        (b"HTTP/1.1 200 OK\r\nbad header\r\n\r\n", ProtocolError),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n[1, 2", StreamLost),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", StreamLost),
+    ],
+)
+async def test_bytes_that_are_no_answer_are_one_clear_error(said: bytes, kind: type[AgentTuiError]) -> None:
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(said)
+        writer.close()
+
+    async with listening(connected) as port, Net(f"http://127.0.0.1:{port}", environ={}) as net:
+        with pytest.raises(kind) as caught:
+            await net.call("GET", "/x")
+    assert type(caught.value) is kind
+    assert "\n" not in str(caught.value)
+
+
+async def test_a_reset_is_a_lost_stream(server: FakeServer, net: Net) -> None:
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.reset()
+
+    server.on("GET", "/x", respond)
+    with pytest.raises(StreamLost, match="Connection reset by peer"):
+        await net.call("GET", "/x")
+
+
+async def test_a_server_that_never_answers_is_timed_out(server: FakeServer) -> None:
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.stay()
+
+    server.on("GET", "/x", respond)
+    async with Net(server.url, timeout=0.05, environ={}) as net:
+        with pytest.raises(TimedOut, match=r"0\.05 s"):
+            await net.call("GET", "/x")
+    await server.until(lambda: server.open == 0)
+
+
+async def test_a_body_that_stops_coming_is_timed_out(server: FakeServer) -> None:
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.head(200, {"Content-Type": "application/json"})
+        await reply.send(b"[")
+        await reply.stay()
+
+    server.on("GET", "/x", respond)
+    async with Net(server.url, timeout=0.05, environ={}) as net:
+        with pytest.raises(TimedOut, match="stopped coming"):
+            await net.call("GET", "/x")
+
+
+async def test_a_cancelled_call_leaves_no_connection(server: FakeServer, net: Net) -> None:
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.stay()
+
+    server.on("GET", "/x", respond)
+    call = asyncio.create_task(net.call("GET", "/x"))
+    await server.until(lambda: len(server.requests) == 1)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await server.until(lambda: server.open == 0)
+
+
+async def test_cancelling_a_tls_handshake_leaves_no_connection() -> None:
+    arrived, left = asyncio.Event(), asyncio.Event()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        arrived.set()
+        await reader.read()
+        left.set()
+        writer.close()
+
+    async with listening(connected) as port, Net(f"https://127.0.0.1:{port}", environ={}) as net:
+        call = asyncio.create_task(net.call("GET", "/x"))
+        await arrived.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await left.wait()
+
+
+# --- streams -----------------------------------------------------------------------------------------
+
+
+async def test_a_stream_gives_status_headers_and_bytes_as_they_come(server: FakeServer, net: Net) -> None:
+    go_on = asyncio.Event()
+
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.head(200, {"Content-Type": "Text/Event-Stream; charset=latin-1", "X-Thing": "1"})
+        await reply.send(b"data: 1\n\n")
+        await go_on.wait()
+        await reply.send("data: ☃\n\n".encode())
+        await reply.end()
+
+    server.on("GET", "/s", respond)
+    async with net.stream("GET", "/s", headers={"Last-Event-ID": "7"}) as answer:
+        assert answer.status == 200
+        assert answer.headers["x-thing"] == "1"
+        pieces = answer.aiter_bytes()
+        assert await anext(pieces) == b"data: 1\n\n"
+        go_on.set()
+        assert await anext(pieces) == "data: ☃\n\n".encode()
+        assert await anext(pieces, b"end") == b"end"
+    sent = server.requests[0].headers
+    assert sent["accept"] == "text/event-stream"
+    assert sent["cache-control"] == "no-cache"
+    assert sent["last-event-id"] == "7"
+
+
+async def test_a_packed_stream_is_unpacked_as_it_comes(server: FakeServer, net: Net) -> None:
+    go_on = asyncio.Event()
+    packer = zlib.compressobj(wbits=31)
+
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.head(200, {"Content-Type": "text/event-stream", "Content-Encoding": "gzip"})
+        await reply.send(packer.compress(b"data: 1\n\n") + packer.flush(zlib.Z_SYNC_FLUSH))
+        await go_on.wait()
+        await reply.send(packer.compress(b"data: 2\n\n") + packer.flush())
+        await reply.end()
+
+    server.on("GET", "/s", respond)
+    async with net.stream("GET", "/s") as answer:
+        pieces = answer.aiter_bytes()
+        assert await anext(pieces) == b"data: 1\n\n"
+        go_on.set()
+        assert b"".join([piece async for piece in pieces]) == b"data: 2\n\n"
+
+
+async def test_no_content_is_no_error(server: FakeServer, net: Net) -> None:
+    server.on("GET", "/s", answers(b"", 204))
+    async with net.stream("GET", "/s") as answer:
+        assert answer.status == 204
+        assert await body_of(answer) == b""
+
+
+@pytest.mark.parametrize("kind", ["text/html", "application/json", "text/event-streamx", "text/plain", ""])
+async def test_a_stream_of_another_type_is_refused(server: FakeServer, net: Net, kind: str) -> None:
+    server.on("GET", "/s", answers("data: x\n\n", headers={"Content-Type": kind} if kind else {}))
+    with pytest.raises(ProtocolError, match=r"no event stream: HTTP 200, .*data: x"):
+        async with net.stream("GET", "/s"):
+            raise AssertionError("the stream must not open")
+
+
+@pytest.mark.parametrize("then", ["drop", "reset"])
+async def test_a_stream_that_breaks_off_is_lost(server: FakeServer, net: Net, then: str) -> None:
+    server.on("GET", "/s", streams(b"data: 1\n\n", then=then))
+    with pytest.raises(StreamLost):
+        async with net.stream("GET", "/s") as answer:
+            await body_of(answer)
+
+
+async def test_two_hundred_streams_are_open_at_once(server: FakeServer, net: Net) -> None:
+    server.on("GET", "/s", streams(b"data: 1\n\n", then="stay"))
+    everybody_there = asyncio.Barrier(201)
+
+    async def one() -> bytes:
+        async with net.stream("GET", "/s") as answer:
+            first = await anext(answer.aiter_bytes())
+            await everybody_there.wait()
+            return first
+
+    streaming = [asyncio.create_task(one()) for _ in range(200)]
+    await everybody_there.wait()
+    assert set(await asyncio.gather(*streaming)) == {b"data: 1\n\n"}
+    await server.until(lambda: server.open == 0)
+
+
+# --- redirects and the token -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_get_follows_redirects(server: FakeServer, net: Net, status: int) -> None:
+    server.on("GET", "/x", answers(status=status, headers={"Location": "../y?z=1"}))
+    server.on("GET", "/y", answers_json({"at": "y"}))
+    assert await net.call("GET", "/x", params={"a": "b"}) == {"at": "y"}
+    assert server.requests[1].target == "/y?z=1"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_post_is_never_sent_a_second_time(server: FakeServer, net: Net, status: int) -> None:
+    server.on("POST", "/x", answers(status=status, headers={"Location": "/y"}))
+    with pytest.raises(ProtocolError, match=f"redirects a POST: HTTP {status} to /y"):
+        await net.call("POST", "/x", json={})
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"),
+    [
+        ({}, "without saying where"),
+        ({"Location": ""}, "without saying where"),
+        ({"Location": "/x"}, "without end"),
+        ({"Location": "ftp://a.test/"}, "no valid address"),
+        ({"Location": "http://a.test:99999/"}, "no valid address"),
+        ({"Location": "http://a.test:port/"}, "location"),
+        ({"Location": "javascript:alert(1)"}, "no valid address"),
+    ],
+)
+async def test_a_redirect_that_leads_nowhere_is_one_clear_error(
+    server: FakeServer, net: Net, headers: dict[str, str], words: str
+) -> None:
+    server.on("GET", "/x", answers(status=302, headers=headers))
+    with pytest.raises(ProtocolError, match=words):
+        await net.call("GET", "/x")
+    assert len(server.requests) <= 11
+
+
+async def test_the_token_goes_to_our_server_and_not_to_where_it_redirects(server: FakeServer) -> None:
+    async with FakeServer() as other, Net(server.url, SECRET, environ={}) as net:
+        server.on("GET", "/x", answers(status=307, headers={"Location": other.url + "/y"}))
+        other.on("GET", "/y", answers(status=307, headers={"Location": server.url + "/z"}))
+        server.on("GET", "/z", streams(b"data: 1\n\n"))
+        async with net.stream("GET", "/x") as answer:
+            assert await body_of(answer) == b"data: 1\n\n"
+        assert [r.headers.get("authorization") for r in server.requests] == [f"Bearer {SECRET}"] * 2
+        assert "authorization" not in other.requests[0].headers
+
+
+async def test_the_token_shows_nowhere(server: FakeServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.on("GET", "/401", answers_json({"detail": "no"}, 401))
+    server.on("GET", "/500", answers("broken", 500))
+    server.on("GET", "/html", answers("<html>", headers={"Content-Type": "text/html"}))
+    shown = []
+    async with Net(server.url, f" {SECRET}\n", environ={}) as net:
+        for path in ("/401", "/500", "/html", "/404"):
+            with pytest.raises(AgentTuiError) as caught:
+                await net.call("GET", path)
+            shown += [repr(caught.value), str(caught.value), repr(caught.value.__cause__)]
+        shown += [repr(net), str(net)]
+    assert all(request.headers["authorization"] == f"Bearer {SECRET}" for request in server.requests)
+    assert not any(SECRET in text for text in [*shown, *(r.target for r in server.requests), caplog.text])
+
+
+@pytest.mark.parametrize("token", ["a b", "a\nb", "пароль", "a\x00b"])
+def test_a_token_that_cannot_be_sent_is_refused_without_showing_it(token: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Net("http://127.0.0.1", token)
+    assert token not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "127.0.0.1:8000",
+        "ftp://a.test",
+        "http://",
+        "http://a.test:port",
+        "http://a.test:99999",
+        "http://a.test/?x=1",
+        "http://a.test/#x",
+        "http://user:hunter2@a.test",
+        "http://a.test/\x1b[2J",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_one_line(url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Net(url, environ={})
+    assert "hunter2" not in str(caught.value)
+    assert not set("\n\x1b") & set(str(caught.value))
+
+
+def test_a_bad_proxy_is_told_at_once() -> None:
+    with pytest.raises(ConfigError, match="HTTP_PROXY"):
+        Net("http://a.test", environ={"HTTP_PROXY": "ftp://x"})
