@@ -9,6 +9,7 @@ from agent_tui.errors import NotFound, NotOffered
 from agent_tui.events import RoomInfo
 from tui.demo import demo_room
 from tui.link import RoomLink
+from tui.pick import find_room
 from tui.screens.words import say
 
 
