@@ -36,6 +36,9 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
+SYSTEM_CLOCK = SystemClock()
+
+
 class Breakable:
     """Awaits that another task may break off, as a time-out would."""
 

@@ -1,0 +1,470 @@
+from __future__ import annotations
+
+import asyncio
+import gzip
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from agent_tui.clients.event_stream import FRAMES_PER_TURN, TICK_SECONDS, EventStream, Item
+from agent_tui.clients.net import Net
+from agent_tui.clients.retry import Backoff
+from agent_tui.clients.sse import Frame
+from agent_tui.errors import (
+    AgentTuiError,
+    ConnectFailed,
+    NotFound,
+    ProtocolError,
+    Refused,
+    Unauthorized,
+)
+from agent_tui.events import LinkChanged
+from tests.fakes.clock import FakeClock, settle
+from tests.fakes.collector import Collector
+from tests.fakes.http_server import (
+    FakeServer,
+    Reply,
+    Request,
+    Responder,
+    answers,
+    answers_json,
+    listening,
+    streams,
+)
+
+
+PROMPT_SECONDS = 1.0  # a few ms in truth; the rest is for a machine that is busy
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+def open_stream(net: Net, clock: FakeClock, **options: Any) -> EventStream:
+    backoff = Backoff(base=1, cap=8, random=lambda: 1.0)
+    return EventStream(net, "/s", clock=clock, backoff=backoff, **options)
+
+
+def read(stream: EventStream) -> Collector[Item]:
+    return Collector(aiter(stream))
+
+
+def data(items: list[Item]) -> list[str]:
+    return [item.data for item in items if isinstance(item, Frame)]
+
+
+def links(items: list[Item]) -> list[LinkChanged]:
+    return [item for item in items if isinstance(item, LinkChanged)]
+
+
+def statuses(items: list[Item]) -> list[str]:
+    return [link.status for link in links(items)]
+
+
+def waits(items: list[Item]) -> list[float]:
+    return [link.delay for link in links(items) if link.status == "waiting"]
+
+
+async def wait_and_go_on(reading: Collector[Item], clock: FakeClock, nth: int) -> None:
+    """Let the time of the nth wait pass."""
+    await reading.until(lambda items: len(waits(items)) >= nth)
+    await clock.advance(waits(reading.items)[nth - 1])
+
+
+async def test_a_stream_says_what_goes_on_and_gives_frames(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on("GET", "/s", streams(b"id: 1\ndata: a\n\n", then="stay"))
+    async with read(open_stream(net, clock, params={"x": "y"})) as reading:
+        await reading.until(lambda items: len(items) == 3)
+    assert reading.items == [LinkChanged("connecting"), LinkChanged("live"), Frame("message", "a", "1")]
+    assert server.requests[0].query == {"x": "y"}
+    assert "last-event-id" not in server.requests[0].headers
+
+
+@pytest.mark.parametrize("then", ["end", "drop", "reset"])
+async def test_it_goes_on_after_the_last_id(
+    server: FakeServer, net: Net, clock: FakeClock, then: str
+) -> None:
+    server.on(
+        "GET",
+        "/s",
+        streams(b"id: 1\ndata: a\n\nid: 2\ndata: b\n\n", b"id: 3\ndata: half", then=then),
+        streams(b"id: 3\ndata: c\n\n", then="stay"),
+    )
+    async with read(open_stream(net, clock, resume_param="after", params={"after": "0"})) as reading:
+        await wait_and_go_on(reading, clock, 1)
+        await reading.until(lambda items: len(data(items)) == 3)
+    assert data(reading.items) == ["a", "b", "c"]
+    assert statuses(reading.items) == ["connecting", "live", "waiting", "connecting", "live"]
+    first, second = server.requests
+    assert first.query == {"after": "0"}
+    assert second.query == {"after": "2"}
+    assert second.headers["last-event-id"] == "2"
+
+
+async def test_an_id_without_an_event_counts_and_an_empty_one_resets(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on(
+        "GET",
+        "/s",
+        streams(b"id: 7\n\n"),
+        streams(b"id\ndata: x\n\n"),
+        streams(then="stay"),
+    )
+    async with read(open_stream(net, clock, last_event_id="3")) as reading:
+        await wait_and_go_on(reading, clock, 1)
+        await wait_and_go_on(reading, clock, 2)
+        await reading.until(lambda items: statuses(items).count("live") == 3)
+    assert [r.headers.get("last-event-id") for r in server.requests] == ["3", "7", None]
+
+
+@pytest.mark.parametrize("id_", ["a\x0bb", "a\x7fb", "\x01"])
+async def test_an_id_that_no_header_can_carry_is_left_out(
+    server: FakeServer, net: Net, clock: FakeClock, id_: str
+) -> None:
+    server.on("GET", "/s", streams(f"id: {id_}\ndata: x\n\n".encode()), streams(then="stay"))
+    async with read(open_stream(net, clock)) as reading:
+        await wait_and_go_on(reading, clock, 1)
+        await reading.until(lambda items: statuses(items).count("live") == 2)
+    assert "last-event-id" not in server.requests[1].headers
+
+
+async def test_a_text_id_travels_as_utf_8(server: FakeServer, net: Net, clock: FakeClock) -> None:
+    server.on("GET", "/s", streams("id:  ☃ \ndata: x\n\n".encode()), streams(then="stay"))
+    async with read(open_stream(net, clock)) as reading:
+        await wait_and_go_on(reading, clock, 1)
+        await reading.until(lambda items: statuses(items).count("live") == 2)
+    assert server.requests[1].headers["last-event-id"].encode("latin-1").decode() == "☃"
+
+
+async def test_waits_grow_until_something_comes(server: FakeServer, net: Net, clock: FakeClock) -> None:
+    broken = answers("down", 503)
+    server.on("GET", "/s", broken, broken, broken, streams(b"data: x\n\n"), broken, streams(then="stay"))
+    async with read(open_stream(net, clock)) as reading:
+        for nth in range(1, 6):
+            await wait_and_go_on(reading, clock, nth)
+        await reading.until(lambda items: statuses(items)[-1] == "live")
+    assert waits(reading.items) == [1, 2, 4, 1, 2]
+    assert [link.attempt for link in links(reading.items) if link.status == "waiting"] == [1, 2, 3, 1, 2]
+    assert links(reading.items)[1].detail == "the server failed (503): down"
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
+async def test_retry_after_is_waited_for(server: FakeServer, net: Net, clock: FakeClock, status: int) -> None:
+    server.on("GET", "/s", answers("", status, {"Retry-After": "7"}), streams(then="stay"))
+    async with read(open_stream(net, clock)) as reading:
+        await wait_and_go_on(reading, clock, 1)
+        await reading.until(lambda items: statuses(items)[-1] == "live")
+    assert waits(reading.items) == [7]
+
+
+async def test_the_retry_field_sets_the_base(server: FakeServer, net: Net, clock: FakeClock) -> None:
+    server.on("GET", "/s", streams(b"retry: 3000\n\ndata: x\n\n"), streams(then="stay"))
+    async with read(open_stream(net, clock)) as reading:
+        await wait_and_go_on(reading, clock, 1)
+        await reading.until(lambda items: statuses(items)[-1] == "live")
+    assert waits(reading.items) == [3]
+
+
+async def test_no_content_ends_it(server: FakeServer, net: Net, clock: FakeClock) -> None:
+    server.on("GET", "/s", streams(b"data: x\n\n"), answers(b"", 204))
+    async with read(open_stream(net, clock)) as reading:
+        await wait_and_go_on(reading, clock, 1)
+        await reading.end()
+    assert statuses(reading.items)[-1] == "ended"
+    assert reading.error is None
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("responder", "kind"),
+    [
+        (answers_json({"detail": "no"}, 401), Unauthorized),
+        (answers_json({"detail": "no"}, 403), Unauthorized),
+        (answers_json({"detail": "no"}, 404), NotFound),
+        (answers_json({"detail": "no"}, 410), Refused),
+        (answers("<html>", headers={"Content-Type": "text/html"}), ProtocolError),
+        (answers(status=302, headers={"Location": "/s"}), ProtocolError),
+        (streams(b"data: x", headers={"Content-Encoding": "br"}), ProtocolError),
+    ],
+    ids=["401", "403", "404", "410", "page", "redirect loop", "packed"],
+)
+async def test_what_will_not_change_is_not_tried_again(
+    server: FakeServer, net: Net, clock: FakeClock, responder: Responder, kind: type[AgentTuiError]
+) -> None:
+    server.on("GET", "/s", responder)
+    async with read(open_stream(net, clock)) as reading:
+        await reading.end()
+    assert type(reading.error) is kind
+    assert waits(reading.items) == []
+
+
+async def test_an_event_over_the_limit_stops_it(server: FakeServer, net: Net, clock: FakeClock) -> None:
+    server.on("GET", "/s", streams(b"data: " + b"x" * 5000, then="stay"))
+    async with read(open_stream(net, clock, max_event_bytes=1000)) as reading:
+        await reading.end()
+    assert isinstance(reading.error, ProtocolError)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+async def test_slow_bytes_and_odd_headers_change_nothing(
+    server: FakeServer, net: Net, clock: FakeClock, chunked: bool
+) -> None:
+    async def respond(request: Request, reply: Reply) -> None:
+        kind = {"Content-Type": "text/event-stream;charset=latin-1"}
+        await reply.head(200, kind, chunked=chunked)
+        await reply.send_bytewise("\ufeffdata: ☃\u2028\r\n\r\n: hi\r\rdata: y\r\r".encode())
+        await reply.stay()
+
+    server.on("GET", "/s", respond)
+    async with read(open_stream(net, clock)) as reading:
+        await reading.until(lambda items: len(data(items)) == 2)
+    assert data(reading.items) == ["☃\u2028", "y"]
+
+
+async def test_a_packed_stream_is_read(server: FakeServer, net: Net, clock: FakeClock) -> None:
+    packed = gzip.compress(b"data: x\n\n")
+    server.on("GET", "/s", streams(packed, headers={"Content-Encoding": "gzip"}, then="stay"))
+    async with read(open_stream(net, clock)) as reading:
+        await reading.until(lambda items: data(items) == ["x"])
+    assert reading.error is None
+
+
+# --- silence, sleep, giving up -----------------------------------------------------------------------
+
+
+async def tick(clock: FakeClock, seconds: float) -> None:
+    """Let an awake machine's time pass."""
+    for _ in range(int(seconds / TICK_SECONDS)):
+        await clock.advance(TICK_SECONDS)
+
+
+async def test_silence_after_a_heartbeat_is_a_broken_connection(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on("GET", "/s", streams(b": hi\n\ndata: x\n\n", then="stay"), streams(b"data: y\n\n", then="stay"))
+    async with read(open_stream(net, clock, idle_timeout=45)) as reading:
+        await reading.until(lambda items: data(items) == ["x"])
+        await settle()
+        await tick(clock, 44)
+        assert waits(reading.items) == []
+        await tick(clock, 4)
+        await wait_and_go_on(reading, clock, 1)
+        await reading.until(lambda items: data(items) == ["x", "y"])
+        await tick(clock, 48)  # a heartbeat heard once is expected of the next connection too
+        await reading.until(lambda items: len(waits(items)) == 2)
+    assert "said nothing for 45 s" in links(reading.items)[2].detail
+
+
+async def test_any_byte_is_a_sign_of_life(server: FakeServer, net: Net, clock: FakeClock) -> None:
+    go_on = asyncio.Semaphore(0)
+    written = asyncio.Semaphore(0)
+
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.head(200, {"Content-Type": "text/event-stream"})
+        for byte in b": hi\n\ndata: x\n\n":
+            await reply.send(bytes([byte]))
+            written.release()
+            await go_on.acquire()
+        await reply.stay()
+
+    server.on("GET", "/s", respond)
+    async with read(open_stream(net, clock, idle_timeout=45)) as reading:
+        for _ in range(15):
+            await written.acquire()
+            await settle(30)
+            await tick(clock, 40)
+            go_on.release()
+        await reading.until(lambda items: data(items) == ["x"])
+    assert waits(reading.items) == []
+
+
+async def test_silence_of_a_server_without_heartbeat_is_no_error(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on("GET", "/s", streams(b"data: x\n\n", then="stay"))
+    async with read(open_stream(net, clock, idle_timeout=45)) as reading:
+        await reading.until(lambda items: data(items) == ["x"])
+        await tick(clock, 1000)
+    assert waits(reading.items) == []
+
+
+async def test_a_machine_that_slept_reconnects_at_once(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on("GET", "/s", streams(b"id: 1\ndata: x\n\n", then="stay"), streams(b"data: y\n\n", then="stay"))
+    async with read(open_stream(net, clock)) as reading:
+        await reading.until(lambda items: data(items) == ["x"])
+        await settle()
+        clock.jump(3600)
+        await reading.until(lambda items: data(items) == ["x", "y"])
+    assert waits(reading.items) == [0]
+    assert server.requests[1].headers["last-event-id"] == "1"
+
+
+async def test_a_wait_the_machine_slept_through_is_over(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on("GET", "/s", answers("", 503, {"Retry-After": "50"}), streams(then="stay"))
+    async with read(open_stream(net, clock)) as reading:
+        await reading.until(lambda items: len(waits(items)) == 1)
+        await settle()
+        clock.jump(3600)
+        await reading.until(lambda items: statuses(items)[-1] == "live")
+    assert waits(reading.items) == [50]
+
+
+async def test_retry_now_ends_the_wait(server: FakeServer, net: Net, clock: FakeClock) -> None:
+    server.on("GET", "/s", answers("", 503), streams(then="stay"))
+    stream = open_stream(net, clock)
+    async with read(stream) as reading:
+        await reading.until(lambda items: len(waits(items)) == 1)
+        await settle()
+        stream.retry_now()
+        await reading.until(lambda items: statuses(items)[-1] == "live")
+    assert clock.time() == 1000
+
+
+async def test_it_gives_up_when_told_to(clock: FakeClock) -> None:
+    async with listening(lambda reader, writer: asyncio.sleep(0)) as port:
+        pass  # the port is free again
+    async with (
+        Net(f"http://127.0.0.1:{port}", environ={}) as net,
+        read(open_stream(net, clock, give_up_seconds=10)) as reading,
+    ):
+        for nth in range(1, 5):
+            await wait_and_go_on(reading, clock, nth)
+        await reading.end()
+    assert waits(reading.items) == [1, 2, 4, 3]  # the last one is cut to what is left of the ten seconds
+    assert isinstance(reading.error, ConnectFailed)
+    assert "Connection refused" in reading.error.detail
+    assert isinstance(reading.error.__cause__, ConnectFailed)
+
+
+async def test_giving_up_counts_from_the_last_good_byte(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on("GET", "/s", streams(b"data: x\n\n", then="stay"), answers("", 503))
+    async with read(open_stream(net, clock, give_up_seconds=10)) as reading:
+        await reading.until(lambda items: data(items) == ["x"])
+        await tick(clock, 600)
+        await server.drop_all()
+        for nth in range(1, 5):
+            await wait_and_go_on(reading, clock, nth)
+        await reading.end()
+    assert sum(waits(reading.items)) == 10
+    assert isinstance(reading.error, ConnectFailed)
+
+
+async def test_answers_without_a_byte_are_no_sign_of_life(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on("GET", "/s", streams())
+    async with read(open_stream(net, clock, give_up_seconds=10)) as reading:
+        for nth in range(1, 5):
+            await wait_and_go_on(reading, clock, nth)
+        await reading.end()
+    assert isinstance(reading.error, ConnectFailed)
+
+
+async def test_giving_up_does_not_wait_for_a_server_that_never_answers(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.stay()
+
+    server.on("GET", "/s", respond)
+    async with read(open_stream(net, clock, give_up_seconds=10)) as reading:
+        await server.until(lambda: len(server.requests) == 1)
+        await tick(clock, 12)
+        await reading.end()
+    assert isinstance(reading.error, ConnectFailed)
+    await server.until(lambda: server.open == 0)
+
+
+# --- many, and leaving -------------------------------------------------------------------------------
+
+
+async def test_a_flood_lets_the_loop_run_something_else(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    count = 20_000
+    server.on("GET", "/s", streams(b"data: x\n\n" * count, then="stay"))
+    turns = 0
+    seen = 0
+    async with asyncio.TaskGroup() as group:
+
+        async def other() -> None:
+            nonlocal turns
+            while seen < count:
+                turns += 1
+                await asyncio.sleep(0)
+
+        group.create_task(other())
+        async with aclosing(aiter(open_stream(net, clock))) as items:
+            async for item in items:
+                seen += isinstance(item, Frame)
+                if seen == count:
+                    break
+    assert turns >= count // FRAMES_PER_TURN
+
+
+async def test_150_streams_reconnect_and_none_is_left(server: FakeServer, net: Net, clock: FakeClock) -> None:
+    server.on("GET", "/s", streams(b"id: 1\ndata: a\n\n", then="stay"))
+    readings = [read(open_stream(net, clock)) for _ in range(150)]
+    for reading in readings:
+        await reading.__aenter__()
+    for reading in readings:
+        await reading.until(lambda items: data(items) == ["a"])
+    await server.drop_all()
+    for reading in readings:
+        await reading.until(lambda items: waits(items) == [1])
+    await clock.advance(1)
+    for reading in readings:
+        await reading.until(lambda items: data(items) == ["a", "a"])
+    for reading in readings:
+        await reading.stop()
+    await server.until(lambda: server.open == 0)
+    assert clock.sleepers == 0
+    assert len(asyncio.all_tasks()) <= 2
+
+
+@pytest.mark.parametrize("where", ["connecting", "reading", "waiting"])
+async def test_leaving_is_prompt_and_leaves_nothing_open(
+    server: FakeServer, net: Net, clock: FakeClock, where: str
+) -> None:
+    async def respond(request: Request, reply: Reply) -> None:
+        if where == "reading":
+            await reply.head(200, {"Content-Type": "text/event-stream"})
+            await reply.send(b"data: x\n\n")
+        await reply.stay()
+
+    server.on("GET", "/s", answers("", 503) if where == "waiting" else respond)
+    reading = read(open_stream(net, clock))
+    await reading.__aenter__()
+    await server.until(lambda: len(server.requests) == 1)
+    if where != "connecting":
+        await reading.until(lambda items: bool(data(items) or waits(items)))
+    await settle()
+    async with asyncio.timeout(PROMPT_SECONDS):
+        await reading.stop()
+        await server.until(lambda: server.open == 0)
+    assert clock.sleepers == 0
+
+
+async def test_closing_the_reader_between_frames_leaves_nothing_open(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on("GET", "/s", streams(b"data: x\n\ndata: y\n\n", then="stay"))
+    items = aiter(open_stream(net, clock))
+    while not isinstance(await anext(items), Frame):
+        pass
+    async with asyncio.timeout(PROMPT_SECONDS):
+        await items.aclose()
+        await server.until(lambda: server.open == 0)
+    assert clock.sleepers == 0
