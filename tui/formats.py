@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from agent_tui.errors import AgentTuiError, ConnectFailed
 from agent_tui.inert import inert, inert_line
 from agent_tui.state.turn import Turn
 from tui import output
 from tui.answer import Answer
-from tui.exits import REASONS, UNREACHABLE
+from tui.exits import REASONS, UNREACHABLE, reason
 
 FormatName = Literal["text", "json", "stream-json"]
 NAMELESS = "agent"
@@ -26,6 +27,11 @@ class Ending:
     reason: str
     detail: str | None = None
     gave_up: bool = False
+
+    @classmethod
+    def of(cls, error: AgentTuiError) -> Ending:
+        """Return how a run ends that fails with ``error``."""
+        return cls(reason(error), str(error), gave_up=isinstance(error, ConnectFailed))
 
     @property
     def code(self) -> int:

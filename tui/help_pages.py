@@ -18,7 +18,7 @@ _ROOM = """
 _NEW = """\
   --task TEXT             what the room is about
   --name TEXT             its name (default: the beginning of the task)
-  --agent NAME[=MODEL]    one agent; give it again for more (default: three agents with different roles)
+  --agent NAME[=MODEL]    one agent; may be given again (default: three with different roles)
   --rounds N              how often every agent speaks (default: 3)
   --mode MODE             sequential or parallel (default: sequential)
   --keep-running          the room goes on when nobody watches it
@@ -103,8 +103,8 @@ watches pauses itself after 30 s, unless it was made with --keep-running.
 Usage: agent-tui rooms run ROOM [OPTIONS]
        agent-tui rooms run --task TEXT [OPTIONS]
 
-Runs or resumes a room to its end without a screen; without ROOM it makes one first. Ctrl-C pauses the
-room and ends; a second Ctrl-C leaves at once.
+Runs or resumes a room to its end without a screen; without ROOM it makes one first. Ctrl-C pauses
+the room and ends; a second Ctrl-C leaves at once.
 {_ROOM}
 {_NEW}  --output FORMAT         text (default): what the agents say, as they say it
                           json: one object at the end, with the room and its messages
@@ -169,6 +169,7 @@ Prints the settings of the config file as TOML, secrets hidden.
     "config check": """\
 Usage: agent-tui config check
 
-Prints one line for everything that looks wrong, or "ok". What cannot be used at all ends in exit code 2.
+Prints one line for everything that looks wrong, or "ok". What cannot be used at all is one line on
+stderr and exit code 2.
 """,
 }

@@ -70,7 +70,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     """Return ``rows`` as lines with their columns aligned by terminal cells; cells are made harmless."""
     from rich.cells import cell_len  # lazy: only the text views need it
 
-    harmless = [[inert_line(cell) for cell in row] for row in rows]
+    harmless = [[inert_line(cell, MAX_LINE_CHARACTERS) for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*harmless, strict=True)]
     lines = []
     for row in harmless:

@@ -38,6 +38,8 @@ OK, BAD_REQUEST = 200, 400  # HTTP
 EXIT_USAGE = 2  # the backend's own exit codes: a folder or file is wrong
 EXIT_LOCKED = 6  # somebody else has the database
 
+# Backends that this program started: held so that their ends are taken note of, and by nobody else.
+_children: list[subprocess.Popen[bytes]] = []
 _LOOPBACK_URL = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})")
 
 
@@ -122,6 +124,7 @@ class Starting:
         self._forget_complaints()
         self._complaints = complaints
         command = [sys.executable, "-P", "-m", "agent_tui.backend", "embedded"]
+        _children[:] = [child for child in _children if child.poll() is None]
         self._child = subprocess.Popen(
             [*command, "--data", str(self._data), "--config", str(self._config)],
             cwd=self._data,
@@ -130,6 +133,7 @@ class Starting:
             stderr=complaints,
             start_new_session=True,
         )
+        _children.append(self._child)
 
     def _forget_complaints(self) -> None:
         if self._complaints is not None:
@@ -252,7 +256,7 @@ def _last_line(file: BinaryIO) -> str:
     start = max(0, size - MAX_COMPLAINT_BYTES)
     text = os.pread(file.fileno(), MAX_COMPLAINT_BYTES, start).decode("utf-8", "replace")
     lines = [line for line in text.splitlines() if line.strip()]
-    return inert_line(lines[-1], 500) if lines else ""
+    return inert_line(lines[-1], 500).removeprefix("agent-tui: ") if lines else ""
 
 
 # --- talking to it ---------------------------------------------------------------------------------------

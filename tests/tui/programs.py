@@ -1,0 +1,125 @@
+"""Runs the program as a user would: its own process, its own home, its own backend."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROGRAM = [sys.executable, "-P", "-m", "tui"]
+SECONDS = 60
+OURS = ("AGENT_TUI_", "XDG_", "LC_", "COLORTERM", "TERM", "_AGENT_TUI_")
+
+
+def own_environ(home: Path) -> dict[str, str]:
+    """Return an environment in which nothing of this user's is seen or touched."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
+    home.mkdir(parents=True, exist_ok=True)
+    return kept | {
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "TERM": "xterm-256color",
+        "AGENT_TUI_DATA": str(home / "data"),
+        "AGENT_TUI_CONFIG": str(home / "config.toml"),
+        "AGENT_TUI_DEMO_RATE": "0",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One user: ``data`` is the folder of the backend, ``config`` the config file."""
+
+    folder: Path
+    environ: Mapping[str, str]
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "config.toml"
+
+    def run(self, *arguments: str, **changes: Any) -> subprocess.CompletedProcess[str]:
+        """Run one command to its end; ``changes`` are further variables, or ``stdin``."""
+        stdin = changes.pop("stdin", "")
+        return subprocess.run(
+            [*PROGRAM, *arguments],
+            env={**self.environ, **changes},
+            cwd=self.folder,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=SECONDS,
+            check=False,
+        )
+
+    def answer(self, *arguments: str) -> Any:
+        """Return what a command that succeeds printed as JSON."""
+        done = self.run(*arguments)
+        assert done.returncode == 0, done
+        return json.loads(done.stdout)
+
+    def start(self, *arguments: str, **changes: str) -> subprocess.Popen[str]:
+        """Start one command; the test ends it."""
+        return subprocess.Popen(
+            [*PROGRAM, *arguments],
+            env={**self.environ, **changes},
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def stop(self) -> None:
+        """Stop the backend of this home."""
+        self.run("backend", "stop")
+
+
+@contextmanager
+def home_at(folder: Path) -> Iterator[Home]:
+    """Give a home and stop its backend at the end."""
+    home = Home(folder, own_environ(folder))
+    try:
+        yield home
+    finally:
+        home.stop()
+
+
+@contextmanager
+def served(
+    home: Home, *options: str, database: str = "served.db"
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Give a running ``serve`` and its address; it asks for no token."""
+    process = home.start("serve", "--no-token", "--database", f"sqlite:///{home.folder / database}", *options)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("listening on http://"), (line, process.stderr and process.stderr.read())
+        yield process, line.removeprefix("listening on ").strip()
+    finally:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        process.communicate(timeout=SECONDS)
+
+
+def one_line(text: str) -> str:
+    """Return the only line of ``text``, which begins with the program's name."""
+    assert text.endswith("\n")
+    assert text.count("\n") == 1, text
+    assert text.startswith("agent-tui: "), text
+    return text.removeprefix("agent-tui: ").rstrip("\n")
+
+
+def events(lines: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the objects of a stream-json output."""
+    return [json.loads(line) for line in lines]

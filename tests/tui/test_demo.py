@@ -1,0 +1,35 @@
+"""The room that a first start opens."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tui.demo import demo_room
+
+
+@pytest.mark.parametrize(
+    ("environ", "letter"),
+    [
+        ({}, "S"),
+        ({"LANG": "C"}, "S"),
+        ({"LANG": "en_GB.UTF-8"}, "S"),
+        ({"LANG": "zh_CN.UTF-8"}, "用"),
+        ({"LANG": "ru_RU.UTF-8"}, "Г"),
+        ({"LANG": "en_GB.UTF-8", "LC_ALL": "ru_RU.UTF-8"}, "Г"),
+        ({"LANG": "zh_TW.UTF-8", "LC_ALL": ""}, "用"),
+    ],
+)
+def test_it_speaks_the_language_of_the_user(environ: dict[str, str], letter: str) -> None:
+    assert demo_room(environ).task.startswith(letter)
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "ru"])
+def test_three_agents_of_different_name_colour_and_role_speak_three_rounds_at_once(language: str) -> None:
+    room = demo_room({"LANG": f"{language}_XX.UTF-8"})
+    fields = room.agent_fields()
+    assert (room.execution_mode, room.max_rounds, len(fields)) == ("parallel", 3, 3)
+    for key in ("name", "color", "system_prompt"):
+        assert len({agent[key] for agent in fields}) == 3
+    assert all(re.fullmatch("#[0-9a-f]{6}", agent["color"]) for agent in fields)

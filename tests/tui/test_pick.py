@@ -1,0 +1,52 @@
+"""Which room ROOM means."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_tui.errors import ConfigError, NotFound
+from agent_tui.events import RoomInfo
+from tui.pick import find_room
+
+ROOMS = [
+    RoomInfo("aa11", "sessions"),
+    RoomInfo("aa22", "bb33"),
+    RoomInfo("bb33", "other"),
+    RoomInfo("cc44", "aa"),
+    RoomInfo("dd55", "twin"),
+    RoomInfo("dd66", "twin"),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "room_id"),
+    [
+        ("aa11", "aa11"),
+        ("bb33", "bb33"),  # an id comes before a name
+        ("aa", "cc44"),  # a whole name comes before a beginning
+        ("sess", "aa11"),
+        ("aa1", "aa11"),
+        ("oth", "bb33"),
+    ],
+)
+def test_an_id_comes_before_a_name_before_a_beginning(wanted: str, room_id: str) -> None:
+    assert find_room(ROOMS, wanted) == room_id
+
+
+def test_what_fits_nothing_is_not_found() -> None:
+    with pytest.raises(NotFound, match="nothing-like-it"):
+        find_room(ROOMS, "nothing-like-it")
+
+
+@pytest.mark.parametrize(("wanted", "ids"), [("twin", ("dd55", "dd66")), ("b", ("aa22", "bb33"))])
+def test_what_fits_several_names_them(wanted: str, ids: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        find_room(ROOMS, wanted)
+    assert all(room_id in caught.value.detail for room_id in ids)
+
+
+def test_hostile_names_are_harmless_in_the_complaint() -> None:
+    rooms = [RoomInfo("a1", "x\x1b]0;title\x07"), RoomInfo("a2", "y\u202e")]
+    with pytest.raises(ConfigError) as caught:
+        find_room(rooms, "a")
+    assert caught.value.detail.isprintable()
