@@ -1,0 +1,170 @@
+"""A store, a hub and an engine on a file of the test's, and the log of what was committed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from agent_tui.backend.engine.engine import Engine, NewAgent, NewRoom
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.hub import Frame, Hub
+from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece
+from agent_tui.backend.store import queries
+from agent_tui.backend.store.store import Store
+from tests.fakes.scripted_model import FakeModels, ScriptedModel
+
+TERMINAL = ("room_completed", "room_paused", "error")
+MODES = ("sequential", "parallel")
+
+
+class Log:
+    """Every committed frame of every room, as the hub's readers get them."""
+
+    def __init__(self) -> None:
+        self.frames: dict[str, list[Frame]] = {}
+        self.watchers: list[Callable[[list[Frame]], None]] = []  # called with each commit's frames
+        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+
+    def __call__(self, frames: list[Frame]) -> None:
+        room_id = frames[0].room_id
+        self.frames.setdefault(room_id, []).extend(frames)
+        for watcher in self.watchers:
+            watcher(frames)
+        for future in self._waiting.pop(room_id, []):
+            if not future.done():
+                future.set_result(None)
+
+    async def until(self, room_id: str, condition: Callable[[], bool]) -> None:
+        """Wait until ``condition`` holds; looked at after each commit of the room."""
+        while not condition():
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(room_id, []).append(future)
+            await future
+
+    def of(self, room_id: str) -> list[Frame]:
+        """Return the room's frames so far."""
+        return self.frames.setdefault(room_id, [])
+
+    def names(self, room_id: str) -> list[str]:
+        """Return the names of the room's events so far."""
+        return [frame.name for frame in self.of(room_id)]
+
+    async def seen(self, room_id: str, name: str, times: int = 1) -> None:
+        """Wait until the room had so many events of that name."""
+        await self.until(room_id, lambda: self.names(room_id).count(name) >= times)
+
+    async def ended(self, room_id: str) -> str:
+        """Wait until the room's last event ends a run; return its name."""
+        await self.until(room_id, lambda: bool(self.of(room_id)) and self.of(room_id)[-1].name in TERMINAL)
+        return self.of(room_id)[-1].name
+
+
+class House:
+    """What a backend consists of, without its server."""
+
+    def __init__(self, store: Store, models: ModelSource, unwatched: float | None, timing: Timing) -> None:
+        self.store = store
+        self.hub = Hub(store)
+        self.log = Log()
+        store.subscribe(self.log)
+        self.engine = Engine(store, self.hub, models, unwatched_seconds=unwatched, timing=timing)
+
+    async def load(self, room_id: str) -> None:
+        """Put what is stored of the room into the log."""
+        self.log.frames[room_id] = await self.store.read(queries.frames, room_id, 0, 1_000_000)
+
+
+@asynccontextmanager
+async def open_house(
+    file: Path,
+    models: ModelSource,
+    *,
+    resume: bool = False,
+    unwatched: float | None = None,
+    timing: Timing | None = None,
+    retry_seconds: Sequence[float] = (),
+) -> AsyncIterator[House]:
+    """Open the database ``file``, start an engine on it; stop and close both in the end."""
+    house = House(Store(file, retry_seconds=retry_seconds), models, unwatched, timing or Timing())
+    try:
+        await house.engine.start(resume=resume)
+        yield house
+    finally:
+        await house.engine.stop()
+        house.hub.close()
+        await house.store.close()
+
+
+def crash_copy(file: Path, copy: Path) -> Path:
+    """Copy what is committed now, as a process that dies now would leave it; return ``copy``."""
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+    return copy
+
+
+def new_room(mode: str, rounds: int = 2, names: str = "Ada Bob Cyd", task: str = "Talk") -> NewRoom:
+    """Return a room whose agents have these names."""
+    agents = tuple(NewAgent(name) for name in names.split())
+    return NewRoom(task, execution_mode=mode, max_rounds=rounds, agents=agents)
+
+
+def words(request: ModelRequest) -> list[str]:
+    """Return what ``request``'s speaker says in its round, in two pieces."""
+    return [f"{request.speaker} says, ", f"in round {request.round}."]
+
+
+def free_models() -> FakeModels:
+    """Return models that say their ``words`` at once."""
+    return FakeModels(ScriptedModel(words, free=True))
+
+
+class PacedModel:
+    """Says its ``words``, each piece only after the one before is on record: one event for each piece.
+
+    In rooms whose task is among ``held`` it begins no further piece.
+    """
+
+    name = "paced"
+
+    def __init__(self) -> None:
+        self.held: set[str] = set()
+        self._log = Log()
+
+    def watch(self, log: Log) -> None:
+        """Take what is on record from ``log``."""
+        self._log = log
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        """Yield the words; the room is known by its task."""
+        room_id, frames = next(
+            (room_id, frames)
+            for room_id, frames in self._log.frames.items()
+            if frames and data(frames[0])["task"] == request.task
+        )
+        turn = next(
+            frame.message_id
+            for frame in reversed(frames)
+            if frame.name == "message_start" and data(frame)["sender_name"] == request.speaker
+        )
+        for said, piece in enumerate(words(request), 1):
+            await self._log.until(room_id, lambda: request.task not in self.held)
+            yield TextPiece(piece)
+            await self._log.until(room_id, partial(_recorded, frames, turn, said))
+
+
+def _recorded(frames: list[Frame], turn: str, chunks: int) -> bool:
+    return sum(frame.name == "message_chunk" and frame.message_id == turn for frame in frames) >= chunks
+
+
+def data(frame: Frame) -> dict[str, Any]:
+    """Return the frame's data."""
+    value = json.loads(frame.data)
+    assert isinstance(value, dict)
+    return value

@@ -1,0 +1,95 @@
+"""What must hold of a room's log whatever happened: pauses, crashes, restarts, failing models."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from agent_tui.backend.hub import Frame
+from agent_tui.events import Message, RoomInfo
+from agent_tui.wire.rooms_encode import message_fields
+from tests.backend.engine.house import TERMINAL, data
+
+
+def check(frames: Sequence[Frame], room: RoomInfo, messages: Sequence[Message]) -> None:
+    """Check the whole log of ``room`` and its stored ``messages`` against each other."""
+    assert [frame.seq for frame in frames] == list(range(1, room.last_event_id + 1))
+    _check_runs(frames)
+    _check_rounds(frames, room)
+    _check_turns(frames, running=room.status == "running")
+    _check_messages(frames, messages)
+    if room.status == "completed":
+        _check_completed(frames, room)
+
+
+def _named(frames: Sequence[Frame], name: str) -> list[dict[str, Any]]:
+    return [data(frame) for frame in frames if frame.name == name]
+
+
+def _check_runs(frames: Sequence[Frame]) -> None:
+    """Runs do not overlap; all but the first are marked resumed; nothing is said outside of one."""
+    starts = [frame for frame in frames if frame.name == "room_started"]
+    assert [data(frame).get("resumed", False) for frame in starts] == [n > 0 for n in range(len(starts))]
+    running = False
+    for frame in frames:
+        assert running != (frame.name == "room_started"), frame
+        running = frame.name not in TERMINAL
+
+
+def _check_rounds(frames: Sequence[Frame], room: RoomInfo) -> None:
+    """Rounds begin and end once each, in order."""
+    begun = [event["round"] for event in _named(frames, "round_start")]
+    ended = [event["round"] for event in _named(frames, "round_end")]
+    assert begun == list(range(1, room.current_round + 1))
+    assert ended in (begun, begun[:-1])
+    parallel = room.execution_mode == "parallel"
+    assert [event["round"] for event in _named(frames, "parallel_start")] == (begun if parallel else [])
+    assert [event["round"] for event in _named(frames, "parallel_end")] == (ended if parallel else [])
+
+
+def _check_turns(frames: Sequence[Frame], *, running: bool) -> None:
+    """A message begins once, ends once unless it failed, and its chunks are its content."""
+    starts = Counter(frame.message_id for frame in frames if frame.name == "message_start")
+    ends = Counter(frame.message_id for frame in frames if frame.name in ("message_end", "agent_error"))
+    assert set(starts.values()) <= {1}
+    assert set(ends.values()) <= {1}
+    if not running:
+        assert set(starts) <= set(ends)
+    for frame in frames:
+        if frame.name == "message_end":
+            assert frame.message_id in starts
+            assert _said(frames, frame.message_id) == data(frame)["content"]
+
+
+def _said(frames: Sequence[Frame], message_id: str) -> str:
+    chunks = [frame for frame in frames if frame.name == "message_chunk" and frame.message_id == message_id]
+    return "".join(data(frame)["content"] for frame in chunks)
+
+
+def _check_messages(frames: Sequence[Frame], messages: Sequence[Message]) -> None:
+    """The stored messages are those of the log; what was cut without words is none; cuts are marked."""
+    stored = {message.id: message_fields(message) for message in messages if message.status != "streaming"}
+    assert stored == {event["id"]: event for event in _named(frames, "message")}
+    assert len(stored) == len(_named(frames, "message"))
+    cut = {event["id"]: event for event in _named(frames, "message_end") if "interrupted" in event}
+    for message_id, event in cut.items():
+        assert (message_id in stored) == bool(event["content"])
+        if event["content"]:
+            assert stored[message_id]["interrupted"] == event["interrupted"]
+    places = {frame.message_id: frame.seq for frame in reversed(frames) if frame.message_id}
+    assert [places[message.id] for message in messages] == sorted(places[message.id] for message in messages)
+
+
+def _check_completed(frames: Sequence[Frame], room: RoomInfo) -> None:
+    """Each agent was heard to the end, or failed, once in each round; everything is closed."""
+    assert frames[-1].name == "room_completed"
+    assert len(_named(frames, "round_end")) == room.max_rounds
+    starts = {event["id"]: event for event in _named(frames, "message_start")}
+    done = [event["id"] for event in _named(frames, "message_end") if "interrupted" not in event]
+    done += [frame.message_id for frame in frames if frame.name == "agent_error"]
+    turns = Counter(
+        (starts[id_]["round_number"], starts[id_]["sender_name"]) for id_ in done if id_ in starts
+    )
+    expected = [(r, a.name) for r in range(1, room.max_rounds + 1) for a in room.agents]
+    assert turns == Counter(expected)
