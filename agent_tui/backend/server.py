@@ -1,0 +1,90 @@
+"""The HTTP face of the backend: who may come in, which calls there are, what every error looks like."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agent_tui import __version__
+from agent_tui.backend.auth import Guard, KnownHosts
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.hub import Hub
+from agent_tui.backend.problem import ERROR_ANSWERS, json_answer, problem
+from agent_tui.backend.rooms import Rooms, by_method
+from agent_tui.backend.streaming import KEEP_ALIVE_SECONDS
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What goes on at the door: requests under way (streams among them) and whether it still opens."""
+
+    under_way: int = 0
+    last_seconds: float = 0.0  # monotonic: when the last request began or ended
+    closed: bool = False
+
+
+class Door:
+    """ASGI middleware that counts the requests, and turns new ones away once the backend is stopping."""
+
+    def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
+        self._app = app
+        self._traffic = traffic
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        traffic = self._traffic
+        if traffic.closed:
+            refusal = problem(
+                HTTPStatus.SERVICE_UNAVAILABLE, "The backend is stopping", headers={"retry-after": "1"}
+            )
+            await refusal(scope, receive, send)
+            return
+        traffic.under_way += 1
+        traffic.last_seconds = time.monotonic()
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            traffic.under_way -= 1
+            traffic.last_seconds = time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """What the HTTP face needs to know: whom to let in, and what to say about itself.
+
+    ``token`` None lets in everybody whom Host and Origin let in; then nobody may ``stop``.
+    """
+
+    hosts: KnownHosts
+    token: str | None
+    instance: str
+    stop: Callable[[], None]
+    keep_alive_seconds: float = KEEP_ALIVE_SECONDS
+
+
+def build_app(engine: Engine, hub: Hub, face: Face, traffic: Traffic) -> Starlette:
+    """Return the ASGI app with every call of cli.md that this version offers."""
+
+    async def health(_request: Request) -> Response:
+        return json_answer({"status": "ok", "version": __version__, "instance": face.instance})
+
+    async def stop(_request: Request) -> Response:
+        face.stop()
+        return json_answer({"status": "stopping"}, HTTPStatus.ACCEPTED)
+
+    routes: list[Route] = [by_method("/health", GET=health)]
+    if face.token is not None:
+        routes.append(by_method("/api/backend/stop", POST=stop))
+    routes += Rooms(engine, hub, face.keep_alive_seconds).routes()
+    middleware = [Middleware(Guard, hosts=face.hosts, token=face.token), Middleware(Door, traffic=traffic)]
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=ERROR_ANSWERS)
+    app.router.redirect_slashes = False
+    return app

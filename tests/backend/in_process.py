@@ -1,0 +1,64 @@
+"""The backend's HTTP face over a real store and engine, with models the test speaks for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent_tui.backend.auth import KnownHosts
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.hub import Hub
+from agent_tui.backend.server import Face, Traffic, build_app
+from agent_tui.backend.store.store import Store
+from tests.backend.served import served
+from tests.backend.wire_client import WireClient
+from tests.fakes.scripted_model import FakeModels, ScriptedModel
+
+TOKEN = "let-me-in"
+
+
+@dataclass(slots=True)
+class Backend:
+    """A running backend and a client with its token."""
+
+    client: WireClient
+    engine: Engine
+    hub: Hub
+    traffic: Traffic
+    stops: list[None]
+
+    async def room(self, task: str = "Redis or PostgreSQL?", agents: int = 2, **fields: Any) -> str:
+        """Make a room and return its id."""
+        named = [{"name": f"Agent {n}"} for n in range(1, agents + 1)]
+        answer = await self.client.call("POST", "/api/rooms", {"task": task, "agents": named, **fields})
+        assert answer.status == 201, answer.body
+        room_id: str = answer.json["id"]
+        return room_id
+
+
+@asynccontextmanager
+async def backend(
+    folder: Path, models: ModelSource | ScriptedModel, keep_alive_seconds: float = 60.0
+) -> AsyncIterator[Backend]:
+    """Give a backend on a new database in ``folder`` for the length of the ``with``."""
+    store = Store(folder / "rooms.db")
+    hub = Hub(store)
+    source = FakeModels(models) if isinstance(models, ScriptedModel) else models
+    engine = Engine(store, hub, source, unwatched_seconds=None)
+    stops: list[None] = []
+    face = Face(KnownHosts("127.0.0.1"), TOKEN, "instance-1", lambda: stops.append(None), keep_alive_seconds)
+    traffic = Traffic()
+    try:
+        await engine.start(resume=False)
+        async with served(build_app(engine, hub, face, traffic)) as port:
+            try:
+                yield Backend(WireClient(port, TOKEN), engine, hub, traffic, stops)
+            finally:
+                await engine.stop("handover")
+                hub.close()
+    finally:
+        await store.close()
