@@ -28,7 +28,7 @@ def main() -> int:
         output.complain("interrupted")
         return exits.PAUSED
     except BrokenPipeError:
-        _drop_output()
+        output.drop()
         return exits.READER_GONE
     except Exception as error:  # noqa: BLE001  the last line of defence (architecture.md §10)
         return _crashed(error)
@@ -75,13 +75,6 @@ def _crashed(error: Exception) -> int:
     where = f"the log has it all: {path}" if path else "the log cannot be written"
     output.complain(f"a bug of ours, {type(error).__name__}: {where}")
     return exits.BUG
-
-
-def _drop_output() -> None:
-    """Let the interpreter flush what is left into nothing: whoever read our output has gone."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    for descriptor in (1, 2):
-        os.dup2(nothing, descriptor)
 
 
 if __name__ == "__main__":

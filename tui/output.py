@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from agent_tui.errors import ConfigError
 from agent_tui.inert import inert, inert_json, inert_line
 from agent_tui.wire.content import encodable
 
@@ -16,16 +19,36 @@ COLUMN_GAP = "  "
 
 
 def prepare_streams() -> None:
-    """Make stdout and stderr take every character: UTF-8 is kept, elsewhere what does not fit becomes ?."""
+    """Make stdout and stderr take every character: UTF-8 is kept, elsewhere what does not fit becomes ?.
+
+    A stream that was closed before we began takes everything and keeps nothing.
+    """
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def write(text: str) -> None:
-    """Write ``text`` to stdout as it is and flush it; raises ``BrokenPipeError`` when nobody reads."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    """Write ``text`` to stdout as it is and flush it.
+
+    Raises ``BrokenPipeError`` when nobody reads, ``ConfigError`` when it cannot be written (a full disk).
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop()
+        raise ConfigError("the output cannot be written", error.strerror or str(error)) from error
+
+
+def drop() -> None:
+    """Let what is not yet written vanish, so that the interpreter's last flush cannot fail."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
 
 
 def say(text: str) -> None:

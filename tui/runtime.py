@@ -82,6 +82,12 @@ class Starting:
         Blocks for at most 20 s. Raises ``ConfigError`` for a folder or database that cannot be used,
         ``AgentBusy`` when ``agent-tui serve`` has the database, ``ConnectFailed`` when nothing answers.
         """
+        try:
+            return self._wait()
+        finally:
+            self._forget_complaints()
+
+    def _wait(self) -> Endpoint:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             runtime = _read_runtime(self._data)
@@ -95,8 +101,9 @@ class Starting:
         raise ConnectFailed("the backend does not answer", f"see {self._data / LOG_FILE}")
 
     def _endpoint(self, runtime: _Runtime) -> Endpoint:
-        self._forget_complaints()
         ours = self._child is not None and self._child.pid == runtime.pid
+        if self._child is not None and not ours:
+            self._child.terminate()  # it lost the race: it must not take over when the winner ends
         return Endpoint(runtime.url, runtime.token, runtime.version, runtime.pid, ours)
 
     def _spawn_if_needed(self) -> None:
