@@ -9,7 +9,15 @@ from typing import Any
 from agent_tui.backend.hub import Frame
 from agent_tui.events import Message, RoomInfo
 from agent_tui.wire.rooms_encode import message_fields
-from tests.backend.engine.house import TERMINAL, data
+from tests.backend.engine.house import TERMINAL, House, data
+
+
+async def check_room(house: House, room_id: str) -> None:
+    """Check the room's log, of which ``house`` has seen all, against what the engine answers."""
+    room = await house.engine.room(room_id)
+    page = await house.engine.messages(room_id, None, None)
+    assert page.as_of == room.last_event_id
+    check(house.log.of(room_id), room, page.messages)
 
 
 def check(frames: Sequence[Frame], room: RoomInfo, messages: Sequence[Message]) -> None:

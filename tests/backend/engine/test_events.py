@@ -102,7 +102,8 @@ async def test_a_cut_parallel_round_goes_on_with_the_agents_that_were_cut(tmp_pa
 
 def failing(request: ModelRequest) -> Script:
     broken = ModelError("quota exceeded", "Pay, or wait.")
-    return {"Ada": [broken], "Bob": ["I was ", broken]}.get(request.speaker, ["fine"])
+    said: dict[str, Script] = {"Ada": [broken], "Bob": ["I was ", broken]}
+    return said.get(request.speaker, ["fine"])
 
 
 @pytest.mark.parametrize("mode", MODES)

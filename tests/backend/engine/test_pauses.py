@@ -9,7 +9,7 @@ import pytest
 
 from agent_tui.backend.hub import Frame
 from tests.backend.engine.house import MODES, House, PacedModel, crash_copy, new_room, open_house
-from tests.backend.engine.invariants import check
+from tests.backend.engine.invariants import check_room
 from tests.fakes.scripted_model import FakeModels
 
 # How many events an undisturbed room of two rounds and three agents has, two pieces for each turn.
@@ -18,13 +18,6 @@ EVENTS = {"sequential": 37, "parallel": 59}
 COMMITS = {"sequential": 22, "parallel": 24}
 # No pause finds anything left to cut after this one.
 LAST_WORDS = {"sequential": 33, "parallel": 45}
-
-
-async def checked(house: House, room_id: str) -> None:
-    room = await house.engine.room(room_id)
-    page = await house.engine.messages(room_id, None, None)
-    check(house.log.of(room_id), room, page.messages)
-    assert page.as_of == room.last_event_id
 
 
 async def pause_at(house: House, model: PacedModel, mode: str, index: int) -> None:
@@ -45,14 +38,14 @@ async def pause_at(house: House, model: PacedModel, mode: str, index: int) -> No
     if await log.ended(room.id) == "room_paused":
         stopped = await engine.room(room.id)
         assert (stopped.status, stopped.interrupted) == ("paused", "pause"), index
-        await checked(house, room.id)
+        await check_room(house, room.id)
         model.held.discard(task)
         await (engine.run(room.id) if index % 2 else engine.resume(room.id))
         assert await log.ended(room.id) == "room_completed", index
     else:
         assert index >= LAST_WORDS[mode], index  # nothing was left to say
     assert (await engine.room(room.id)).status == "completed"
-    await checked(house, room.id)
+    await check_room(house, room.id)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -90,9 +83,9 @@ async def go_on_after_crash(file: Path, room_id: str) -> None:
         await house.load(room_id)
         stopped = await house.engine.room(room_id)
         assert stopped.status in ("paused", "completed"), file
-        await checked(house, room_id)
+        await check_room(house, room_id)
         if stopped.status == "paused":
             assert stopped.interrupted == "crash"
             await house.engine.resume(room_id)
             assert await house.log.ended(room_id) == "room_completed"
-        await checked(house, room_id)
+        await check_room(house, room_id)

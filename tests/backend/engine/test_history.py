@@ -1,0 +1,129 @@
+"""What an agent's model is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tui.backend.engine.engine import NewAgent, NewRoom
+from agent_tui.backend.engine.history import model_messages
+from agent_tui.backend.models.model import ChatMessage, ModelRequest
+from agent_tui.backend.store.queries import Said
+from agent_tui.backend.store.rows import RoomRow
+from agent_tui.errors import ModelError
+from agent_tui.events import AgentInfo
+from tests.backend.engine.house import open_house
+from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
+
+AGENTS = (
+    AgentInfo("1", "Ada", turn_order=0, system_prompt="You are Ada."),
+    AgentInfo("2", "Bob", turn_order=1),
+    AgentInfo("3", "Ada", turn_order=2, system_prompt="You are the other Ada."),
+)
+SAID = [
+    Said(0, None, "用户", "Which database?"),
+    Said(1, 0, "Ada", "Postgres."),
+    Said(1, 1, "Bob", "SQLite."),
+    Said(1, 2, "Ada", ""),
+    Said(2, 0, "Ada", "Still Postgres."),
+]
+
+
+def told(place: int, round_: int, mode: str) -> list[tuple[str, str]]:
+    room = RoomRow("room", "name", "Which database?", mode, 3, agents=AGENTS)
+    return [(message.role, message.content) for message in model_messages(room, place, round_, SAID)]
+
+
+def test_own_words_are_the_assistants_and_others_carry_their_name() -> None:
+    assert told(0, 3, "sequential") == [
+        ("system", "You are Ada."),
+        ("user", "Which database?"),
+        ("assistant", "Postgres."),
+        ("user", "[Bob]: SQLite."),
+        ("assistant", "Still Postgres."),
+    ]
+
+
+def test_an_agent_without_a_system_prompt_is_told_only_what_was_said() -> None:
+    assert told(1, 2, "sequential") == [
+        ("user", "Which database?"),
+        ("user", "[Ada]: Postgres."),
+        ("assistant", "SQLite."),
+        ("user", "[Ada]: Still Postgres."),
+    ]
+
+
+def test_two_agents_of_one_name_are_not_taken_for_each_other() -> None:
+    assert ("user", "[Ada]: Postgres.") in told(2, 2, "sequential")
+
+
+def test_in_parallel_a_round_hears_only_the_rounds_before_it() -> None:
+    assert told(1, 2, "parallel") == [
+        ("user", "Which database?"),
+        ("user", "[Ada]: Postgres."),
+        ("assistant", "SQLite."),
+    ]
+    assert told(1, 1, "parallel") == [("user", "Which database?")]
+
+
+def says(request: ModelRequest) -> Script:
+    if request.speaker == "Bob" and request.round == 1:
+        return ["Lost ", ModelError("gone")]
+    return [f"{request.speaker}{request.round}"]
+
+
+async def asked(tmp_path: Path, mode: str) -> dict[tuple[str, int], list[str]]:
+    """Run two rounds of Ada, Bob and Cyd; return what each was told in each round."""
+    model = ScriptedModel(says, free=True)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model, max_tokens=77)) as house:
+        agents = tuple(NewAgent(name, model="big") for name in ("Ada", "Bob", "Cyd"))
+        room = await house.engine.create_room(NewRoom("Talk", "", mode, 2, agents))
+        await house.engine.run(room.id)
+        assert await house.log.ended(room.id) == "room_completed"
+    request = model.calls[0].request
+    assert (request.speaker, request.task, request.round, request.max_rounds) == ("Ada", "Talk", 1, 2)
+    assert (request.model, request.max_tokens, request.temperature) == ("big", 77, 0.7)
+    requests = [call.request for call in model.calls]
+    return {(r.speaker, r.round): [message.content for message in r.messages] for r in requests}
+
+
+async def test_in_sequence_each_agent_is_told_all_that_was_said_in_whole(tmp_path: Path) -> None:
+    assert await asked(tmp_path, "sequential") == {
+        ("Ada", 1): ["Talk"],
+        ("Bob", 1): ["Talk", "[Ada]: Ada1"],
+        ("Cyd", 1): ["Talk", "[Ada]: Ada1"],
+        ("Ada", 2): ["Talk", "Ada1", "[Cyd]: Cyd1"],
+        ("Bob", 2): ["Talk", "[Ada]: Ada1", "[Cyd]: Cyd1", "[Ada]: Ada2"],
+        ("Cyd", 2): ["Talk", "[Ada]: Ada1", "Cyd1", "[Ada]: Ada2", "[Bob]: Bob2"],
+    }
+
+
+async def test_later_parallel_rounds_hear_what_earlier_ones_said(tmp_path: Path) -> None:
+    assert await asked(tmp_path, "parallel") == {
+        ("Ada", 1): ["Talk"],
+        ("Bob", 1): ["Talk"],
+        ("Cyd", 1): ["Talk"],
+        ("Ada", 2): ["Talk", "Ada1", "[Cyd]: Cyd1"],
+        ("Bob", 2): ["Talk", "[Ada]: Ada1", "[Cyd]: Cyd1"],
+        ("Cyd", 2): ["Talk", "[Ada]: Ada1", "Cyd1"],
+    }
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+async def test_the_words_of_a_cut_attempt_are_told_to_nobody(tmp_path: Path, mode: str) -> None:
+    model = ScriptedModel(lambda request: ["half ", "whole"])
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        agents = (NewAgent("Ada"), NewAgent("Bob"))
+        room = await house.engine.create_room(NewRoom("Talk", "", mode, 2, agents))
+        await house.engine.run(room.id)
+        (await model.called(1)).release()
+        await house.log.seen(room.id, "message_chunk")
+        await house.engine.pause(room.id)
+        await house.log.ended(room.id)
+        before, model.free = len(model.calls), True
+        await house.engine.resume(room.id)
+        assert await house.log.ended(room.id) == "room_completed"
+    told_later = {message for call in model.calls[before:] for message in call.request.messages}
+    assert ChatMessage("assistant", "half whole") in told_later
+    assert not any(message.content.endswith("half ") for message in told_later)

@@ -1,0 +1,121 @@
+"""The next step follows from what is stored, and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from agent_tui.backend.engine.plan import (
+    CloseRound,
+    CloseTurns,
+    Complete,
+    Fail,
+    OpenRound,
+    Pause,
+    Speak,
+    StartRun,
+    Step,
+    Turn,
+    plan,
+)
+from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.events import AgentInfo
+
+AGENTS = tuple(AgentInfo(f"id-{place}", name, turn_order=place) for place, name in enumerate("ABC"))
+ROOM = RoomRow("room", "name", "task", "sequential", 2, status="running", run_seq=1, agents=AGENTS)
+
+
+def room(opened: int = 0, done: int = 0, mode: str = "sequential") -> RoomRow:
+    return replace(ROOM, round_open=opened, round_done=done, execution_mode=mode)
+
+
+def turn(place: int, status: str, attempt: int = 1, round_: int = 1) -> TurnRow:
+    return TurnRow(round_, place, attempt, f"m{round_}{place}{attempt}", status)
+
+
+DONE = [turn(0, "completed"), turn(1, "completed"), turn(2, "completed")]
+CASES: dict[str, tuple[RoomRow, list[TurnRow], str, Step]] = {
+    "a new room starts": (replace(ROOM, status="idle", run_seq=0), [], "", StartRun(resumed=False)),
+    "a paused room resumes": (replace(ROOM, status="paused"), [], "", StartRun(resumed=True)),
+    "a failed room resumes": (replace(ROOM, status="error"), [], "", StartRun(resumed=True)),
+    "a room without agents fails": (replace(ROOM, agents=()), [], "", Fail("No agents in room")),
+    "the first round opens": (room(), [], "", OpenRound(1)),
+    "the first agent speaks": (room(1), [], "", Speak((Turn(1, 0, 1),))),
+    "then the second": (room(1), DONE[:1], "", Speak((Turn(1, 1, 1),))),
+    "a failed turn is over": (room(1), [turn(0, "failed")], "", Speak((Turn(1, 1, 1),))),
+    "a cut turn is due again": (
+        room(1),
+        [turn(0, "completed"), turn(1, "interrupted")],
+        "",
+        Speak((Turn(1, 1, 2),)),
+    ),
+    "and again": (
+        room(1),
+        [turn(0, "interrupted"), turn(0, "interrupted", 2)],
+        "",
+        Speak((Turn(1, 0, 3),)),
+    ),
+    "a turn that was cut and then completed is over": (
+        room(1),
+        [turn(0, "interrupted"), turn(0, "completed", 2)],
+        "",
+        Speak((Turn(1, 1, 1),)),
+    ),
+    "in parallel all speak at once": (
+        room(1, mode="parallel"),
+        [],
+        "",
+        Speak((Turn(1, 0, 1), Turn(1, 1, 1), Turn(1, 2, 1))),
+    ),
+    "in parallel only the unfinished go on": (
+        room(1, mode="parallel"),
+        [turn(0, "interrupted"), turn(1, "completed"), turn(2, "interrupted")],
+        "",
+        Speak((Turn(1, 0, 2), Turn(1, 2, 2))),
+    ),
+    "a round whose turns are finished closes": (room(1), DONE, "", CloseRound(1)),
+    "also when it is to pause": (room(1), DONE, "pause", CloseRound(1)),
+    "the next round opens": (room(1, 1), DONE, "", OpenRound(2)),
+    "no round opens when it is to pause": (room(1, 1), DONE, "unwatched", Pause("unwatched")),
+    "nobody speaks when it is to pause": (room(1), DONE[:1], "pause", Pause("pause")),
+    "after the last round it is completed": (room(2, 2), [], "", Complete()),
+    "also when it is to pause: nothing is left to say": (room(2, 2), [], "pause", Complete()),
+    "turns that a dead process left open are closed": (
+        room(1, mode="parallel"),
+        [turn(0, "completed"), turn(1, "streaming"), turn(2, "streaming")],
+        "crash",
+        CloseTurns((turn(1, "streaming"), turn(2, "streaming")), "crash"),
+    ),
+    "with the reason of the pause that was under way": (
+        room(1),
+        [turn(0, "streaming")],
+        "pause",
+        CloseTurns((turn(0, "streaming"),), "pause"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_next_step_follows_from_the_rows(case: str) -> None:
+    stored, turns, cut, step = CASES[case]
+    assert plan(stored, turns, cut) == step
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_carrying_out_step_after_step_speaks_every_turn_once_and_ends(mode: str) -> None:
+    stored, turns, spoken = room(mode=mode), list[TurnRow](), list[tuple[int, int]]()
+    for _ in range(100):
+        match plan(stored, turns, ""):
+            case OpenRound(round_):
+                stored, turns = replace(stored, round_open=round_), []
+            case Speak(due):
+                spoken += [(turn_.round, turn_.turn_order) for turn_ in due]
+                turns += [turn(turn_.turn_order, "completed", round_=turn_.round) for turn_ in due]
+            case CloseRound(round_):
+                stored = replace(stored, round_done=round_)
+            case Complete():
+                break
+            case step:
+                pytest.fail(f"unexpected {step}")
+    assert spoken == [(round_, place) for round_ in (1, 2) for place in range(3)]

@@ -1,0 +1,213 @@
+"""Making, showing, changing and deleting rooms."""
+
+from __future__ import annotations
+
+import colorsys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from agent_tui.backend.engine.agents import PALETTE
+from agent_tui.backend.engine.engine import NewAgent, NewRoom, RoomChange
+from agent_tui.errors import NotFound, Refused
+from tests.backend.engine.house import free_models, new_room, open_house, words
+from tests.fakes.scripted_model import FakeModels, ScriptedModel
+
+AGENT = NewAgent("Ada")
+
+
+async def test_a_room_gets_a_name_from_its_task_and_the_default_models(tmp_path: Path) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        task = "\n  Which database shall we use for sessions that must survive a restart?\nThink of costs."
+        room = await house.engine.create_room(NewRoom(task))
+        assert room.name == "Which database shall we use for sessions that must survive a"
+        assert (room.status, room.execution_mode, room.current_round) == ("idle", "sequential", 0)
+        assert (room.max_rounds, room.last_event_id, room.keep_running) == (3, 0, False)
+        assert {(agent.provider_id, agent.model) for agent in room.agents} == {("scripts", "scripts-model")}
+        assert [agent.turn_order for agent in room.agents] == [0, 1, 2]
+        assert room.created_at.endswith("+00:00")
+        assert await house.engine.room(room.id) == room
+        assert await house.engine.rooms() == [room]
+
+
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [("Which database?", "Engineer"), ("会话放在哪里?", "工程师"), ("Где хранить сессии?", "Инженер")],
+)
+async def test_default_agents_speak_the_language_of_the_task(tmp_path: Path, task: str, name: str) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        agents = (await house.engine.create_room(NewRoom(task))).agents
+        assert agents[0].name == name
+        assert len({agent.name for agent in agents}) == len({agent.system_prompt for agent in agents}) == 3
+
+
+async def test_agents_keep_what_they_were_given(tmp_path: Path) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        named = NewAgent("Ada", "#ABCDEF", "Be brief.", "big", "local")
+        modelled = NewAgent("Bob", "blue", provider_id="local")
+        agents = (await house.engine.create_room(NewRoom("Talk", agents=(named, modelled)))).agents
+        ada, bob = agents
+        assert (ada.color, ada.system_prompt, ada.model, ada.provider_id) == (
+            "#abcdef",
+            "Be brief.",
+            "big",
+            "local",
+        )
+        assert (bob.color, bob.model, bob.provider_id) == (PALETTE[0], "local-model", "local")
+
+
+async def test_two_agents_of_one_name_are_told_apart_by_id_and_colour(tmp_path: Path) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        agents = (await house.engine.create_room(NewRoom("Talk", agents=(AGENT, AGENT)))).agents
+        assert agents[0].name == agents[1].name
+        assert agents[0].id != agents[1].id
+        assert agents[0].color != agents[1].color
+
+
+def test_neighbours_in_the_palette_differ_in_hue_and_none_is_red() -> None:
+    hues = [
+        colorsys.rgb_to_hls(*(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)))[0] for color in PALETTE
+    ]
+    for hue, following in pairwise(hues):
+        apart = abs(hue - following)
+        assert min(apart, 1 - apart) > 0.05
+    assert all(0.04 < hue < 0.96 for hue in hues)
+
+
+@pytest.mark.parametrize(
+    ("new", "title"),
+    [
+        (NewRoom(" \n"), "The task is empty"),
+        (NewRoom("x" * 100_001), "The task is too long"),
+        (NewRoom("Talk", name="x" * 201), "The name is too long"),
+        (NewRoom("Talk", execution_mode="both"), "The execution_mode is unknown"),
+        (NewRoom("Talk", max_rounds=0), "The number of rounds is out of bounds"),
+        (NewRoom("Talk", max_rounds=1001), "The number of rounds is out of bounds"),
+        (NewRoom("Talk", agents=(AGENT,) * 65), "A room has at most 64 agents"),
+        (NewRoom("Talk", agents=(NewAgent(" "),)), "The name of an agent is empty"),
+        (NewRoom("Talk", agents=(NewAgent("x" * 101),)), "The name of an agent is too long"),
+        (
+            NewRoom("Talk", agents=(replace(AGENT, system_prompt="x" * 100_001),)),
+            "A system_prompt is too long",
+        ),
+        (NewRoom("Talk", agents=(replace(AGENT, model="x" * 201),)), "The model is too long"),
+    ],
+)
+async def test_a_room_out_of_bounds_is_refused_with_a_clear_title(
+    tmp_path: Path, new: NewRoom, title: str
+) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        with pytest.raises(Refused) as refused:
+            await house.engine.create_room(new)
+        assert (refused.value.title, refused.value.status) == (title, 422)
+        assert await house.engine.rooms() == []
+
+
+async def test_the_largest_room_allowed_is_allowed(tmp_path: Path) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        new = NewRoom("x" * 100_000, "x" * 200, "parallel", 1000, (NewAgent("x" * 100),) * 64)
+        assert len((await house.engine.create_room(new)).agents) == 64
+
+
+async def test_what_no_database_holds_is_replaced_in_whatever_a_caller_says(tmp_path: Path) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        bad = "a\x00b\ud83dc"
+        room = await house.engine.create_room(NewRoom(bad, bad, agents=(NewAgent(bad, system_prompt=bad),)))
+        good = "a\ufffdb\ufffdc"
+        assert (room.task, room.name) == (good, good)
+        assert (room.agents[0].name, room.agents[0].system_prompt) == (good, good)
+        await house.engine.run(room.id)
+        assert await house.log.ended(room.id) == "room_completed"
+
+
+async def test_rooms_are_listed_in_the_order_they_were_made(tmp_path: Path) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        made = [await house.engine.create_room(NewRoom(f"Talk {number}")) for number in range(5)]
+        assert await house.engine.rooms() == made
+
+
+async def test_a_room_can_be_changed_until_it_is_started(tmp_path: Path) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        room = await house.engine.create_room(new_room("sequential"))
+        change = RoomChange("New", "Other task", 1, "parallel", True)
+        changed = await house.engine.change_room(room.id, change)
+        assert (changed.name, changed.task, changed.max_rounds) == ("New", "Other task", 1)
+        assert (changed.execution_mode, changed.keep_running) == ("parallel", True)
+        await house.engine.run(room.id)
+        await house.log.ended(room.id)
+        assert "parallel_start" in house.log.names(room.id)
+        with pytest.raises(Refused) as refused:
+            await house.engine.change_room(room.id, RoomChange(task="Third task"))
+        assert refused.value.status == 409
+        renamed = await house.engine.change_room(room.id, RoomChange("Newer", keep_running=False))
+        assert (renamed.name, renamed.keep_running, renamed.task) == ("Newer", False, "Other task")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        RoomChange(name=" "),
+        RoomChange(name="x" * 201),
+        RoomChange(task=""),
+        RoomChange(max_rounds=0),
+        RoomChange(execution_mode="x"),
+    ],
+)
+async def test_a_change_out_of_bounds_is_refused(tmp_path: Path, change: RoomChange) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        room = await house.engine.create_room(new_room("sequential"))
+        with pytest.raises(Refused) as refused:
+            await house.engine.change_room(room.id, change)
+        assert refused.value.status == 422
+        assert await house.engine.room(room.id) == room
+
+
+async def test_whatever_is_asked_of_a_room_that_is_not_there_it_is_not_found(tmp_path: Path) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        engine = house.engine
+        for asked in (engine.room, engine.run, engine.pause, engine.resume, engine.delete_room):
+            with pytest.raises(NotFound):
+                await asked("nowhere")
+        with pytest.raises(NotFound):
+            await engine.change_room("nowhere", RoomChange(name="x"))
+        with pytest.raises(NotFound):
+            await engine.messages("nowhere", None, None)
+
+
+async def test_deleting_a_room_that_runs_stops_it_and_ends_its_readers(tmp_path: Path) -> None:
+    model = ScriptedModel(words)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room = await house.engine.create_room(new_room("parallel"))
+        other = await house.engine.create_room(new_room("sequential"))
+        await house.engine.run(room.id)
+        reader = house.hub.read(room.id, 0)
+        frames = await anext(reader)
+        (await model.called(3)).release()
+        await house.log.seen(room.id, "message_chunk")
+        deleted = await house.engine.delete_room(room.id)
+        assert (deleted.id, deleted.status, deleted.interrupted) == (room.id, "paused", "stop")
+        async for batch in reader:
+            frames += batch
+        assert [frame.seq for frame in frames] == list(range(1, deleted.last_event_id + 1))
+        assert model.open_calls() == []
+        assert house.engine.running() == house.hub.readers() == 0
+        with pytest.raises(NotFound):
+            await house.engine.room(room.id)
+        assert [left.id for left in await house.engine.rooms()] == [other.id]
+        assert [batch async for batch in house.hub.read(room.id, 0)] == []
+
+
+async def test_a_deleted_room_leaves_no_row(tmp_path: Path) -> None:
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        room = await house.engine.create_room(new_room("sequential"))
+        await house.engine.run(room.id)
+        await house.log.ended(room.id)
+        await house.engine.delete_room(room.id)
+        for table in ("room", "room_agent", "turn", "user_message", "event"):
+            count = await house.store.read(
+                lambda connection, name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar(),  # noqa: S608 - names from above
+                table,
+            )
+            assert count == 0, table
