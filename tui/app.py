@@ -29,7 +29,7 @@ from tui.request import ScreenRequest
 from tui.screens.help import HelpScreen, rows
 from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
-from tui.screens.signs import ASCII, UNICODE, wants_ascii
+from tui.screens.signs import wants_ascii
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 
@@ -52,8 +52,8 @@ class AgentTuiApp(App[int]):
     def __init__(self, request: ScreenRequest) -> None:
         super().__init__()
         self._request = request
-        self._signs = ASCII if wants_ascii() else UNICODE
-        self.clock = FrameClock(self)
+        self._ascii_only = wants_ascii()
+        self.clock = FrameClock.for_app(self)
         self._link = RoomLink(request.source)
         self._listed = False
         for name in themes.names():
@@ -85,7 +85,7 @@ class AgentTuiApp(App[int]):
             return
         if isinstance(found, list):
             self._listed = True
-            self.push_screen(RoomsScreen(found, self._signs), self._open_listed)
+            self.push_screen(RoomsScreen(found, ascii_only=self._ascii_only), self._open_listed)
         else:
             self._show_room(found.room_id, start=found.start)
 
@@ -94,7 +94,8 @@ class AgentTuiApp(App[int]):
             self._show_room(room_id, start=False)
 
     def _show_room(self, room_id: str, *, start: bool) -> None:
-        self.push_screen(RoomScreen(self._link, room_id, self.clock, self._signs, start=start))
+        screen = RoomScreen(self._link, room_id, self.clock, start=start, ascii_only=self._ascii_only)
+        self.push_screen(screen)
 
     def _fail(self, error: AgentTuiError) -> None:
         """End with one line on stderr and the error's exit code."""

@@ -10,7 +10,7 @@ import pytest
 from agent_tui import events as ev
 from agent_tui.state.room import RoomState
 from tui.screens import room_texts as texts
-from tui.screens.signs import ASCII, UNICODE, wants_ascii
+from tui.screens.signs import wants_ascii
 from tui.screens.speed import Speed
 from tui.screens.words import ENGLISH, ordinal_try
 
@@ -51,7 +51,7 @@ def room(link: ev.LinkChanged = LIVE, **fields: Any) -> RoomState:
     ],
 )
 def test_the_status_says_what_is_really_going_on(state: RoomState, asked: texts.Asked, expected: str) -> None:
-    assert texts.status(state, asked, UNICODE, seconds_left=2) == expected
+    assert texts.status(state, asked, seconds_left=2) == expected
 
 
 def test_the_word_paused_is_never_said_before_the_room_is() -> None:
@@ -62,9 +62,9 @@ def test_the_word_paused_is_never_said_before_the_room_is() -> None:
 
 
 def test_the_hint_names_who_goes_on() -> None:
-    assert texts.hints(room(status="paused", current_round=1))[0] == "p resume – Mika goes on"
+    assert texts.hints(room(status="paused", current_round=1))[0].text == "resume – Mika goes on"
     parallel = room(status="paused", current_round=1, execution_mode="parallel")
-    assert texts.hints(parallel)[0] == "p resume – 2 agents go on"
+    assert texts.hints(parallel)[0].text == "resume – 2 agents go on"
 
 
 def test_every_pane_can_say_which_model_speaks() -> None:
@@ -76,19 +76,19 @@ def test_a_waiting_agent_says_for_whom() -> None:
     state = room(status="running")
     state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 1))
     mika, ada = state.ordered_agents
-    assert texts.doing(mika, state, UNICODE, 0, 4) == "◔ thinking 4 s"
-    assert texts.doing(ada, state, UNICODE, 0, 0) == "◌ waits for Mika"
+    assert texts.doing(mika, state, 0, 4) == "◔ thinking 4 s"
+    assert texts.doing(ada, state, 0, 0) == "◌ waits for Mika"
     state.apply(ev.TextAdded("1", "Hello"))
-    assert texts.doing(mika, state, ASCII, 41, 0) == "* 41 tok/s"
+    assert texts.doing(mika, state, 41, 0) == "● 41 tok/s"
     state.apply(ev.TurnEnded("1", "Hello", 1, "", "crash"))
-    assert texts.doing(mika, state, UNICODE, 0, 0) == "‖ cut when the backend died"
-    assert texts.ending(mika.turns[0], UNICODE) == "┄ cut when the backend died"
+    assert texts.doing(mika, state, 0, 0) == "‖ cut when the backend died"
+    assert texts.ending(mika.turns[0]) == "┄ cut when the backend died"
 
 
 def test_hostile_names_and_errors_are_one_harmless_line() -> None:
     state = room(status="error")
     state.apply(ev.RunFailed("bad\x1b[2J\nnews" * 100))
-    assert re.fullmatch(r"[^\x00-\x1f]*", texts.status(state, texts.Asked(), UNICODE))
+    assert re.fullmatch(r"[^\x00-\x1f]*", texts.status(state, texts.Asked()))
     state.task = "\x1b]0;x\x07\n" + "long " * 1000
     assert "\x1b" not in texts.title(state)
     assert len(texts.title(state)) <= texts.MAX_TITLE_CHARACTERS

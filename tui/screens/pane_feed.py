@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from agent_tui.state.turn import Agent, Turn
 from tui.screens.room_texts import ending
-from tui.screens.signs import Signs
 from tui.screens.words import say
 from widgets.transcript import Transcript
 
@@ -12,11 +11,10 @@ from widgets.transcript import Transcript
 class PaneFeed:
     """Remembers how much of an agent's turns its pane has been given."""
 
-    __slots__ = ("_chunks", "_given", "_open", "_revision", "_signs", "_transcript")
+    __slots__ = ("_chunks", "_given", "_open", "_revision", "_transcript")
 
-    def __init__(self, transcript: Transcript, signs: Signs) -> None:
+    def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
-        self._signs = signs
         self._given = 0  # turns of the agent that the pane has been told about
         self._open = False  # the last of those is still open in the pane
         self._chunks = 0  # chunks given of the last of those
@@ -45,5 +43,5 @@ class PaneFeed:
                 self._transcript.text_added(turn.id, chunk)
         self._chunks, self._revision = len(turn.chunks), turn.revision
         if self._open and turn.status != "speaking":
-            self._transcript.turn_closed(turn.id, ending(turn, self._signs))
+            self._transcript.turn_closed(turn.id, ending(turn))
             self._open = False

@@ -23,12 +23,11 @@ from tui.screens import room_texts as texts
 from tui.screens.pane_feed import PaneFeed
 from tui.screens.pane_grid import Layout, layout
 from tui.screens.quit import Choice, QuitScreen
-from tui.screens.signs import Signs
 from tui.screens.speed import Speed
 from tui.screens.words import say
 from widgets.agent_pane import AgentPane
 from widgets.frame_clock import FrameClock
-from widgets.status_line import StatusLine
+from widgets.status_line import Part, StatusLine
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
@@ -53,13 +52,15 @@ class RoomScreen(Screen[None]):
         Binding("escape", "app.leave_room", "Back to the rooms", id="room.back"),
     ]
 
-    def __init__(self, link: RoomLink, room_id: str, clock: FrameClock, signs: Signs, *, start: bool) -> None:
+    def __init__(
+        self, link: RoomLink, room_id: str, clock: FrameClock, *, start: bool, ascii_only: bool
+    ) -> None:
         super().__init__()
         self.state = RoomState(id=room_id)
         self.failure: AgentTuiError | None = None  # why the room cannot be followed, for the exit code
         self._link = link
         self._clock = clock
-        self._signs = signs
+        self._ascii_only = ascii_only
         self._start = start
         self._asked = texts.Asked()
         self._asked_at = 0.0
@@ -74,10 +75,10 @@ class RoomScreen(Screen[None]):
         self._looking: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        yield StatusLine(id="top")
+        yield StatusLine(id="top", ascii_only=self._ascii_only)
         yield Static(say("room.loading"), id="loading", markup=False)
         yield Container(id="panes", classes="-hidden")
-        yield StatusLine(id="bottom")
+        yield StatusLine(id="bottom", ascii_only=self._ascii_only, is_dim=True)
 
     def on_mount(self) -> None:
         """Show what is known, then follow the room."""
@@ -152,9 +153,9 @@ class RoomScreen(Screen[None]):
         await panes.remove_children()
         self._panes, self._feeds, self._speeds = {}, {}, {}
         for agent in self.state.ordered_agents:
-            pane = AgentPane(self._clock, color=agent.color, name_for_color=agent.name)
+            pane = AgentPane(clock=self._clock, ascii_only=self._ascii_only, has_divider=True)
             self._panes[agent.id] = pane
-            self._feeds[agent.id] = PaneFeed(pane, self._signs)
+            self._feeds[agent.id] = PaneFeed(pane)
             self._speeds[agent.id] = Speed()
         self._generation = self.state.generation
         self.state.changed.update(self._panes)
@@ -223,18 +224,23 @@ class RoomScreen(Screen[None]):
             self._thinking_since.pop(agent_id, None)
         since = self._thinking_since.setdefault(agent_id, now) if agent.word == "thinking" else now
         rate = self._speeds[agent_id].look(now, agent.tokens)
-        what = texts.doing(agent, self.state, self._signs, rate, int(now - since))
-        pane.header(agent.name, texts.model(agent), texts.header_variants(agent, what))
+        what = texts.doing(agent, self.state, rate, int(now - since))
+        right = texts.header(agent, what, pane.outer_size.width)
+        pane.header(agent.name, texts.model(agent), right, agent.color)
 
     def _show_lines(self) -> None:
         state = self.state
         left = round(max(0.0, self._retry_at - time.monotonic()))
-        right = [texts.progress(state), texts.status(state, self._asked, self._signs, left)]
         self.query_one("#top", StatusLine).show(
-            texts.title(state), "   ".join(part for part in right if part)
+            [texts.title(state)],
+            [Part(texts.progress(state), 1)] if state.loaded or state.round else [],
+            [texts.status(state, self._asked, left)],
         )
-        hints = " · ".join(hint for hint in texts.hints(state) if hint)
-        self.query_one("#bottom", StatusLine).show(hints, texts.summary(state))
+        facts = [Part(texts.oddities(state), 1), Part(texts.models(state), 5), Part(texts.tokens(state), 4)]
+        self.query_one("#bottom", StatusLine).show(
+            [Part(hint.text, hint.rank, hint.key) for hint in texts.hints(state)],
+            right=[part for part in facts if part.text],
+        )
 
     # --- keys ------------------------------------------------------------------------------------------
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from rich.cells import cell_len
+
 from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Agent, Turn
-from tui.screens.signs import Signs
+from tui.screens import signs
 from tui.screens.words import ENGLISH, count, ordinal_try, say
 
 Intent = Literal["", "pausing", "resuming", "starting"]
 MAX_TITLE_CHARACTERS = 300
 MAX_DETAIL_CHARACTERS = 120
+HEADER_MARGIN_CELLS = 6  # gutter, separator and a space around the name and the model
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,46 +39,46 @@ def progress(state: RoomState) -> str:
     return f"{say('room.round', round=state.round, most=state.max_rounds or '?')} · {state.mode}"
 
 
-def status(state: RoomState, asked: Asked, signs: Signs, seconds_left: int = 0) -> str:
+def status(state: RoomState, asked: Asked, seconds_left: int = 0) -> str:
     """Return the one text that says what is really going on, with its sign."""
-    link = _link(state, signs, seconds_left)
+    link = _link(state, seconds_left)
     if link:
         return link
     if asked.intent:
-        return f"{signs.waiting} {say('room.' + asked.intent)}"
+        return f"{signs.WAITING} {say('room.' + asked.intent)}"
     match state.status:
         case "running":
-            return f"{signs.speaking} {say('room.live')}"
+            return f"{signs.SPEAKING} {say('room.live')}"
         case "paused":
-            return f"{signs.paused} {_paused(state, asked)}"
+            return f"{signs.PAUSED} {_paused(state, asked)}"
         case "completed":
-            return f"{signs.done} {say('room.completed')}"
+            return f"{signs.DONE} {say('room.completed')}"
         case "error":
             detail = inert_line(state.run_error, MAX_DETAIL_CHARACTERS)
-            return f"{signs.failed} {say('room.error', detail=detail)}"
+            return f"{signs.FAILED} {say('room.error', detail=detail)}"
         case _:
-            return f"{signs.waiting} {say('room.idle')}"
+            return f"{signs.WAITING} {say('room.idle')}"
 
 
-def _link(state: RoomState, signs: Signs, seconds_left: int) -> str:
+def _link(state: RoomState, seconds_left: int) -> str:
     link = state.link
     detail = inert_line(link.detail, MAX_DETAIL_CHARACTERS)
     match link.status:
         case "live":
             return ""
         case "connecting" if link.attempt > 1:
-            return f"{signs.waiting} {say('link.trying', attempt=ordinal_try(link.attempt))}"
+            return f"{signs.WAITING} {say('link.trying', attempt=ordinal_try(link.attempt))}"
         case "connecting":
-            return f"{signs.waiting} {detail or say('link.connecting')}"
+            return f"{signs.WAITING} {detail or say('link.connecting')}"
         case "waiting":
             attempt = ordinal_try(max(1, link.attempt))
-            return f"{signs.waiting} {say('link.waiting', seconds=seconds_left, attempt=attempt)}"
+            return f"{signs.WAITING} {say('link.waiting', seconds=seconds_left, attempt=attempt)}"
         case "ended":
-            return "" if state.status == "running" else f"{signs.waiting} {detail or say('link.ended')}"
+            return "" if state.status == "running" else f"{signs.WAITING} {detail or say('link.ended')}"
         case "lost":
-            return f"{signs.cut} {say('link.lost')}"
+            return f"{signs.CUT} {say('link.lost')}"
         case "refused":
-            return f"{signs.failed} {say('link.refused', detail=detail)}"
+            return f"{signs.FAILED} {say('link.refused', detail=detail)}"
 
 
 def _paused(state: RoomState, asked: Asked) -> str:
@@ -86,36 +89,61 @@ def _paused(state: RoomState, asked: Asked) -> str:
     return say(key) if key in ENGLISH else say("room.paused.other", reason=inert_line(reason, 40))
 
 
-def hints(state: RoomState, *, can_resume: bool = True) -> list[str]:
-    """Return the key hints, the most important first."""
-    return [_main_hint(state, can_resume), say("hint.tab"), say("hint.help"), say("hint.quit")]
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A key and what it does; ``rank`` says how soon it may go when the row is narrow, 0 is never."""
+
+    key: str
+    text: str
+    rank: int = 0
 
 
-def _main_hint(state: RoomState, can_resume: bool) -> str:
+def hints(state: RoomState) -> list[Hint]:
+    """Return the key hints of the screen, the most important first."""
+    general = [
+        Hint("tab", say("hint.tab"), 2),
+        Hint("ctrl+p", say("hint.palette"), 4),
+        Hint("?", say("hint.help"), 1),
+        Hint("q", say("hint.quit"), 3),
+    ]
+    return [*_main_hint(state), *general]
+
+
+def _main_hint(state: RoomState) -> list[Hint]:
     if state.link.status == "lost":
-        return say("hint.continue")
+        return [Hint("r", say("hint.continue"))]
     match state.status:
         case "running":
-            return say("hint.pause")
-        case "paused" | "error" if can_resume:
-            due = state.due
-            if len(due) == 1:
-                return say("hint.resume.who", name=inert_line(due[0].name, 20))
-            return say("hint.resume.all", count=len(due)) if due else say("hint.resume")
+            return [Hint("p", say("hint.pause"))]
+        case "paused" | "error":
+            return [Hint("p", _resume_hint(state))]
         case "completed":
-            return ""
+            return []
         case _:
-            return say("hint.start")
+            return [Hint("p", say("hint.start"))]
 
 
-def summary(state: RoomState) -> str:
-    """Return "demo model · 1,284 tokens" and, when there are any, the count of unknown events."""
-    models = list(dict.fromkeys(model(agent) for agent in state.ordered_agents))
-    parts = [models[0]] if len(models) == 1 and models[0] else []
-    parts.append(say("room.tokens", count=count(state.tokens)))
-    if state.unknown_count:
-        parts.append(say("room.unknown", count=count(state.unknown_count)))
-    return " · ".join(parts)
+def _resume_hint(state: RoomState) -> str:
+    due = state.due
+    if len(due) == 1:
+        return say("hint.resume.who", name=inert_line(due[0].name, 20))
+    return say("hint.resume.all", count=len(due)) if due else say("hint.resume")
+
+
+def models(state: RoomState) -> str:
+    """Return the model that speaks, when it is the same for all agents."""
+    names = {model(agent) for agent in state.ordered_agents}
+    return names.pop() if len(names) == 1 else ""
+
+
+def tokens(state: RoomState) -> str:
+    """Return "1,284 tokens"."""
+    return say("room.tokens", count=count(state.tokens))
+
+
+def oddities(state: RoomState) -> str:
+    """Return how many events nobody understood, or nothing."""
+    return say("room.unknown", count=count(state.unknown_count)) if state.unknown_count else ""
 
 
 def model(agent: Agent) -> str:
@@ -123,34 +151,43 @@ def model(agent: Agent) -> str:
     return say("room.demo") if agent.provider_id == "demo" else inert_line(agent.model, 60)
 
 
-def doing(agent: Agent, state: RoomState, signs: Signs, rate: int, since_seconds: int) -> str:
+def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
     """Return what the agent is doing, with its sign. ``rate`` in tokens/s, ``since_seconds`` of thinking."""
     match agent.word:
         case "speaking":
-            return f"{signs.speaking} {say('agent.speaking', rate=rate)}"
+            return f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
         case "thinking":
-            return f"{signs.thinking} {say('agent.thinking', seconds=since_seconds)}"
+            return f"{signs.THINKING} {say('agent.thinking', seconds=since_seconds)}"
         case "said":
-            return f"{signs.done} {say('agent.said')}"
+            return f"{signs.DONE} {say('agent.said')}"
         case "cut":
-            return f"{signs.paused} {cut_reason(agent.turns[-1])}"
+            return f"{signs.PAUSED} {cut_reason(agent.turns[-1])}"
         case "failed":
-            return f"{signs.failed} {say('agent.failed')}"
+            return f"{signs.FAILED} {say('agent.failed')}"
         case "waiting":
             speaking = state.speaking
             if state.mode != "parallel" and len(speaking) == 1:
                 name = inert_line(speaking[0].name, 20)
-                return f"{signs.waiting} {say('agent.waits_for', name=name)}"
-            return f"{signs.waiting} {say('agent.waiting')}"
+                return f"{signs.WAITING} {say('agent.waits_for', name=name)}"
+            return f"{signs.WAITING} {say('agent.waiting')}"
 
 
-def header_variants(agent: Agent, what: str) -> list[str]:
-    """Return the right side of a pane's header, the fullest first, for panes that get narrower."""
-    if not agent.turns:
-        return [what]
-    round_text = say("agent.round", round=agent.turns[-1].round_number)
-    tokens = say("agent.tokens", count=count(agent.tokens))
-    return [f"{round_text} · {tokens} · {what}", f"{tokens} · {what}", what]
+def header(agent: Agent, what: str, cells: int) -> str:
+    """Return the right side of a pane's header: what it does, with tokens and round where ``cells`` allow."""
+    room = cells - cell_len(inert_line(agent.name, 40)) - cell_len(model(agent)) - HEADER_MARGIN_CELLS
+    extras = []
+    if agent.turns:
+        extras = [
+            say("agent.tokens", count=count(agent.tokens)),
+            say("agent.round", round=agent.turns[-1].round_number),
+        ]
+    text = what
+    for extra in extras:
+        longer = f"{extra} · {text}"
+        if cell_len(longer) > room:
+            break
+        text = longer
+    return text
 
 
 def cut_reason(turn: Turn) -> str:
@@ -159,12 +196,12 @@ def cut_reason(turn: Turn) -> str:
     return say(key) if key in ENGLISH else say("cut.other", reason=inert_line(turn.interrupted, 40))
 
 
-def ending(turn: Turn, signs: Signs) -> str:
+def ending(turn: Turn) -> str:
     """Return the dim last row of a turn: empty when it simply ended."""
     match turn.status:
         case "cut":
-            return f"{signs.cut} {cut_reason(turn)}"
+            return f"{signs.CUT} {cut_reason(turn)}"
         case "failed":
-            return f"{signs.failed} {inert_line(turn.error, 400) or say('agent.failed')}"
+            return f"{signs.FAILED} {inert_line(turn.error, 400) or say('agent.failed')}"
         case "said" | "speaking":
             return ""

@@ -16,8 +16,9 @@ from textual.widgets.option_list import Option
 
 from agent_tui.events import RoomInfo
 from agent_tui.inert import inert_line
-from tui.screens.signs import Signs
+from tui.screens import signs
 from tui.screens.words import count, say
+from widgets.signs import twin
 
 NAME_CELLS = 46
 MAX_NAME_CHARACTERS = 200
@@ -31,10 +32,10 @@ class RoomsScreen(Screen[str]):
         Binding("q", "app.leave", "Quit", id="app.quit"),
     ]
 
-    def __init__(self, rooms: list[RoomInfo], signs: Signs) -> None:
+    def __init__(self, rooms: list[RoomInfo], *, ascii_only: bool) -> None:
         super().__init__()
         self._rooms = sorted(rooms, key=lambda room: room.updated_at, reverse=True)
-        self._signs = signs
+        self._ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
         running = sum(room.status == "running" for room in self._rooms)
@@ -42,13 +43,15 @@ class RoomsScreen(Screen[str]):
         yield Static(f" {say('rooms.title')}   {heading}", id="top", markup=False)
         now = datetime.now(UTC)
         if self._rooms:
-            options = [
-                Option(room_row(room, self._signs, now), id=f"room-{n}") for n, room in enumerate(self._rooms)
-            ]
+            options = [Option(self._row(room, now), id=f"room-{n}") for n, room in enumerate(self._rooms)]
             yield OptionList(*options, markup=False)
         else:
             yield Static(say("rooms.empty"), id="empty", markup=False)
         yield Static(f" {say('rooms.hints')}", id="hints", markup=False)
+
+    def _row(self, room: RoomInfo, now: datetime) -> Text:
+        row = room_row(room, now)
+        return Text(twin(row) if self._ascii_only else row)
 
     @on(OptionList.OptionSelected)
     def open_selected(self, event: OptionList.OptionSelected) -> None:
@@ -56,19 +59,19 @@ class RoomsScreen(Screen[str]):
         self.dismiss(self._rooms[event.option_index].id)
 
 
-def room_row(room: RoomInfo, signs: Signs, now: datetime) -> Text:
+def room_row(room: RoomInfo, now: datetime) -> str:
     """Return one row: sign, name, round, when something last happened."""
     sign = {
-        "running": signs.speaking,
-        "paused": signs.paused,
-        "completed": signs.done,
-        "error": signs.failed,
-    }.get(room.status, signs.waiting)
+        "running": signs.SPEAKING,
+        "paused": signs.PAUSED,
+        "completed": signs.DONE,
+        "error": signs.FAILED,
+    }.get(room.status, signs.WAITING)
     name = inert_line(room.name or room.task, MAX_NAME_CHARACTERS)
     if cell_len(name) > NAME_CELLS:
         name = set_cell_size(name, NAME_CELLS - 1) + "…"
     done = say("rooms.round", round=room.current_round, most=room.max_rounds)
-    return Text(f"{sign} {set_cell_size(name, NAME_CELLS)}  {done:<12}  {ago(room.updated_at, now)}")
+    return f"{sign} {set_cell_size(name, NAME_CELLS)}  {done:<12}  {ago(room.updated_at, now)}"
 
 
 def ago(when: str, now: datetime) -> str:

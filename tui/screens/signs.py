@@ -1,28 +1,19 @@
-"""The signs of design.md: one cell wide each, with an ASCII twin for terminals that cannot show them."""
+"""The signs of design.md, one cell wide each. Widgets turn them into ASCII twins where that is needed."""
 
 from __future__ import annotations
 
 import locale
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Final
 
-
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """One set of signs."""
-
-    speaking: str = "●"
-    waiting: str = "◌"
-    thinking: str = "◔"
-    paused: str = "‖"
-    done: str = "✓"
-    failed: str = "✗"
-    cut: str = "┄"
-
-
-UNICODE = Signs()
-ASCII = Signs("*", ".", "~", '"', "+", "x", "-")
+SPEAKING: Final = "●"
+WAITING: Final = "◌"
+THINKING: Final = "◔"
+PAUSED: Final = "‖"
+DONE: Final = "✓"
+FAILED: Final = "✗"
+CUT: Final = "┄"
 
 
 def wants_ascii(environ: Mapping[str, str] = os.environ) -> bool:
