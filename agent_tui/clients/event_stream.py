@@ -14,9 +14,10 @@ from typing import TypeVar
 
 from agent_tui.clients.clock import SYSTEM_CLOCK, Breakable, Clock, Naps
 from agent_tui.clients.net import Net
+from agent_tui.clients.patience import Patience
 from agent_tui.clients.retry import Backoff
 from agent_tui.clients.sse import MAX_EVENT_BYTES, Frame, SSEParser
-from agent_tui.errors import ConnectFailed, StreamLost, TimedOut, TransportError
+from agent_tui.errors import StreamLost, TimedOut, TransportError
 from agent_tui.events import LinkChanged
 
 T = TypeVar("T")
@@ -161,13 +162,11 @@ class EventStream:
         self._params = dict(params or {})
         self._idle_timeout = idle_timeout
         self._resume_param = resume_param
-        self._give_up_seconds = give_up_seconds
-        self._backoff = backoff or Backoff()
+        self._patience = Patience(clock, backoff or Backoff(), give_up_seconds)
         self._clock = clock
         self._naps = naps or Naps(clock)
         self._max_event_bytes = max_event_bytes
         self._heartbeat = False  # was a comment ever heard
-        self._lost_at = 0.0  # since when there is no good byte
         self._live_at: float | None = None  # when this connection's answer came
 
     def __aiter__(self) -> AsyncGenerator[Item, None]:
@@ -178,12 +177,12 @@ class EventStream:
         self._naps.wake()
 
     async def _items(self) -> AsyncGenerator[Item, None]:
-        self._lost_at = self._clock.time()
+        self._patience.sign_of_life()  # time counts from here
         while True:
-            yield LinkChanged("connecting", attempt=self._backoff.attempt)
+            yield LinkChanged("connecting", attempt=self._patience.backoff.attempt)
             watch = Watch(self._clock, notice_sleep=True)
             parser = self._parser(watch)
-            watch.limit = self._left()
+            watch.limit = self._patience.left()
             self._live_at = None
             error: TransportError = StreamLost("the stream ended")
             try:
@@ -194,18 +193,16 @@ class EventStream:
                         if isinstance(item, LinkChanged) and item.status == "ended":
                             return
             except TransportError as caught:
-                if not caught.retryable:
-                    raise
                 error = caught
             self._note_end(parser, watch)
-            delay = 0.0 if watch.slept else self._delay(error)
-            yield LinkChanged("waiting", str(error), delay, self._backoff.attempt)
+            delay = 0.0 if watch.slept else self._patience.delay_after(error)
+            yield LinkChanged("waiting", str(error), delay, self._patience.backoff.attempt)
             await self._naps.nap(delay)
 
     def _note(self, item: Item, watch: Watch) -> None:
         if isinstance(item, Frame):
             self.last_event_id = item.id
-            self._backoff.reset()
+            self._patience.backoff.reset()
         elif item.status == "live":
             self._live_at = self._clock.time()
             watch.limit = self._idle_timeout if self._heartbeat else None
@@ -214,13 +211,12 @@ class EventStream:
         """Draw from a connection that is over what the next one should know."""
         self.last_event_id = parser.last_event_id  # an id may have come without an event
         if parser.retry is not None:
-            self._backoff.server_wishes(parser.retry)
-        now = self._clock.time()
-        steady = self._live_at is not None and now - self._live_at >= STEADY_SECONDS
+            self._patience.backoff.server_wishes(parser.retry)
+        steady = self._live_at is not None and self._clock.time() - self._live_at >= STEADY_SECONDS
         if steady:
-            self._backoff.reset()
+            self._patience.backoff.reset()
         if steady or watch.fed:
-            self._lost_at = now
+            self._patience.sign_of_life()
 
     def _read(self, parser: SSEParser, watch: Watch) -> AsyncGenerator[Item, None]:
         params = dict(self._params)
@@ -234,18 +230,3 @@ class EventStream:
             watch.limit = self._idle_timeout
 
         return SSEParser(self.last_event_id, self._max_event_bytes, heard)
-
-    def _left(self) -> float | None:
-        """Return the seconds left until we give up, ``None`` when we never do."""
-        if self._give_up_seconds is None:
-            return None
-        return self._lost_at + self._give_up_seconds - self._clock.time()
-
-    def _delay(self, error: TransportError) -> float:
-        """Return how long to wait after ``error``; raises ``ConnectFailed`` when it is time to give up."""
-        left = self._left()
-        if left is not None and left <= 0:
-            gave_up = f"no connection for {self._give_up_seconds:g} s"
-            raise ConnectFailed(gave_up, str(error), retryable=False) from error
-        delay = self._backoff.next_delay(error.retry_after)
-        return delay if left is None else min(delay, left)

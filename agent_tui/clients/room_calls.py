@@ -1,0 +1,191 @@
+"""The calls about rooms that have one answer (cli.md, «Backend, HTTP»)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent_tui.clients.net import Net
+from agent_tui.clients.room_paths import RoomPaths
+from agent_tui.errors import AgentTuiError, NotFound, NotOffered, ProtocolError, Refused
+from agent_tui.events import Message, RoomInfo
+from agent_tui.wire.rooms import decode_messages, decode_room, decode_rooms
+
+MAX_PAGES = 1000
+REREADS = 3  # how often a page is read again for turns that went on in between
+
+# Inside the class ``list`` is the call of that name.
+RawMessages = list[Any]
+MessagesAsOf = tuple[list[Message], int | None]
+
+_CREATE_FIELDS = ("name", "execution_mode", "max_rounds", "agents", "keep_running")
+CHANGE_FIELDS = ("name", "task", "execution_mode", "max_rounds", "keep_running")
+
+
+class RoomCalls:
+    """Calls to one server. ``paths`` overrides URL paths (see ``RoomPaths``).
+
+    Every method raises what ``Net.call`` raises; ``NotFound`` means the room, ``NotOffered`` that this
+    server does not have the call, whichever status it says that with.
+    """
+
+    def __init__(self, net: Net, paths: Mapping[str, str] | None = None) -> None:
+        self._net = net
+        self._paths = RoomPaths(paths or {})
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._net.aclose()
+
+    async def list_raw(self) -> Any:
+        """Return the list of rooms as it was answered."""
+        try:
+            return await self._net.call("GET", self._paths.rooms)
+        except NotFound as error:
+            raise _not_offered("a list of rooms", error) from error
+
+    async def list(self) -> list[RoomInfo]:
+        """Return all rooms."""
+        value = await self.list_raw()
+        if not isinstance(value, list) and not (
+            isinstance(value, Mapping) and isinstance(value.get("rooms"), list)
+        ):
+            raise ProtocolError("the server's answer is no list of rooms")
+        return decode_rooms(value)
+
+    async def show_raw(self, room_id: str) -> Any:
+        """Return one room as it was answered."""
+        return await self._net.call("GET", self._paths.of("room", room_id))
+
+    async def show(self, room_id: str) -> RoomInfo:
+        """Return one room."""
+        return _room(await self.show_raw(room_id))
+
+    async def create(
+        self,
+        task: str,
+        *,
+        name: str | None = None,
+        execution_mode: str | None = None,
+        max_rounds: int | None = None,
+        agents: Sequence[Mapping[str, str]] | None = None,
+        keep_running: bool | None = None,
+    ) -> RoomInfo:
+        """Make a room; what is ``None`` the server chooses. ``agents`` have the wire's field names."""
+        values = (name, execution_mode, max_rounds, agents, keep_running)
+        chosen = {f: v for f, v in zip(_CREATE_FIELDS, values, strict=True) if v is not None}
+        try:
+            return _room(await self._net.call("POST", self._paths.rooms, json={"task": task, **chosen}))
+        except NotFound as error:
+            raise _not_offered("making rooms", error) from error
+
+    async def change(self, room_id: str, **fields: str | int | bool) -> RoomInfo:
+        """Change ``fields`` (of ``CHANGE_FIELDS``) of a room."""
+        unknown = set(fields) - set(CHANGE_FIELDS)
+        if unknown:
+            raise ValueError(f"no such fields of a room: {', '.join(sorted(unknown))}")
+        return await self._ask("PATCH", "room", room_id, "changing rooms", fields)
+
+    async def delete(self, room_id: str) -> None:
+        """Delete a room and everything said in it."""
+        await self._call("DELETE", "room", room_id, "deleting rooms")
+
+    async def pause(self, room_id: str) -> RoomInfo:
+        """Ask for a pause and return the room, which may still run: it is paused at ``room_paused``."""
+        return await self._ask("POST", "pause", room_id, "pausing")
+
+    async def resume(self, room_id: str) -> RoomInfo:
+        """Let a paused room go on; raises ``Refused`` (409) when it is completed or was never started."""
+        return await self._ask("POST", "resume", room_id, "resuming")
+
+    async def messages_raw(self, room_id: str) -> RawMessages:
+        """Return the stored messages of all pages as they were answered."""
+        messages, _ = await self._read_messages(room_id)
+        return messages
+
+    async def messages(self, room_id: str) -> MessagesAsOf:
+        """Return the stored messages, turns under way included, and the event id they are as of.
+
+        ``events?after=`` that id misses and doubles nothing; it is ``None`` where the server gives none.
+        """
+        messages, as_of = await self._read_messages(room_id)
+        return decode_messages(messages)[0], as_of
+
+    async def _read_messages(self, room_id: str) -> tuple[RawMessages, int | None]:
+        path = self._paths.of("messages", room_id)
+        read: RawMessages = []
+        after: str | None = None
+        rereads = REREADS
+        for _ in range(MAX_PAGES):
+            page = await self._net.call("GET", path, params={"after": after} if after else None)
+            items = page.get("messages") if isinstance(page, Mapping) else page
+            if not isinstance(items, list):
+                raise ProtocolError("the server's answer is no list of messages")
+            _, following, as_of = decode_messages(page)
+            started = len(read)
+            read += items
+            if following is not None and following != after and items:
+                after = following
+                continue
+            # A turn under way on an earlier page has gone on since: read from there to the end again.
+            under_way = next((n for n in range(started) if _field(read[n], "status") == "streaming"), None)
+            if under_way is None or not rereads:
+                return read, as_of
+            rereads -= 1
+            del read[under_way:]
+            after = str(_field(read[-1], "id")) if read else None
+        raise ProtocolError(f"the server's answer has more than {MAX_PAGES} pages of messages")
+
+    async def _ask(self, method: str, path: str, room_id: str, what: str, json: object = None) -> RoomInfo:
+        """Return the room that the answer holds; one that holds none is looked at again."""
+        try:
+            return decode_room(await self._call(method, path, room_id, what, json))
+        except ValueError:
+            return await self.room_as_known(room_id)
+
+    async def _call(self, method: str, path: str, room_id: str, what: str, json: object = None) -> Any:
+        try:
+            return await self._net.call(method, self._paths.of(path, room_id), json=json)
+        except NotFound as error:
+            raise await self._explained(room_id, what, error) from error
+
+    async def _explained(self, room_id: str, what: str, error: NotFound) -> Refused:
+        """Say what a 404 means: there is no such room, or no such call."""
+        try:
+            await self.room_as_known(room_id)
+        except AgentTuiError:
+            return error
+        return _not_offered(what, error)
+
+    async def room_as_known(self, room_id: str) -> RoomInfo:
+        """Return the room as far as this server shows rooms at all: at least its id.
+
+        Raises ``NotFound`` when it shows its rooms and this one is not among them.
+        """
+        try:
+            return await self.show(room_id)
+        except (NotFound, NotOffered) as error:
+            unseen = error
+        try:
+            rooms = await self.list()
+        except (NotFound, NotOffered):
+            return RoomInfo(room_id)
+        for room in rooms:
+            if room.id == room_id:
+                return room
+        raise unseen
+
+
+def _room(value: object) -> RoomInfo:
+    try:
+        return decode_room(value)
+    except ValueError as error:
+        raise ProtocolError("the server's answer is no room") from error
+
+
+def _not_offered(what: str, error: NotFound) -> NotOffered:
+    return NotOffered(f"this server does not offer {what}", error.title, status=error.status)
+
+
+def _field(item: object, name: str) -> object:
+    return item.get(name) if isinstance(item, Mapping) else None
