@@ -1,0 +1,118 @@
+"""One agent's pane: a header row over its transcript, both in one widget."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from rich.cells import cell_len
+from rich.color import Color as RichColor
+from rich.style import Style
+
+from agent_tui.inert import inert_line
+from widgets.color import readable
+from widgets.frame_clock import FrameClock
+from widgets.ink import DIM
+from widgets.ink import FAILED as FAILED_INK
+from widgets.layout import Line
+from widgets.painter import Painter, cropped
+from widgets.signs import DOT, FAILED, GUTTER, GUTTER_FOCUSED
+from widgets.transcript import Transcript
+
+MIN_NAME_CELLS: Final = 8
+MIN_MODEL_CELLS: Final = 4
+SEPARATOR: Final = f" {DOT} "
+
+
+class AgentPane(Transcript):
+    """The header says who speaks, with which model, and what it is doing. Focus shows in the header: the
+    accent behind it, a thick bar, a bold name.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"agent-pane--header"}  # and those of Transcript
+    DEFAULT_CSS = """
+    AgentPane {
+        & > .agent-pane--header { background: $background; }
+        &:focus > .agent-pane--header { background: $accent 25%; }
+    }
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: FrameClock,
+        color: str = "",
+        ascii_only: bool = False,
+        has_divider: bool = False,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's own word
+        classes: str | None = None,
+    ) -> None:
+        """As for ``Transcript``."""
+        super().__init__(
+            clock=clock,
+            color=color,
+            ascii_only=ascii_only,
+            has_divider=has_divider,
+            name=name,
+            id=id,
+            classes=classes,
+        )
+        self._told = ("", "", "", "")
+        self._header: tuple[Painter, bool, Line] | None = None
+
+    def header(self, name: str, model: str, state: str, color: str) -> None:
+        """Say who speaks and what it is doing, such as "● 41 tok/s". At most one row is drawn.
+
+        ``color`` is what the server says and may be anything.
+        """
+        told = (inert_line(name), inert_line(model), inert_line(state), color)
+        if told != self._told:
+            self._told = told
+            self._color, self._color_name = color, told[0]
+            self._header = None
+            self._clock.mark(self)
+
+    def head(self, painter: Painter) -> list[Line]:
+        """Return the header row."""
+        if self._header is None or self._header[:2] != (painter, self.has_focus):
+            self._header = painter, self.has_focus, self._header_line(painter)
+        return [self._header[2]]
+
+    def _header_line(self, painter: Painter) -> Line:
+        name, model, state, color = self._told
+        ground = self.get_component_rich_style("agent-pane--header")
+        own = ground + Style(color=RichColor.parse(readable(color, _hex(ground), name)), bold=self.has_focus)
+        dim = ground + Style(color=painter.style(DIM).color)
+        is_failure = state.startswith(FAILED)
+        name, model, state = arranged(name, model, painter.own(state), painter.room)
+        mark = painter.own(GUTTER_FOCUSED if self.has_focus else GUTTER) if painter.gutter else ""
+        space = painter.room - cell_len(name) - cell_len(model) - cell_len(state)
+        return painter.paint(
+            [
+                (mark, own),
+                (name, own),
+                (painter.own(model[: len(SEPARATOR)]) + model[len(SEPARATOR) :], dim),
+                (" " * space, ground),
+                (state, ground + Style(color=painter.style(FAILED_INK).color) if is_failure else ground),
+            ],
+            ground=ground,
+        )
+
+
+def arranged(name: str, model: str, state: str, room: int) -> tuple[str, str, str]:
+    """Return name, model (with its separator) and state as they fit in ``room`` cells, a cell apart.
+
+    The model goes first, then the name is shortened to a few cells, then the state.
+    """
+    state = cropped(state, room - min(cell_len(name), MIN_NAME_CELLS) - 1)
+    left = room - (cell_len(state) + 1 if state else 0)
+    name = cropped(name, left)
+    left -= cell_len(name) + len(SEPARATOR)
+    if not model or left < min(cell_len(model), MIN_MODEL_CELLS):
+        return name, "", state
+    return name, SEPARATOR + cropped(model, left), state
+
+
+def _hex(style: Style) -> str:
+    background = style.bgcolor
+    return background.get_truecolor(foreground=False).hex if background else "#000000"

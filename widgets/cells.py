@@ -1,0 +1,181 @@
+"""Characters as the terminal counts them: clusters that must stay together, and the cells they take.
+
+Widths are those of ``rich.cells``, because that is what Textual cuts and pads with. Terminals disagree
+about joined emoji; every row is painted from an absolute position, so such a row can only be wrong in itself.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+from rich.cells import get_character_cell_size, split_graphemes
+
+from widgets.ink import Run
+
+TAB_CELLS = 4
+MAX_JOINERS = 3  # as many as the longest emoji in use has; more would fold a whole row into two cells
+TOO_WIDE = "?"  # stands for a two-cell character where there is only one cell
+
+JOINER = "\u200d"
+VARIATION = "\ufe0f"
+# One cell each and never combined with a neighbour (tested against rich's table).
+_NARROW = re.compile(
+    "[ -~\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u2199"
+    "\u2500-\u25fc\u2800-\u28ff]*"
+)
+_EMOJI = re.compile("[\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
+_TONES = ("\U0001f3fb", "\U0001f3fc", "\U0001f3fd", "\U0001f3fe", "\U0001f3ff")
+_FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]")
+
+
+def is_narrow(text: str) -> bool:
+    """Whether every character takes one cell and stands alone: then characters can be counted as cells."""
+    return (text.isascii() and text.isprintable()) or _NARROW.fullmatch(text) is not None
+
+
+class Clusters:
+    """A text as its inseparable clusters.
+
+    ``starts[i]`` is the index of cluster ``i``, ``edges[i]`` the cells before it; both have one entry more
+    than there are clusters.
+    """
+
+    __slots__ = ("edges", "starts")
+
+    def __init__(self, text: str) -> None:
+        sizes = [get_character_cell_size(char) for char in text]
+        if 0 in sizes or JOINER in text or VARIATION in text or _FLAGS.search(text):
+            spans = _with_flags(text, split_graphemes(text)[0])
+            self.starts = [start for start, _, _ in spans]
+            sizes = [cells for _, _, cells in spans]
+        else:
+            self.starts = list(range(len(text)))
+        self.starts.append(len(text))
+        self.edges = list(accumulate(sizes, initial=0))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def fitting(self, first: int, cells: int) -> int:
+        """Return the greatest ``last`` such that clusters ``first`` up to ``last`` fit; at least one does."""
+        return max(first + 1, bisect_right(self.edges, self.edges[first] + cells) - 1)
+
+    def size(self, cluster: int) -> int:
+        """Return the cells of one cluster."""
+        return self.edges[cluster + 1] - self.edges[cluster]
+
+
+def _with_flags(text: str, spans: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Join the two letters that make a flag."""
+    joined: list[tuple[int, int, int]] = []
+    pending = False  # the last span is the first half of a flag
+    for start, end, cells in spans:
+        is_half = _FLAGS.match(text, start) is not None
+        if is_half and pending:
+            joined[-1] = (joined[-1][0], end, joined[-1][2] + cells)
+            pending = False
+            continue
+        joined.append((start, end, cells))
+        pending = is_half
+    return joined
+
+
+def tidy(runs: Sequence[Run], width: int) -> list[Run]:
+    """Return runs that can be cut anywhere a cluster begins: tabs expanded, no cluster across two runs,
+    no joiner that joins nothing, and nothing wider than ``width``.
+    """
+    text = "".join([piece for piece, _ in runs])
+    if "\t" in text:
+        runs = _without_tabs(runs)
+        text = "".join([piece for piece, _ in runs])
+    if is_narrow(text):
+        return list(runs)
+    if JOINER in text:
+        runs = _without_stray_joiners(runs)
+    if len(runs) > 1:
+        runs = _together(runs)
+    if width < 2:
+        runs = [("\n".join(map(_narrowed, piece.split("\n"))), ink) for piece, ink in runs]
+    return list(runs)
+
+
+def _without_tabs(runs: Sequence[Run]) -> list[Run]:
+    column = 0
+    out: list[Run] = []
+    for text, ink in runs:
+        pieces = text.split("\t")
+        for piece in pieces[:-1]:
+            column += Clusters(piece).edges[-1]
+            gap = TAB_CELLS - column % TAB_CELLS
+            out.append((piece + " " * gap, ink))
+            column += gap
+        column += Clusters(pieces[-1]).edges[-1]
+        out.append((pieces[-1], ink))
+    return [run for run in out if run[0]]
+
+
+def _without_stray_joiners(runs: Sequence[Run]) -> list[Run]:
+    """Drop every zero width joiner that does not stand between two emoji: a terminal shows both
+    neighbours then, while the table counts them as one.
+    """
+    text = "".join([piece for piece, _ in runs])
+    stray = _stray_joiners(text)
+    out: list[Run] = []
+    at = 0
+    for piece, ink in runs:
+        kept = "".join([char for index, char in enumerate(piece, at) if index not in stray])
+        at += len(piece)
+        if kept:
+            out.append((kept, ink))
+    return out
+
+
+def _stray_joiners(text: str) -> set[int]:
+    stray: set[int] = set()
+    base = ""  # the character that a joiner would join to
+    joined = 0  # joiners in this cluster so far
+    for index, char in enumerate(text):
+        if char == JOINER:
+            after = text[index + 1 : index + 2]
+            if joined < MAX_JOINERS and _EMOJI.match(base) and _EMOJI.match(after):
+                joined += 1
+            else:
+                stray.add(index)
+        elif char != VARIATION and char not in _TONES:
+            if text[index - 1 : index] != JOINER or index - 1 in stray:
+                joined = 0
+            base = char
+    return stray
+
+
+def _together(runs: Sequence[Run]) -> list[Run]:
+    """Give each run the combining characters that the next one begins with."""
+    out: list[Run] = []
+    for text, ink in runs:
+        if out and text and not text[0].isascii():
+            count = _combining(out[-1][0], text)
+            if count:
+                out[-1] = (out[-1][0] + text[:count], out[-1][1])
+                text = text[count:]
+        if text:
+            out.append((text, ink))
+    return out
+
+
+def _combining(before: str, text: str) -> int:
+    """Return how many characters of ``text`` belong to the last cluster of ``before``."""
+    tail = before[-16:]
+    clusters = Clusters(tail + text[:32])
+    ends = [start for start in clusters.starts if start >= len(tail)]
+    return min(ends[0] - len(tail), len(text))
+
+
+def _narrowed(text: str) -> str:
+    clusters = Clusters(text)
+    return "".join(
+        TOO_WIDE if clusters.size(index) > 1 else text[clusters.starts[index] : clusters.starts[index + 1]]
+        for index in range(len(clusters))
+    )

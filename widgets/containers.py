@@ -1,0 +1,126 @@
+"""What Markdown blocks stand in: quotes and list items, nested, and the prefixes they draw.
+
+A *path* is the open containers from the outside in. Lines are matched against it the way CommonMark does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+MAX_DEPTH: Final = 12  # containers inside one another; deeper ones are shown as text
+QUOTE_BAR: Final = "▎ "
+BULLETS: Final = ("•", "◦")
+TAB_COLUMNS: Final = 4
+
+MARKER: Final = re.compile(r"(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]|$)")
+_BLANKS: Final = re.compile(r"[ \t]*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Container:
+    """A quote or a list item.
+
+    ``need`` is the indentation, in columns, by which further lines of an item belong to it; ``near`` the
+    lesser one that will do for a list inside it (people and models indent those by two, whatever the
+    marker's width). ``lead`` is drawn before its first row, ``rest`` before all others.
+    """
+
+    lead: str
+    rest: str
+    is_quote: bool = False
+    need: int = 0
+    near: int = 0
+
+
+Path = tuple[Container, ...]
+QUOTE: Final = Container(QUOTE_BAR, QUOTE_BAR, is_quote=True)
+
+
+def first_word(line: str, at: int) -> int:
+    """Return the index of the first character from ``at`` that is not blank."""
+    found = _BLANKS.match(line, at)
+    return found.end() if found else at
+
+
+def columns(line: str, start: int, end: int) -> int:
+    """Return how many columns the blanks between two indices take."""
+    return end - start + (TAB_COLUMNS - 1) * line.count("\t", start, end)
+
+
+def match(line: str, path: Path) -> tuple[int, int]:
+    """Return how many containers of ``path`` the line continues, and where its content begins.
+
+    A blank line continues every list item.
+    """
+    at = 0
+    for depth, container in enumerate(path):
+        word = first_word(line, at)
+        indent = columns(line, at, word)
+        if container.is_quote:
+            if not line.startswith(">", word) or indent >= TAB_COLUMNS:
+                return depth, at
+            at = word + 1 + line.startswith(" ", word + 1)
+        elif word == len(line):
+            at = word
+        elif indent >= container.need or (indent >= container.near and MARKER.match(line, word)):
+            at = skip(line, at, container.need)
+        else:
+            return depth, at
+    return len(path), at
+
+
+def skip(line: str, at: int, wanted: int) -> int:
+    """Return the index after at most ``wanted`` columns of blanks."""
+    while wanted > 0 and line[at : at + 1] in (" ", "\t"):
+        wanted -= TAB_COLUMNS if line[at] == "\t" else 1
+        at += 1
+    return at
+
+
+def next_container(line: str, at: int, path: Path) -> tuple[Container, int] | None:
+    """Return the container that the line opens at ``at`` and where its content begins, if it opens one."""
+    word = first_word(line, at)
+    if line.startswith(">", word):
+        return QUOTE, word + 1 + line.startswith(" ", word + 1)
+    marker = MARKER.match(line, word)
+    if marker is None:
+        return None
+    content = first_word(line, marker.end())
+    pad = columns(line, marker.end(), content)
+    if pad > TAB_COLUMNS or content == len(line):
+        content, pad = min(marker.end() + 1, len(line)), 1
+    indent = columns(line, at, word)
+    sign = marker.group()
+    depth = sum(not container.is_quote for container in path)
+    shown = BULLETS[depth % len(BULLETS)] if sign in "-*+" else sign
+    lead = f"{'' if depth else '  '}{shown} "
+    return Container(lead, " " * len(lead), need=indent + len(sign) + pad, near=indent + 2), content
+
+
+def may_interrupt(line: str, at: int) -> bool:
+    """Whether a list marker at ``at`` may end a paragraph on the line before: not an empty item, and of
+    numbered ones only the first ("2019. It was…" goes on as text).
+    """
+    word = first_word(line, at)
+    marker = MARKER.match(line, word)
+    if marker is None:
+        return line.startswith(">", word)
+    return first_word(line, marker.end()) < len(line) and marker.group() in ("-", "*", "+", "1.", "1)")
+
+
+def content_lines(text: str, path: Path) -> list[str]:
+    """Return the lines of a block's text without the prefixes of its containers; the first has none."""
+    first, *others = text.split("\n")
+    return [first, *([line[match(line, path)[1] :] for line in others] if path else others)]
+
+
+def lead_of(path: Path, used: int) -> str:
+    """Return the prefix of a block's first row when ``used`` containers have shown their lead before."""
+    return "".join([part.rest if depth < used else part.lead for depth, part in enumerate(path)])
+
+
+def rest_of(path: Path) -> str:
+    """Return the prefix of a block's other rows."""
+    return "".join([part.rest for part in path])

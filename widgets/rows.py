@@ -1,0 +1,111 @@
+"""Blocks to rows of a given width."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.cells import cell_len
+
+from widgets import table
+from widgets.blocks import Block
+from widgets.containers import content_lines, skip
+from widgets.ink import CODE, DIM, FAILED, HEADING, MARK, PLAIN, QUOTE, STRONG, Row, Run
+from widgets.inline import parse
+from widgets.wrap import wrap
+
+CODE_BAR: Final = "│ "
+RULE_SIGN: Final = "─"
+
+
+def lay_out(block: Block, text: str, width: int, *, is_open: bool = False) -> list[Row]:
+    """Return the rows of ``block``, whose source is ``text``, at most ``width`` cells (at least one) wide.
+
+    ``is_open`` says that the block still grows: what it does not close yet is shown as if it did.
+    """
+    width = max(1, width)
+    lead, rest = _clipped(block.lead, width), _clipped(block.rest, width)
+    body = _body(block, text, max(1, width - cell_len(rest)), is_open)
+    rows = [_prefixed(rest if index else lead, row) for index, row in enumerate(body)]
+    if block.gap is not None:
+        rows.insert(0, _prefixed(_clipped(block.gap, width), ()))
+    return rows
+
+
+def estimate(block: Block, width: int) -> int:
+    """Return about how many rows ``lay_out`` would make, without looking at the text."""
+    room = max(1, width - len(block.rest))
+    rows = (block.end - block.start) // room + 1
+    if block.kind in ("code", "table"):
+        rows = max(rows if block.lines == 1 else 0, block.lines) + bool(block.label)
+    return rows + (block.gap is not None)
+
+
+def _body(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
+    match block.kind:
+        case "paragraph":
+            ink = QUOTE if any(part.is_quote for part in block.path) else PLAIN
+            return wrap(parse(_joined(content_lines(text, block.path)), ink, is_open=is_open), width)
+        case "heading":
+            title = text.lstrip("#").strip().rstrip("#").rstrip()
+            return wrap(parse(title, HEADING | STRONG, is_open=is_open), width)
+        case "code":
+            return _code(block, text, width)
+        case "table":
+            lines = content_lines(text, block.path)
+            shape = block.shape or table.measure(lines)
+            return table.lay_out(lines, shape, width, has_head=block.shape is None, is_open=is_open)
+        case "rule":
+            return [((RULE_SIGN * width, MARK),)]
+        case "title":
+            return [(), *(wrap([(block.label, DIM)], width) if block.label else [])]
+        case "note":
+            return wrap([(block.label, DIM)], width)
+        case "failure":
+            return wrap([(block.label, FAILED)], width)
+
+
+def _clipped(prefix: str, width: int) -> str:
+    """Return the end of a prefix, as much as leaves most of a narrow row to the words."""
+    return prefix[max(0, len(prefix) - width // 2) :]
+
+
+def _prefixed(prefix: str, row: Row) -> Row:
+    return ((prefix, MARK), *row) if prefix else row
+
+
+def _joined(lines: list[str]) -> str:
+    """Return a paragraph's lines as one: a line end is a space, unless two spaces or a backslash before
+    it ask for a new row; between CJK characters it is nothing.
+    """
+    out: list[str] = []
+    for index, line in enumerate(lines):
+        text = line.strip(" \t")
+        if index == len(lines) - 1:
+            out.append(text)
+        elif line.endswith("  "):
+            out.append(text + "\n")
+        elif text.endswith("\\") and not text.endswith("\\\\"):
+            out.append(text[:-1] + "\n")
+        else:
+            out.append(text + _between(text, lines[index + 1].lstrip(" \t")))
+    return "".join(out)
+
+
+def _between(before: str, after: str) -> str:
+    if not before or before[-1].isascii() or not after or after[0].isascii():
+        return " " if before else ""
+    return "" if cell_len(before[-1]) == 2 == cell_len(after[0]) else " "
+
+
+def _code(block: Block, text: str, width: int) -> list[Row]:
+    bar = CODE_BAR if width >= 2 * len(CODE_BAR) else ""
+    room = width - len(bar)
+    rows: list[Row] = []
+    if block.label:
+        rows.extend(_prefixed(bar, row) for row in wrap([(block.label, DIM)], room, words=False)[:1])
+    if block.lines:
+        for index, line in enumerate(content_lines(text, block.path)):
+            code = line[skip(line, 0, block.level) :] if index else line
+            line_runs: list[Run] = [(code, CODE)] if code else []
+            rows.extend(_prefixed(bar, row) for row in wrap(line_runs, room, words=False))
+    return rows

@@ -1,0 +1,208 @@
+"""One row of chrome: what is going on at the left, in the middle and at the right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from rich.cells import cell_len
+from rich.style import Style
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from agent_tui.inert import inert_line
+from widgets.ink import DIM, FAILED, PLAIN, STRONG
+from widgets.layout import Line
+from widgets.painter import Look, Painter, cropped
+from widgets.signs import DOT
+from widgets.signs import FAILED as FAILED_SIGN
+
+SEPARATOR: Final = f" {DOT} "
+GAP_CELLS: Final = 2  # at least, between the fields
+MIN_LEFT_CELLS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a field. ``key`` is drawn bold before it. Where the row is too narrow the parts of the
+    highest ``rank`` go first, those of rank 0 never.
+    """
+
+    text: str
+    rank: int = 0
+    key: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The text as it is read."""
+        return f"{self.key} {self.text}".strip()
+
+
+Parts = Iterable[Part | str]
+
+
+class StatusLine(Widget):
+    """Fields of parts: the left one at the left, the right one at the right, the middle one before that.
+
+    It repaints only when something changed, and draws itself without any layout.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"status-line--dim", "status-line--failed"}
+    DEFAULT_CSS = """
+    StatusLine {
+        width: 1fr;
+        height: 1;
+        background: $background;
+        color: $foreground;
+        & > .status-line--dim { color: $foreground 60%; }
+        & > .status-line--failed { color: $error; }
+    }
+    """
+
+    def __init__(
+        self,
+        *,
+        ascii_only: bool = False,
+        is_dim: bool = False,
+        id: str | None = None,  # noqa: A002 - Textual's own word
+        classes: str | None = None,
+    ) -> None:
+        """``is_dim`` draws the left and middle fields dim (hints), else plain (what the screen is about)."""
+        super().__init__(id=id, classes=classes)
+        self._ascii_only = ascii_only
+        self._is_dim = is_dim
+        self._fields: tuple[list[Part], list[Part], list[Part]] = ([], [], [])
+        self._line: Line | None = None
+        self._painted_for = 0  # width
+
+    def show(self, left: Parts = (), middle: Parts = (), right: Parts = ()) -> None:
+        """Show these parts; plain strings are parts of rank 0. Costs nothing when they are shown already."""
+        fields = (_clean(left), _clean(middle), _clean(right))
+        if fields != self._fields:
+            self._fields = fields
+            self._line = None
+            self.refresh()
+
+    @property
+    def text(self) -> str:
+        """What stands in the row now."""
+        return self.render_lines(Region(0, 0, self.outer_size.width, 1))[0].text
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the row."""
+        width = self.outer_size.width
+        if self._line is None or self._painted_for != width:
+            self._line = self._painted(width)
+            self._painted_for = width
+        blank = Strip.blank(width, self.rich_style)
+        strips = [self._line.strip if y == 0 else blank for y in range(crop.y, crop.bottom)]
+        if crop.x == 0 and crop.width == width:
+            return strips
+        return [strip.crop(crop.x, crop.right) for strip in strips]
+
+    def render_line(self, y: int) -> Strip:
+        """Return the row."""
+        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
+
+    def notify_style_update(self) -> None:
+        """Paint anew after a change of theme."""
+        super().notify_style_update()
+        self._line = None
+
+    def _painted(self, width: int) -> Line:
+        filters = tuple(self.app.get_line_filters())
+        look = Look(
+            width, self.rich_style, self.background_colors[1], ascii_only=self._ascii_only, filters=filters
+        )
+        painter = Painter(look, lambda name: self.get_component_rich_style(f"status-line--{name}"))
+        quiet = DIM if self._is_dim else PLAIN
+        left, middle, right = fitted(self._fields, painter.room)
+        right_pieces = _pieces(painter, right, PLAIN)
+        middle_pieces = _pieces(painter, middle, quiet)
+        right_cells, middle_cells = _cells(right_pieces), _cells(middle_pieces)
+        # The right field keeps a sixth of the row, so that the middle one does not move with every word.
+        slot = max(right_cells + GAP_CELLS, width // 6) if right_cells else 0
+        reserved = (
+            right_cells
+            + (middle_cells + GAP_CELLS if middle_cells else 0)
+            + (GAP_CELLS if right_cells else 0)
+        )
+        left_pieces = _pieces(painter, left, quiet, painter.room - reserved)
+        space = painter.room - _cells(left_pieces) - middle_cells - right_cells
+        after = (
+            min(slot - right_cells, space - (GAP_CELLS if middle_cells and left_pieces else 0))
+            if middle_cells
+            else 0
+        )
+        after = max(0, after)
+        pieces = [
+            *left_pieces,
+            (" " * max(0, space - after), look.base),
+            *middle_pieces,
+            (" " * after, look.base),
+            *right_pieces,
+        ]
+        return painter.paint(pieces, painter.gutter)
+
+
+def fitted(
+    fields: tuple[list[Part], list[Part], list[Part]], room: int
+) -> tuple[list[Part], list[Part], list[Part]]:
+    """Return the fields without the parts that do not fit in ``room`` cells, the highest rank first."""
+    left, middle, right = fields
+    ranks = sorted({part.rank for field in fields for part in field if part.rank > 0}, reverse=True)
+    for rank in [None, *ranks]:
+        if rank is not None:
+            left, middle, right = (
+                [part for part in field if part.rank < rank] for field in (left, middle, right)
+            )
+        cells = [_wanted(field) for field in (left, middle, right)]
+        if sum(cells) + GAP_CELLS * (sum(map(bool, cells)) - 1) <= room:
+            break
+    if middle and MIN_LEFT_CELLS + _wanted(middle) + _wanted(right) + 2 * GAP_CELLS > room:
+        middle = []
+    return left, middle, right
+
+
+def _clean(parts: Parts) -> list[Part]:
+    found = [Part(part) if isinstance(part, str) else part for part in parts]
+    return [
+        Part(text, part.rank, inert_line(part.key))
+        for part in found
+        if (text := inert_line(part.text)) or part.key
+    ]
+
+
+def _wanted(parts: list[Part]) -> int:
+    return cell_len(SEPARATOR.join(part.whole for part in parts))
+
+
+def _cells(pieces: list[tuple[str, Style]]) -> int:
+    return sum(cell_len(text) for text, _ in pieces)
+
+
+def _pieces(
+    painter: Painter, parts: list[Part], ink: int, room: int | None = None
+) -> list[tuple[str, Style]]:
+    """Return the parts of a field as styled texts, cut off at ``room`` cells."""
+    room = painter.room if room is None else max(0, room)
+    texts: list[tuple[str, int]] = []
+    for part in parts:
+        own = FAILED if part.text.startswith(FAILED_SIGN) else ink
+        if texts:
+            texts.append((SEPARATOR, ink))
+        if part.key:
+            texts.append((part.key, STRONG))
+        texts.append((f" {part.text}" if part.key and part.text else part.text, own))
+    pieces: list[tuple[str, Style]] = []
+    for text, own in texts:
+        shown = cropped(text, room)
+        if shown:
+            pieces.append((painter.own(shown), painter.style(own)))
+        room -= cell_len(shown)
+        if shown != text:
+            break
+    return pieces

@@ -1,0 +1,305 @@
+"""A transcript that owns its rows: what an agent says, as it says it."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.color import Color
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets.color import readable
+from widgets.frame_clock import FrameClock
+from widgets.layout import Line
+from widgets.message import Message
+from widgets.painter import Look, Painter
+from widgets.signs import BELOW, FAILED
+from widgets.view import View
+
+WHEEL_ROWS: Final = 3
+
+
+class Transcript(Widget, can_focus=True):
+    """Messages under one another, the last one growing.
+
+    Feeding is O(1); the work is done once a frame, when the clock calls ``draw``, and is bounded by what is
+    on the screen. Borders, padding and scrollbars of the stylesheet do not apply: the widget draws every
+    cell itself (see ``widgets.painter``).
+    """
+
+    ALLOW_SELECT = False  # Textual would select the widget's repr; copying is the pane's own business
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "transcript--quote",
+        "transcript--heading",
+        "transcript--dim",
+        "transcript--mark",
+        "transcript--link",
+        "transcript--code",
+        "transcript--failed",
+        "transcript--below",
+    }
+    DEFAULT_CSS = """
+    Transcript {
+        width: 1fr;
+        height: 1fr;
+        background: $background;
+        color: $foreground;
+        & > .transcript--quote { color: $foreground 80%; }
+        & > .transcript--heading { text-style: bold; }
+        & > .transcript--dim { color: $foreground 60%; }
+        & > .transcript--mark { color: $foreground 45%; }
+        & > .transcript--link { text-style: underline; }
+        & > .transcript--code { background: $panel; }
+        & > .transcript--failed { color: $error; }
+        & > .transcript--below { text-style: bold reverse; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll_rows(-1)", "Up", id="pane.up", show=False),
+        Binding("down", "scroll_rows(1)", "Down", id="pane.down", show=False),
+        Binding("pageup", "scroll_pages(-1)", "Page up", id="pane.page_up", show=False),
+        Binding("pagedown", "scroll_pages(1)", "Page down", id="pane.page_down", show=False),
+        Binding("home", "to_start", "Top", id="pane.home", show=False),
+        Binding("end", "follow", "Follow", id="pane.follow", show=False),
+    ]
+
+    def __init__(
+        self,
+        *,
+        clock: FrameClock,
+        color: str = "",
+        ascii_only: bool = False,
+        has_divider: bool = False,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's own word
+        classes: str | None = None,
+    ) -> None:
+        """``color`` (``#rrggbb``, made readable) is the agent's; ``has_divider`` draws the right edge."""
+        super().__init__(name=name, id=id, classes=classes)
+        self._clock = clock
+        self._color = color
+        self._color_name = ""
+        self._ascii_only = ascii_only
+        self._has_divider = has_divider
+        self._view = View()
+        self._messages: dict[str, Message] = {}
+        self._lines: list[Line] = []
+        self._painter: Painter | None = None
+        self._ground: tuple[Style, Color] | None = None
+
+    # --- what comes in ---
+
+    def turn_opened(self, key: str, title: str = "", *, sign: str = "") -> None:
+        """Begin a message. ``title`` becomes a dim row above it; a known ``key`` goes on under it."""
+        title = f"{sign} {title}".strip()
+        message = self._messages.get(key)
+        if message is None:
+            message = self._messages[key] = Message(key, title)
+            self._view.messages.append(message)
+        else:
+            message.retitle(title)
+        self._clock.mark(self)
+
+    def text_added(self, key: str, text: str) -> None:
+        """Add text at the end of a message (an unknown ``key`` begins one). O(1)."""
+        if key not in self._messages:
+            self.turn_opened(key)
+        self._messages[key].add(text)
+        self._clock.mark(self)
+
+    def turn_closed(self, key: str, note: str = "", *, sign: str = "") -> None:
+        """End a message. ``note`` becomes its last row: dim, or red if it begins with the sign of failure."""
+        message = self._messages.get(key)
+        if message is not None:
+            note = f"{sign} {note}".strip()
+            message.close(note, is_failure=note.startswith(FAILED))
+            self._clock.mark(self)
+
+    def text_replaced(self, key: str, text: str) -> None:
+        """Let ``text`` be the whole text of a message."""
+        if key not in self._messages:
+            self.turn_opened(key)
+        self._messages[key].replace(text)
+        self._clock.mark(self)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._messages.clear()
+        self._view.clear()
+        self._clock.mark(self)
+
+    # --- what can be asked and set ---
+
+    @property
+    def follow(self) -> bool:
+        """Whether the last row stays in sight. Scrolling up ends it, reaching the end resumes it."""
+        return self._view.follow
+
+    @follow.setter
+    def follow(self, follow: bool) -> None:
+        if follow and not self._view.follow:
+            self._view.to_end()
+            self._clock.mark(self)
+        elif not follow:
+            self._view.stay()
+
+    @property
+    def new_below(self) -> int:
+        """About how many rows came since following ended, and lie below the screen."""
+        return self._view.rows_new
+
+    @property
+    def color(self) -> str:
+        """The agent's colour, ``#rrggbb``."""
+        return self._color
+
+    @color.setter
+    def color(self, color: str) -> None:
+        if color != self._color:
+            self._color = color
+            self._clock.mark(self)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the pane is on the visible screen."""
+        return self.is_attached and self.screen.is_current and self.is_on_screen
+
+    # --- scrolling ---
+
+    def action_scroll_rows(self, rows: int) -> None:
+        """Scroll by rows, downwards if positive."""
+        self._view.scroll(rows)
+        self.draw()
+
+    def action_scroll_pages(self, pages: int) -> None:
+        """Scroll by screenfuls, one row less, so that the eye finds its line."""
+        self.action_scroll_rows(pages * max(1, self._view.height - 1))
+
+    def action_to_start(self) -> None:
+        """Go to the first row."""
+        self._view.to_start()
+        self.draw()
+
+    def action_follow(self) -> None:
+        """Go to the end and stay there."""
+        self._view.to_end()
+        self.draw()
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll up by the wheel."""
+        event.stop()
+        self.action_scroll_rows(-WHEEL_ROWS)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll down by the wheel."""
+        event.stop()
+        self.action_scroll_rows(WHEEL_ROWS)
+
+    # --- drawing ---
+
+    def head(self, painter: Painter) -> list[Line]:
+        """Return the rows above the messages; for panes that have some."""
+        return []
+
+    def draw(self) -> bool:
+        """Compose the rows anew and repaint those that differ; return whether work was left."""
+        before = self._lines
+        self._compose_lines()
+        if len(before) != len(self._lines):
+            self.refresh()
+        else:
+            self._repaint(before)
+        return self._view.is_unsettled
+
+    def _repaint(self, before: list[Line]) -> None:
+        """Have the rows painted that differ, each as far as something stands in it."""
+        changed = [
+            Region(0, y, max(new.extent, old.extent), 1)
+            for y, (old, new) in enumerate(zip(before, self._lines, strict=True))
+            if new.strip is not old.strip and new != old
+        ]
+        if changed:
+            self.refresh(*changed)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the rows that were composed last; Textual asks for them whenever it repaints."""
+        width, height = self.outer_size
+        if self._painter is None or self._painter.look.width != width or len(self._lines) != height:
+            # A new size or theme, and this is the first that hears of it.
+            before = self._lines
+            self._compose_lines()
+            if len(before) == len(self._lines):
+                self._repaint(before)
+            if self._view.is_unsettled:
+                self._clock.mark(self)
+        strips = [line.strip for line in self._lines[crop.y : crop.bottom]]
+        strips += [Strip.blank(width)] * (crop.height - len(strips))
+        if crop.x == 0 and crop.width == width:
+            return strips
+        return [strip.crop(crop.x, crop.right) for strip in strips]
+
+    def render_line(self, y: int) -> Strip:
+        """Return one row."""
+        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
+
+    def notify_style_update(self) -> None:
+        """Paint everything anew after a change of theme or focus."""
+        super().notify_style_update()
+        self._painter = None
+        self._ground = None
+
+    def on_mount(self) -> None:
+        """Draw what came in while the screen was covered, when it is uncovered."""
+        self.watch(self.screen, "stack_updates", self._shown_again, init=False)
+
+    def on_show(self) -> None:
+        """Draw what came in while the pane was hidden."""
+        self._clock.mark(self)
+
+    def _shown_again(self) -> None:
+        self._clock.mark(self)
+
+    def _compose_lines(self) -> None:
+        width, height = self.outer_size
+        if width < 1 or height < 1:
+            self._lines = []
+            return
+        painter = self._current_painter()
+        head = self.head(painter)[:height]
+        room = height - len(head)
+        self._view.resize(painter.room, room)
+        visible = self._view.frame()
+        lines = [layout.line(row, painter) for layout, row in visible]
+        if self._view.has_caret and lines:
+            layout, row = visible[-1]
+            lines[-1] = painter.with_caret(layout.rows[row])
+        lines += [painter.blank] * (room - len(lines))
+        if not self._view.follow and lines:
+            new = self._view.rows_new
+            label = f" {BELOW} {new:,} new " if new else f" {BELOW} "
+            lines[-1] = painter.with_label(lines[-1], label)
+        self._lines = head + lines
+
+    def _current_painter(self) -> Painter:
+        if self._ground is None:
+            self._ground = self.rich_style, self.background_colors[1]
+        base, background = self._ground
+        look = Look(
+            width=self.outer_size.width,
+            base=base,
+            background=background,
+            color=readable(self._color, background.hex6, self._color_name),
+            has_divider=self._has_divider,
+            ascii_only=self._ascii_only,
+            filters=tuple(self.app.get_line_filters()),
+        )
+        if self._painter is None or self._painter.look != look:
+            self._painter = Painter(look, self._component)
+        return self._painter
+
+    def _component(self, name: str) -> Style:
+        return self.get_component_rich_style(f"transcript--{name}")

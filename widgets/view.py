@@ -1,0 +1,291 @@
+"""Which rows of a transcript stand on the screen: following the end, scrolling, keeping the place.
+
+The view is anchored at a *place* (message, part, row), not at a row number: what lies above or below may
+be unsplit, unwrapped or wrapped for another width without moving what the reader sees.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from widgets.ink import MARK, Row
+from widgets.layout import Layout
+from widgets.message import Message
+from widgets.rows import lay_out
+
+FRAME_BUDGET: Final = 131_072  # of Message.settle in one frame: a few milliseconds
+MIN_LAYOUTS: Final = 400
+EXACT_PER_FRAME: Final = 16  # blocks below the view that are laid out in one frame, only to be counted
+CARET_KINDS: Final = ("paragraph", "heading", "code")
+
+
+class Place(NamedTuple):
+    """A row of the transcript."""
+
+    message: int
+    part: int
+    row: int
+
+
+class View:
+    """Messages seen through ``width`` by ``height`` cells."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.width = 0
+        self.height = 0
+        self.follow = True
+        self.is_unsettled = False  # the last frame left work for the next one
+        self.has_caret = False  # the last visible row is where an open message grows
+        self._place = Place(0, 0, 0)
+        self._mark: Place | None = None  # the end as it was when the view stopped following
+        self._bottom = Place(0, 0, 0)  # just behind the last visible row
+        self._layouts: dict[object, Layout] = {}  # least recently used first
+        self._budget = 0
+
+    # --- frames ---
+
+    def frame(self) -> list[tuple[Layout, int]]:
+        """Return the visible rows, at most ``height``, as layouts and row indices."""
+        self.is_unsettled = self.has_caret = False
+        self._budget = FRAME_BUDGET
+        if not self.messages or self.width < 1 or self.height < 1:
+            return []
+        last = len(self.messages) - 1
+        self._settle(last)
+        if not self.follow:
+            self._place = self._nearest(self._place)
+            visible = self._collect()
+            if len(visible) == self.height:
+                self._count_exactly(last)
+                return visible
+            self.follow = True  # everything below is in sight
+        self._mark = None
+        self._place = self._end_place()
+        return self._collect()
+
+    def resize(self, width: int, height: int) -> None:
+        """Take another size; the row at the top keeps its words."""
+        if width != self.width:
+            keeps = bool(self.width and self.messages and not self.follow)
+            before = self._characters(self._place) if keeps else 0
+            until = self._characters(self._mark) if keeps and self._mark else 0
+            self.width = width
+            self.forget()
+            if keeps:
+                self._place = self._at(self._place, before, is_end=False)
+                self._mark = self._at(self._mark, until, is_end=True) if self._mark else None
+        self.height = height
+
+    def forget(self) -> None:
+        """Drop every layout."""
+        self._layouts.clear()
+        for message in self.messages:
+            message.former = {}
+            message.open_layouts = [None] * len(message.open)
+
+    def clear(self) -> None:
+        """Drop every message."""
+        self.messages = []
+        self._layouts.clear()
+        self._place = Place(0, 0, 0)
+        self._mark = None
+        self.follow = True
+
+    # --- scrolling ---
+
+    def scroll(self, rows: int) -> None:
+        """Move by ``rows``, downwards if positive. Moving up stops following, reaching the end resumes it."""
+        if not self.messages or self.width < 1 or self.height < 1:
+            return
+        self._budget = FRAME_BUDGET
+        place = self._moved(self._nearest(self._place), rows)
+        if rows < 0:
+            if place != self._place:
+                self._release(place)
+        elif not self.follow:
+            end = self._end_place()
+            self.follow = place >= end
+            self._place = min(place, end)
+
+    def to_start(self) -> None:
+        """Move to the first row."""
+        if self.messages and self._place != Place(0, 0, 0):
+            self._release(Place(0, 0, 0))
+
+    def to_end(self) -> None:
+        """Move to the last row and follow."""
+        self.follow = True
+        self._mark = None
+
+    def stay(self) -> None:
+        """Stop following where the view stands."""
+        if self.follow and self.messages and self.width > 0:
+            self._release(self._place)
+
+    def _release(self, place: Place) -> None:
+        if self.follow:
+            self._mark = self._last_place()
+        self.follow = False
+        self._place = place
+
+    @property
+    def rows_new(self) -> int:
+        """About how many rows came since the view stopped following, and lie below it."""
+        if self._mark is None or not self.messages:
+            return 0
+        return self._rows_after(max(self._mark, self._bottom))
+
+    # --- places ---
+
+    def _nearest(self, place: Place) -> Place:
+        """Return ``place``, or the nearest one there is."""
+        index = min(place.message, len(self.messages) - 1)
+        self._settle(index)
+        part = min(place.part, self.messages[index].part_count - 1)
+        return Place(index, part, min(place.row, len(self._rows(index, part)) - 1))
+
+    def _moved(self, place: Place, rows: int) -> Place:
+        index, part, row = place.message, place.part, place.row + rows
+        while row < 0:
+            if part == 0:
+                if index == 0:
+                    return Place(0, 0, 0)
+                index -= 1
+                if not self._settle(index):  # a huge message: come back when it is split
+                    return Place(index + 1, 0, 0)
+                part = self.messages[index].part_count
+            part -= 1
+            row += len(self._rows(index, part))
+        while row >= (count := len(self._rows(index, part))):
+            row -= count
+            part += 1
+            if part == self.messages[index].part_count:
+                if index == len(self.messages) - 1:
+                    return Place(index, part - 1, count - 1)
+                index, part = index + 1, 0
+                self._settle(index)
+        return Place(index, part, row)
+
+    def _end_place(self) -> Place:
+        """Return the place whose screenful ends with the last row."""
+        missing = self.height
+        for index in range(len(self.messages) - 1, -1, -1):
+            is_settled = self._settle(index)
+            if not is_settled and index < len(self.messages) - 1:
+                return Place(index + 1, 0, 0)
+            for part in range(self.messages[index].part_count - 1, -1, -1):
+                missing -= len(self._rows(index, part))
+                if missing <= 0:
+                    return Place(index, part, -missing)
+        return Place(0, 0, 0)
+
+    def _last_place(self) -> Place:
+        """Return the place just behind the last row."""
+        index = len(self.messages) - 1
+        part = self.messages[index].part_count - 1
+        return Place(index, part, len(self._rows(index, part)))
+
+    def _collect(self) -> list[tuple[Layout, int]]:
+        visible: list[tuple[Layout, int]] = []
+        index, part, row = self._place
+        while len(visible) < self.height:
+            layout = self._layout(index, part)
+            end = min(len(layout.rows), row + self.height - len(visible))
+            visible.extend([(layout, at) for at in range(row, end)])
+            self._bottom = Place(index, part, end)
+            part, row = part + 1, 0
+            if part >= self.messages[index].part_count:
+                if index == len(self.messages) - 1:
+                    message, kind = self.messages[index], self.messages[index].part(part - 1).kind
+                    self.has_caret = end == len(layout.rows) and not message.is_closed and kind in CARET_KINDS
+                    break
+                index, part = index + 1, 0
+                self._settle(index)
+        return visible
+
+    # --- layouts ---
+
+    def _settle(self, index: int) -> bool:
+        """Split what is pending of a message as far as this frame's budget goes."""
+        message = self.messages[index]
+        if not message.is_settled:
+            if self._budget > 0:
+                self._budget -= message.settle(self._budget)
+            self.is_unsettled |= not message.is_settled
+        return message.is_settled
+
+    def _rows(self, index: int, part: int) -> list[Row]:
+        return self._layout(index, part).rows
+
+    def _layout(self, index: int, part: int) -> Layout:
+        message = self.messages[index]
+        at = message.open_index(part)
+        if at >= 0:
+            layout = message.open_layouts[at]
+            if layout is None:
+                layout = self._laid_out(message, part, is_open=at == len(message.open) - 1)
+                message.open_layouts[at] = layout
+            return layout
+        block = message.part(part)
+        layout = self._layouts.pop(block, None)
+        if layout is None:
+            layout = self._laid_out(message, part, is_open=False)
+            if 0 < part <= len(message.blocks):
+                message.know_blocks(self.width)[part - 1] = len(layout.rows)
+            while len(self._layouts) >= max(MIN_LAYOUTS, 8 * self.height):
+                del self._layouts[next(iter(self._layouts))]
+        self._layouts[block] = layout
+        return layout
+
+    def _laid_out(self, message: Message, part: int, *, is_open: bool) -> Layout:
+        block = message.part(part)
+        rows = lay_out(block, message.text_of(block), self.width, is_open=is_open)
+        return Layout(rows, message.former.get(block.start) if part else None)
+
+    # --- counting ---
+
+    def _count_exactly(self, index: int) -> None:
+        """Lay out the new blocks of the last message, so that ``rows_new`` does not jump later."""
+        message = self.messages[index]
+        known = len(message.rows) if message.rows_width == self.width else 0
+        for block in range(known, min(known + EXACT_PER_FRAME, len(message.blocks))):
+            self._layout(index, block + 1)
+        for part in range(1 + len(message.blocks), message.part_count):
+            self._layout(index, part)
+
+    def _rows_after(self, place: Place) -> int:
+        index, part, row = place
+        if index >= len(self.messages):
+            return 0
+        message = self.messages[index]
+        rows = -row
+        known = message.know_blocks(self.width)
+        if part == 0:
+            rows += len(self._rows(index, 0))
+        rows += sum(known[max(0, part - 1) :])
+        for later in range(max(part, 1 + len(known)), message.part_count):
+            rows += len(self._rows(index, later))
+        return max(0, rows) + sum(message.height(self.width) for message in self.messages[index + 1 :])
+
+    # --- keeping the place over a change of width ---
+
+    def _characters(self, place: Place) -> int:
+        """Return how many characters of its part stand before the row of ``place``."""
+        return sum(_length(row) for row in self._rows(place.message, place.part)[: place.row])
+
+    def _at(self, place: Place, characters: int, *, is_end: bool) -> Place:
+        """Return the row of the same part that holds that character, or that ends behind it."""
+        rows = self._rows(place.message, place.part)
+        row = 0
+        while row < len(rows) and characters >= (length := _length(rows[row])) and (characters or is_end):
+            characters -= length
+            row += 1
+        if is_end:
+            return place._replace(row=min(row + bool(characters), len(rows)))
+        return place._replace(row=min(row, len(rows) - 1))
+
+
+def _length(row: Row) -> int:
+    """Return the characters of a row that come from the text."""
+    return sum(len(text) for text, ink in row if not ink & MARK)

@@ -1,0 +1,126 @@
+"""Wrapping of styled text into rows, exact in cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from widgets.cells import Clusters, is_narrow, tidy
+from widgets.ink import Row, Run
+
+# Punctuation that must not begin a row, and brackets that must not end one (CJK line breaking).
+_NO_START = frozenset(
+    "!%),.:;?]}\u00a2\u00b0\u2019\u201d\u2026\u3001\u3002\u3005\u3009\u300b\u300d\u300f\u3011\u3015\u3017"
+    "\u30fb\u30fc\uff01\uff05\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3d\uff5d\uff5e"
+)
+_NO_END = frozenset("([{\u2018\u201c\u3008\u300a\u300c\u300e\u3010\u3014\u3016\uff08\uff3b\uff5b")
+
+
+def wrap(runs: Sequence[Run], width: int, *, words: bool = True) -> list[Row]:
+    """Return ``runs`` as rows of at most ``width`` cells (at least one); ``\\n`` always ends a row.
+
+    With ``words`` a row ends between words, or between CJK characters, where it can; spaces at such an end
+    are dropped. Without it (code) rows are filled to the last cell and no character is dropped.
+    """
+    width = max(1, width)
+    runs = tidy(runs, width)
+    text = "".join([piece for piece, _ in runs])
+    if len(text) <= width and "\n" not in text and is_narrow(text):
+        return [tuple([run for run in runs if run[0]])]
+    return _cut(runs, _spans(text, width, words))
+
+
+def _spans(text: str, width: int, words: bool) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each row in ``text``."""
+    start = 0
+    for line in text.split("\n"):
+        if not words:
+            spans = _filled(line, width)
+        elif is_narrow(line):
+            spans = _narrow_words(line, width)
+        else:
+            spans = _words(line, Clusters(line), width)
+        for first, last in spans:
+            yield start + first, start + last
+        start += len(line) + 1
+
+
+def _filled(line: str, width: int) -> Iterator[tuple[int, int]]:
+    if is_narrow(line):
+        for start in range(0, len(line) or 1, width):
+            yield start, min(start + width, len(line))
+        return
+    clusters = Clusters(line)
+    first = 0
+    while first < len(clusters):
+        last = clusters.fitting(first, width)
+        yield clusters.starts[first], clusters.starts[last]
+        first = last
+
+
+def _narrow_words(line: str, width: int) -> Iterator[tuple[int, int]]:
+    start, length = 0, len(line)
+    while length - start > width:
+        end = line.rfind(" ", start, start + width + 1)
+        if end < 0 or not line[start:end].strip(" "):
+            end = start + width
+        yield start, end
+        start = end
+        while start < length and line[start] == " ":
+            start += 1
+        if start == length:
+            return
+    yield start, length
+
+
+def _words(line: str, clusters: Clusters, width: int) -> Iterator[tuple[int, int]]:
+    starts, count = clusters.starts, len(clusters)
+    first = 0
+    while True:
+        last = clusters.fitting(first, width) if first < count else count
+        if last >= count:
+            yield starts[first], len(line)
+            return
+        end = last
+        while end > first and not _may_break(line, clusters, end):
+            end -= 1
+        if end == first or not line[starts[first] : starts[end]].strip(" "):
+            end = last
+        shown = end
+        while shown > first and line[starts[shown] - 1] == " ":
+            shown -= 1
+        yield starts[first], starts[shown]
+        first = end
+        while first < count and line[starts[first]] == " ":
+            first += 1
+        if first == count:
+            return
+
+
+def _may_break(line: str, clusters: Clusters, cluster: int) -> bool:
+    """Whether a row may end before ``cluster``."""
+    start = clusters.starts[cluster]
+    before, after = line[start - 1], line[start]
+    if before == " " or after == " ":
+        return True
+    if clusters.size(cluster) < 2 and clusters.size(cluster - 1) < 2:
+        return False
+    return after not in _NO_START and before not in _NO_END
+
+
+def _cut(runs: Sequence[Run], spans: Iterator[tuple[int, int]]) -> list[Row]:
+    """Cut ``runs`` at ``spans``, which are in order."""
+    rows: list[Row] = []
+    index, offset = 0, 0  # the run under the knife and where it begins
+    for start, end in spans:
+        row: list[Run] = []
+        while start < end:
+            text, ink = runs[index]
+            if start >= offset + len(text):
+                offset += len(text)
+                index += 1
+                continue
+            piece = text[start - offset : end - offset]
+            row.append((piece, ink))
+            start += len(piece)
+        rows.append(tuple(row))
+    return rows
