@@ -322,16 +322,27 @@ class RoomState:
         self.mode, self.round = room.execution_mode, room.current_round
         self.max_rounds, self.keep_running = room.max_rounds, room.keep_running
         self.run_error = ""
+        known = self.turns
         self.agents, self.turns = {}, {}
         for place, info in enumerate(room.agents):
             self.agents[info.id] = Agent(info.id, info.name, info.color, info.model, info.provider_id, place)
         for message in messages:
             self._message_stored(message)
+        self._keep_unstored(known)
         if room.status != "running":
             self._close_open_turns("cut", room.interrupted or "lost")
         self.loaded = True
         self.generation += 1
         self.changed.update(self.agents)
+
+    def _keep_unstored(self, known: dict[str, Turn]) -> None:
+        """Keep words that were received and that the server has no record of: they are lost only there."""
+        for turn in known.values():
+            if turn.id in self.turns or turn.role == "user" or not turn.length:
+                continue
+            if turn.status == "speaking":
+                turn.status, turn.interrupted = "cut", "lost"
+            self._keep(turn, self._speaker("", turn.sender_name, turn.round_number))
 
     def _count(self, event: ev.Unknown) -> None:
         self.unknown_count += 1

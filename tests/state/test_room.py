@@ -146,7 +146,7 @@ def test_unknown_events_are_counted_and_kept() -> None:
     assert (state.unknown_count, state.unknown[0].name) == (1, "what")
 
 
-def test_loading_again_replaces_everything_and_keeps_the_open_turn_open() -> None:
+def test_a_room_loaded_while_it_runs_goes_on_with_the_open_turn() -> None:
     state = loaded(
         message("0", "task", "用户", role="user"),
         message("1", "said", status="completed"),
@@ -156,9 +156,15 @@ def test_loading_again_replaces_everything_and_keeps_the_open_turn_open() -> Non
     assert state.agents["b"].word == "speaking"
     feed(state, ev.TextAdded("2", " way"))
     assert state.turns["2"].text == "half way"
+
+
+def test_words_that_the_server_has_no_record_of_are_kept_and_marked() -> None:
+    state = feed(loaded(), start("1"), ev.TextAdded("1", "half"), start("2", "Ada"))
     before = state.generation
-    feed(state, ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS), (message("1", "said"),)))
-    assert (state.generation, list(state.turns)) == (before + 1, ["1"])
+    feed(state, ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS), (message("0", "said"),)))
+    assert (state.generation, list(state.turns)) == (before + 1, ["0", "1"])
+    assert (state.turns["1"].status, state.turns["1"].interrupted) == ("cut", "lost")
+    assert [turn.id for turn in state.agents["a"].turns] == ["0", "1"]
 
 
 def test_a_room_loaded_while_paused_has_no_turn_left_open() -> None:

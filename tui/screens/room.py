@@ -149,16 +149,24 @@ class RoomScreen(Screen[None]):
     # --- panes -----------------------------------------------------------------------------------------
 
     async def _build_panes(self) -> None:
+        """Make the panes fit the agents; those that stay are kept, and with them the reader's place."""
+        self._generation = self.state.generation
+        if list(self._panes) != [agent.id for agent in self.state.ordered_agents]:
+            await self._replace_panes()
+        for agent_id, pane in self._panes.items():
+            pane.clear()
+            self._feeds[agent_id] = PaneFeed(pane)
+        self.state.changed.update(self._panes)
+
+    async def _replace_panes(self) -> None:
         panes = self.query_one("#panes", Container)
         await panes.remove_children()
-        self._panes, self._feeds, self._speeds = {}, {}, {}
-        for agent in self.state.ordered_agents:
-            pane = AgentPane(clock=self._clock, ascii_only=self._ascii_only, has_divider=True)
-            self._panes[agent.id] = pane
-            self._feeds[agent.id] = PaneFeed(pane)
-            self._speeds[agent.id] = Speed()
-        self._generation = self.state.generation
-        self.state.changed.update(self._panes)
+        self._panes = {
+            agent.id: AgentPane(clock=self._clock, ascii_only=self._ascii_only, has_divider=True)
+            for agent in self.state.ordered_agents
+        }
+        self._feeds = {}
+        self._speeds = {agent_id: Speed() for agent_id in self._panes}
         self.query_one("#loading").set_class(bool(self._panes), "-hidden")
         panes.set_class(not self._panes, "-hidden")
         await panes.mount_all(self._panes.values())
