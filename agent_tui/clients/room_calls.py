@@ -12,7 +12,7 @@ from agent_tui.events import Message, RoomInfo
 from agent_tui.wire.rooms import decode_messages, decode_room, decode_rooms
 
 MAX_PAGES = 1000
-REREADS = 3  # how often a page is read again for turns that went on in between
+LARGEST_PAGE = 1000  # messages; more than one page holds when nothing is asked for
 
 # Inside the class ``list`` is the call of that name.
 RawMessages = list[Any]
@@ -65,14 +65,14 @@ class RoomCalls:
         self,
         task: str,
         *,
-        name: str | None = None,
+        name: str = "",
         execution_mode: str | None = None,
         max_rounds: int | None = None,
         agents: Sequence[Mapping[str, str]] | None = None,
         keep_running: bool | None = None,
     ) -> RoomInfo:
-        """Make a room; what is ``None`` the server chooses. ``agents`` have the wire's field names."""
-        values = (name, execution_mode, max_rounds, agents, keep_running)
+        """Make a room; what is not given the server chooses. ``agents`` have the wire's field names."""
+        values = (name or None, execution_mode, max_rounds, agents, keep_running)
         chosen = {f: v for f, v in zip(_CREATE_FIELDS, values, strict=True) if v is not None}
         try:
             return _room(await self._net.call("POST", self._paths.rooms, json={"task": task, **chosen}))
@@ -114,26 +114,27 @@ class RoomCalls:
     async def _read_messages(self, room_id: str) -> tuple[RawMessages, int | None]:
         path = self._paths.of("messages", room_id)
         read: RawMessages = []
-        after: str | None = None
-        rereads = REREADS
+        params: dict[str, str] = {}
         for _ in range(MAX_PAGES):
-            page = await self._net.call("GET", path, params={"after": after} if after else None)
+            page = await self._net.call("GET", path, params=params)
             items = page.get("messages") if isinstance(page, Mapping) else page
             if not isinstance(items, list):
                 raise ProtocolError("the server's answer is no list of messages")
             _, following, as_of = decode_messages(page)
             started = len(read)
             read += items
-            if following is not None and following != after and items:
-                after = following
+            if following is not None and following != params.get("after") and items:
+                params["after"] = following
                 continue
-            # A turn under way on an earlier page has gone on since: read from there to the end again.
             under_way = next((n for n in range(started) if _field(read[n], "status") == "streaming"), None)
-            if under_way is None or not rereads:
+            if under_way is None or "limit" in params:
                 return read, as_of
-            rereads -= 1
+            # A turn under way on an earlier page has gone on since then: everything from it on is read
+            # again in one answer, so that all of it is as of one event.
             del read[under_way:]
-            after = str(_field(read[-1], "id")) if read else None
+            params = {"limit": str(LARGEST_PAGE)}
+            if read:
+                params["after"] = str(_field(read[-1], "id"))
         raise ProtocolError(f"the server's answer has more than {MAX_PAGES} pages of messages")
 
     async def _ask(self, method: str, path: str, room_id: str, what: str, json: object = None) -> RoomInfo:

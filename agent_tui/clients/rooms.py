@@ -11,7 +11,7 @@ from agent_tui.clients.event_stream import IDLE_SECONDS, EventStream, Item, Watc
 from agent_tui.clients.net import Net
 from agent_tui.clients.patience import Patience
 from agent_tui.clients.retry import Backoff
-from agent_tui.clients.room_calls import REREADS, RoomCalls
+from agent_tui.clients.room_calls import RoomCalls
 from agent_tui.clients.sse import Frame, SSEParser
 from agent_tui.errors import (
     AgentTuiError,
@@ -30,6 +30,7 @@ ENDED_DETAIL = "this server shows a room only while it runs it"
 
 _NO_ACCUMULATED = {"accumulated": "0"}  # protocols.md §1, fault 5
 _GONE = 410
+_REREADS = 3  # of a room that came to rest while it was read
 _RELOADS = 3  # in a row, without one event in between
 _MAX_ID_DIGITS = 18  # fits 63 bits; more is nobody's event id
 
@@ -247,7 +248,7 @@ class RoomsClient(RoomCalls):
     async def _load(self, room_id: str) -> _Loaded:
         messages: list[Message] = []
         as_of: int | None = None
-        for _ in range(REREADS):
+        for _ in range(_REREADS):
             with suppress(
                 NotFound, NotOffered
             ):  # no such call or no such room: what follows tells them apart

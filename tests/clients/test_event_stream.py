@@ -33,7 +33,6 @@ from tests.fakes.http_server import (
     streams,
 )
 
-
 PROMPT_SECONDS = 1.0  # a few ms in truth; the rest is for a machine that is busy
 
 
