@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
+import sys
 from functools import partial
 from typing import ClassVar
 
@@ -18,11 +18,12 @@ from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
+from textual.worker import WorkerFailed
 
 from agent_tui.errors import AgentTuiError
 from agent_tui.inert import inert_line
 from tui import themes
-from tui.exits import BUG, DONE, PAUSED, UNREACHABLE, exit_code
+from tui.exits import DONE, PAUSED, UNREACHABLE, exit_code
 from tui.first_room import first_room
 from tui.link import RoomLink
 from tui.request import ScreenRequest
@@ -33,7 +34,6 @@ from tui.screens.signs import wants_ascii
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 
-LOG = logging.getLogger(__name__)
 KEY_NAMES = {"question_mark": "?", "left": "←", "right": "→", "space": "space"}
 MAX_ERROR_CHARACTERS = 500
 
@@ -150,21 +150,29 @@ class AgentTuiApp(App[int]):
     # --- ends that nobody wanted -----------------------------------------------------------------------
 
     def _fatal_error(self) -> None:
-        """Say one line instead of a traceback with the words of a conversation in it.
+        """End without a traceback on the terminal: it would hold the words of a conversation.
 
-        Overrides Textual, which has no public way to say how an unhandled error is shown.
+        Overrides Textual, which has no public way to choose how an unhandled error is shown.
         """
-        LOG.exception("the screen failed")
-        self.panic(say("error.bug"))
+        self._close_messages_no_wait()
+
+    @property
+    def crash(self) -> Exception | None:
+        """The unhandled error that ended the screen, if one did."""
+        error = self._exception
+        return error.error if isinstance(error, WorkerFailed) else error  # type: ignore[return-value]
 
 
 def run_rooms(request: ScreenRequest) -> int:
     """Show the rooms until the user leaves; return the exit code of cli.md.
 
-    Raises ``ConfigError`` for an unknown theme.
+    Raises ``ConfigError`` for an unknown theme, and whatever ended the screen by surprise: the command
+    line's last line of defence logs that.
     """
+    if not os.isatty(2):  # Textual draws on stderr; ``2>file`` must not take the screen with it
+        sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
     app = AgentTuiApp(request)
     result = app.run()
-    if result is not None:
-        return result
-    return BUG if app.return_code else DONE
+    if app.crash is not None:
+        raise app.crash
+    return DONE if result is None else result

@@ -28,11 +28,17 @@ class DemoRoom:
     def agent_fields(self) -> list[dict[str, str]]:
         """Return the agents as ``POST /api/rooms`` takes them."""
         return [
-            {"name": agent.name, "color": agent.color, "system_prompt": agent.system_prompt}
+            {
+                "name": agent.name,
+                "color": agent.color,
+                "system_prompt": agent.system_prompt,
+                "provider_id": DEMO_PROVIDER,
+            }
             for agent in self.agents
         ]
 
 
+DEMO_PROVIDER = "demo"  # also where another provider is configured: the demo costs nothing, ever
 _BLUE, _AMBER, _GREEN = "#5b9df5", "#e0a030", "#3fb98a"
 
 _ENGLISH = DemoRoom(

@@ -241,7 +241,7 @@ class RoomScreen(Screen[None]):
         left = round(max(0.0, self._retry_at - time.monotonic()))
         self.query_one("#top", StatusLine).show(
             [texts.title(state)],
-            [Part(texts.progress(state), 1)] if state.loaded or state.round else [],
+            [texts.progress(state)] if state.loaded or state.round else [],
             [texts.status(state, self._asked, left)],
         )
         facts = [Part(texts.oddities(state), 1), Part(texts.models(state), 5), Part(texts.tokens(state), 4)]

@@ -16,7 +16,7 @@ from tui.screens.words import ENGLISH, count, ordinal_try, say
 Intent = Literal["", "pausing", "resuming", "starting"]
 MAX_TITLE_CHARACTERS = 300
 MAX_DETAIL_CHARACTERS = 120
-HEADER_MARGIN_CELLS = 6  # gutter, separator and a space around the name and the model
+HEADER_MARGIN_CELLS = 8  # gutter, divider, separator and a space around the name and the model
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,8 @@ def _link(state: RoomState, seconds_left: int) -> str:
             return f"{signs.WAITING} {detail or say('link.connecting')}"
         case "waiting":
             attempt = ordinal_try(max(1, link.attempt))
+            if seconds_left < 1:
+                return f"{signs.WAITING} {say('link.trying', attempt=attempt)}"
             return f"{signs.WAITING} {say('link.waiting', seconds=seconds_left, attempt=attempt)}"
         case "ended":
             return "" if state.status == "running" else f"{signs.WAITING} {detail or say('link.ended')}"
@@ -173,7 +175,10 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
 
 
 def header(agent: Agent, what: str, cells: int) -> str:
-    """Return the right side of a pane's header: what it does, with tokens and round where ``cells`` allow."""
+    """Return the right side of a pane's header: what it does, with tokens and round where ``cells`` allow.
+
+    Why a turn was cut stands under its words as well, so the header may leave it out.
+    """
     room = cells - cell_len(inert_line(agent.name, 40)) - cell_len(model(agent)) - HEADER_MARGIN_CELLS
     extras = []
     if agent.turns:
@@ -181,7 +186,7 @@ def header(agent: Agent, what: str, cells: int) -> str:
             say("agent.tokens", count=count(agent.tokens)),
             say("agent.round", round=agent.turns[-1].round_number),
         ]
-    text = what
+    text = what if cell_len(what) <= room or agent.word != "cut" else f"{signs.PAUSED} {say('agent.cut')}"
     for extra in extras:
         longer = f"{extra} · {text}"
         if cell_len(longer) > room:

@@ -91,8 +91,6 @@ ENGLISH: Final[dict[str, str]] = {
     "help.title": "Keys",
     "help.close": "esc close",
     "theme.use": "Theme: {name}",
-    # failing
-    "error.bug": "agent-tui: a bug of ours ended the screen; the log has the details",
 }
 
 
