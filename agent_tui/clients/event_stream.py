@@ -60,16 +60,24 @@ class Watch:
             await asyncio.wait([self._looking])
 
     async def run(self, awaitable: Awaitable[T]) -> T:
-        """Return what ``awaitable`` returns; raises ``TimedOut`` or ``StreamLost`` when it took too long."""
+        """Return what ``awaitable`` returns; raises ``TimedOut`` or ``StreamLost`` when it took too long.
+
+        A sleep of the machine that nobody waited through is told to the first who waits after it.
+        """
         self._since = self._clock.time()
+        if self._error is not None:
+            asyncio.get_running_loop().call_soon(self._breakable.break_off)
         try:
-            return await self._breakable.run(awaitable)
+            result = await self._breakable.run(awaitable)
         except TimeoutError:
             if self._error is None:
                 raise
-            raise self._error from None
+        else:
+            if self._error is None:
+                return result
         finally:
             self._since = None
+        raise self._error
 
     async def _look(self) -> None:
         while True:

@@ -306,6 +306,20 @@ async def test_a_machine_that_slept_reconnects_at_once(
     assert server.requests[1].headers["last-event-id"] == "1"
 
 
+async def test_a_sleep_is_noticed_by_a_reader_that_was_busy_then(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on("GET", "/s", streams(b"id: 1\ndata: x\n\n", then="stay"), streams(b"data: y\n\n", then="stay"))
+    async with aclosing(aiter(open_stream(net, clock))) as items:
+        while not isinstance(await anext(items), Frame):
+            pass
+        clock.jump(3600)
+        await settle()
+        assert await anext(items) == LinkChanged("waiting", "this machine slept", 0, 0)
+        while (item := await anext(items)) != Frame("message", "y", "1"):
+            assert isinstance(item, LinkChanged)
+
+
 async def test_a_wait_the_machine_slept_through_is_over(
     server: FakeServer, net: Net, clock: FakeClock
 ) -> None:

@@ -120,6 +120,23 @@ async def test_an_endless_error_body_is_not_read_to_its_end(server: FakeServer, 
     await server.until(lambda: server.open == 0)
 
 
+async def test_an_error_body_that_stops_coming_is_not_waited_for(
+    server: FakeServer, net: Net, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(net_module, "EXCERPT_SECONDS", 0.05)
+
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.head(410)
+        await reply.send(b"gone\n")
+        await reply.stay()
+
+    server.on("GET", "/s", respond)
+    with pytest.raises(Refused, match="gone"):
+        async with net.stream("GET", "/s"):
+            raise AssertionError("the stream must not open")
+    await server.until(lambda: server.open == 0)
+
+
 async def test_a_body_over_the_limit_is_refused(
     server: FakeServer, net: Net, monkeypatch: pytest.MonkeyPatch
 ) -> None:
