@@ -246,7 +246,7 @@ def _run(
     source = choose_source(_connection(context))
     from tui import headless
 
-    return headless.run(source, wanted if new is None else new, output_format, keep_running)
+    return headless.run(source, new or wanted or "", output_format, keep_running)
 
 
 def _new_room(

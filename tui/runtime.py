@@ -72,6 +72,7 @@ class Starting:
         self._data = data
         self._config = config
         self._child: subprocess.Popen[bytes] | None = None
+        self._answered = False  # our child was up once: if it is gone, it died later and not at its start
         self._complaints: BinaryIO | None = None  # takes the child's stderr
         if not _alive(_read_runtime(data)):
             self._spawn()
@@ -102,6 +103,7 @@ class Starting:
 
     def _endpoint(self, runtime: _Runtime) -> Endpoint:
         ours = self._child is not None and self._child.pid == runtime.pid
+        self._answered = ours
         if self._child is not None and not ours:
             self._child.terminate()  # it lost the race: it must not take over when the winner ends
         return Endpoint(runtime.url, runtime.token, runtime.version, runtime.pid, ours)
@@ -112,7 +114,7 @@ class Starting:
             code = self._child.poll()
             if code is None:
                 return
-            if code != EXIT_LOCKED:
+            if code != EXIT_LOCKED and not self._answered:
                 raise self._failure(code)
             self._child = None
         holder = _lock_holder(self._data)
@@ -130,6 +132,7 @@ class Starting:
             raise ConfigError(f"{self._data}: cannot be written", error.strerror or str(error)) from error
         self._forget_complaints()
         self._complaints = complaints
+        self._answered = False
         command = [sys.executable, "-P", "-m", "agent_tui.backend", "embedded"]
         _children[:] = [child for child in _children if child.poll() is None]
         self._child = subprocess.Popen(

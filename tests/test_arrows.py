@@ -1,0 +1,97 @@
+"""The arrows of architecture.md §3: by import-linter where they are static, by what a fresh interpreter has
+loaded where they are about time.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DISTRIBUTION = "agent-tui-rooms"
+BEFORE_FIRST_FRAME = ("pydantic", "httpx", "websockets", "numpy", "sounddevice", "livekit", "sqlalchemy")
+SCREEN = ("textual", "typer")
+HELP = "import sys; from tui.__main__ import main; sys.argv = ['agent-tui', {words}]; main()"
+
+
+def loaded_after(code: str, folder: Path) -> set[str]:
+    """Return the names of all modules that a fresh interpreter has loaded after ``code``."""
+    ending = "import json, sys; sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", f"{code}\n{ending}"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_the_contracts_of_import_linter_hold() -> None:
+    linter = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([linter, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "0 broken" in done.stdout
+
+
+@pytest.mark.parametrize("words", ["'--help'", "'rooms', 'run', '--help'", "'--version'"])
+def test_help_and_version_load_nothing_heavy(words: str, tmp_path: Path) -> None:
+    loaded = loaded_after(HELP.format(words=words), tmp_path)
+    assert not loaded & {*BEFORE_FIRST_FRAME, *SCREEN, "rich", "asyncio", "click"}
+
+
+def test_help_by_the_parser_needs_no_rich(tmp_path: Path) -> None:
+    loaded = loaded_after(HELP.format(words="'rooms', 'a-room', '--help'"), tmp_path)
+    assert "typer" in loaded
+    assert not loaded & {"textual", "rich", "httpx"}
+
+
+def test_the_backend_is_spawned_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
+    loaded = loaded_after("import tui.__main__, tui.startup", tmp_path)
+    assert "tui.runtime" in loaded
+    assert not loaded & {*BEFORE_FIRST_FRAME, *SCREEN, "rich", "asyncio"}
+
+
+def test_the_first_frame_needs_no_client_and_no_wire(tmp_path: Path) -> None:
+    loaded = loaded_after("import tui.app", tmp_path)
+    assert "textual" in loaded
+    assert not loaded & {*BEFORE_FIRST_FRAME, "typer"}
+
+
+def test_the_program_never_loads_the_backend(tmp_path: Path) -> None:
+    loaded = loaded_after("import tui.app, tui.cli, tui.headless, tui.rooms_commands", tmp_path)
+    assert not [name for name in loaded if name.startswith("agent_tui.backend")]
+
+
+def test_state_and_events_are_plain_python(tmp_path: Path) -> None:
+    loaded = loaded_after("import agent_tui.state.room, agent_tui.errors, agent_tui.inert", tmp_path)
+    assert not loaded & {*BEFORE_FIRST_FRAME, *SCREEN, "rich", "asyncio", "socket"}
+
+
+def test_widgets_see_no_socket(tmp_path: Path) -> None:
+    modules = ", ".join(f"widgets.{path.stem}" for path in sorted((ROOT / "widgets").glob("[a-z]*.py")))
+    loaded = loaded_after(f"import widgets, {modules}".rstrip(", "), tmp_path)
+    forbidden = ("agent_tui.clients", "agent_tui.wire", "httpx", "websockets")
+    assert not [name for name in loaded if name.startswith(forbidden)]
+
+
+def test_clients_and_backend_need_no_screen(tmp_path: Path) -> None:
+    loaded = loaded_after("import agent_tui.clients.rooms, agent_tui.backend.__main__", tmp_path)
+    assert not loaded & {"textual", "typer"}
+
+
+def test_a_backend_that_starts_loads_no_real_model_and_no_migrations(tmp_path: Path) -> None:
+    loaded = loaded_after("import agent_tui.backend.process", tmp_path)
+    assert "sqlalchemy" in loaded
+    assert not loaded & {"pydantic_ai", "openai", "alembic", "httpx"}
+
+
+@pytest.mark.parametrize("name", ["tui", "widgets", "themes", "agent_tui"])
+def test_no_other_installed_distribution_ships_our_import_names(name: str) -> None:
+    assert set(packages_distributions().get(name, [])) <= {DISTRIBUTION}

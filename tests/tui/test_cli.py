@@ -1,0 +1,419 @@
+"""Every command as a user or a script runs it: what it prints, where, and how it exits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import agent_tui
+from tests.tui.programs import PROGRAM, Home, home_at, one_line, own_environ
+from tui.__main__ import main
+
+TASK = "Which tea for the office?"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """One backend for the whole module: tests make rooms of their own and look at nobody else's."""
+    with home_at(tmp_path_factory.mktemp("cli")) as home:
+        assert home.run("rooms", "list").returncode == 0  # the first command starts the backend
+        yield home
+
+
+# --- wrong usage -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "nonsense",
+        "--nonsense",
+        "rooms list extra",
+        "rooms list --nonsense",
+        "rooms list --output xml",
+        "rooms new",
+        "rooms new --task",
+        "rooms new --task T --rounds 0",
+        "rooms new --task T --rounds many",
+        "rooms new --task T --mode sideways",
+        "rooms new --task T --agent =model",
+        "rooms show",
+        "rooms run",
+        "rooms run a-room --task T",
+        "rooms run a-room --agent A",
+        "rooms a-room another",
+        "rooms delete",
+        "backend",
+        "backend nonsense",
+        "backend status --output xml",
+        "config",
+        "config nonsense",
+        "--url http://127.0.0.1:1 serve",
+        "rooms list --url",
+        "rooms list --url ftp://x",
+        "rooms list --backend nowhere",
+        "rooms list --token t",
+        "chat",
+        "ask",
+        "voice",
+        "models",
+        "doctor",
+        "conversations",
+    ],
+)
+def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(
+    tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in own_environ(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["agent-tui", *command.split()])
+    code = main()
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert one_line(err)
+    assert not (tmp_path / "data").exists()  # no backend was started for it
+
+
+@pytest.mark.parametrize("command", ["nonsense", "serve --nonsense", "serve --port many"])
+def test_it_is_so_in_a_process_of_its_own_too(home: Home, command: str) -> None:
+    done = home.run(*command.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert one_line(done.stderr)
+
+
+def test_an_empty_room_or_task_is_wrong_usage(home: Home) -> None:
+    for arguments in (["rooms", "show", " "], ["rooms", "new", "--task", " "], ["rooms", ""]):
+        done = home.run(*arguments)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert one_line(done.stderr)
+
+
+def test_control_characters_of_the_command_line_are_inert_in_the_complaint(home: Home) -> None:
+    done = home.run("rooms", "list", "\x1b]0;title\x07\u202e")
+    assert done.returncode == 2
+    assert one_line(done.stderr).isprintable()
+
+
+@pytest.mark.parametrize("arguments", [[], ["rooms"], ["rooms", "a-room"], ["rooms", "--", "list"]])
+def test_a_screen_without_a_terminal_is_one_line_that_says_what_to_do(
+    home: Home, arguments: list[str]
+) -> None:
+    done = home.run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    line = one_line(done.stderr)
+    assert "terminal" in line
+    assert "rooms list" in line
+    assert "rooms run" in line
+
+
+# --- help and version ------------------------------------------------------------------------------------
+
+
+def test_version_and_help_go_to_stdout(home: Home) -> None:
+    assert home.run("--version").stdout == f"agent-tui {agent_tui.__version__}\n"
+    for command in ("", "rooms run", "serve"):
+        done = home.run(*command.split(), "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"Usage: agent-tui {command}".rstrip())
+
+
+def test_help_wins_over_what_else_is_said(home: Home) -> None:
+    assert home.run("rooms", "run", "a-room", "--rounds", "3", "--help").stdout.startswith(
+        "Usage: agent-tui rooms run"
+    )
+    assert home.run("rooms", "a-room", "--help").stdout.startswith("Usage: agent-tui rooms [ROOM]")
+    assert home.run("serve", "--port", "0", "--help").returncode == 0
+
+
+def test_the_console_script_is_the_same_program(home: Home) -> None:
+    script = Path(sys.executable).with_name("agent-tui")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True, env=home.environ)
+    assert done.stdout == home.run("--version").stdout
+
+
+def test_completion_is_set_up_for_a_shell_and_answers_it(tmp_path: Path) -> None:
+    home = Home(tmp_path, own_environ(tmp_path))
+    chosen = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = home.run("--install-completion", "bash", **chosen)
+    assert done.returncode == 0
+    assert (tmp_path / ".bash_completions" / "agent-tui.sh").exists()
+    asked = {"_AGENT_TUI_COMPLETE": "complete_bash", "COMP_WORDS": "agent-tui rooms ", "COMP_CWORD": "2"}
+    assert {"list", "run", "delete"} <= set(home.run(**asked).stdout.split())
+
+
+# --- rooms -----------------------------------------------------------------------------------------------
+
+
+def test_list_as_json_is_the_body_of_the_api(home: Home) -> None:
+    room_id = home.new_room(TASK, name="listed")
+    body = home.answer("rooms", "list", "--output", "json")
+    assert list(body) == ["rooms"]
+    (room,) = [room for room in body["rooms"] if room["id"] == room_id]
+    assert (room["name"], room["task"], room["status"]) == ("listed", TASK, "idle")
+    assert home.answer("rooms", "show", room_id, "--output", "json") == room == home.room(room_id)
+
+
+def test_list_as_text_has_a_line_for_each_room(home: Home) -> None:
+    room_id = home.new_room(TASK, name="会话 listed as text")
+    done = home.run("rooms", "list")
+    assert (done.returncode, done.stderr) == (0, "")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith(room_id)]
+    assert "会话 listed as text" in line
+    assert "idle" in line
+
+
+def test_an_empty_list_says_what_to_do_on_stderr(tmp_path: Path) -> None:
+    with home_at(tmp_path) as home:
+        done = home.run("rooms", "list")
+        assert (done.returncode, done.stdout) == (0, "")
+        assert "rooms new" in done.stderr
+
+
+def test_new_takes_name_agents_models_rounds_and_mode(home: Home) -> None:
+    agents = ["--agent", "Ada=big-model", "--agent", "Bo"]
+    options = ["--name", "N", *agents, "--rounds", "2", "--mode", "parallel", "--keep-running"]
+    done = home.run("rooms", "new", "--task", TASK, *options)
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+    room = home.room(done.stdout.strip())
+    assert (room["name"], room["execution_mode"], room["max_rounds"]) == ("N", "parallel", 2)
+    assert [agent["name"] for agent in room["agents"]] == ["Ada", "Bo"]
+    assert room["agents"][0]["model"] == "big-model"
+    assert room["keep_running"] is True
+
+
+def test_new_without_options_has_three_agents_in_sequence(home: Home) -> None:
+    room = home.answer("rooms", "new", "--task", TASK, "--output", "json")
+    assert (room["execution_mode"], room["max_rounds"], len(room["agents"])) == ("sequential", 3, 3)
+    assert room["status"] == "idle"
+    assert room["keep_running"] is False
+
+
+def test_what_the_server_finds_out_of_range_is_wrong_usage(home: Home) -> None:
+    done = home.run("rooms", "new", "--task", TASK, "--rounds", "1000000")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert one_line(done.stderr)
+
+
+def test_show_as_text_tells_what_a_room_is(home: Home) -> None:
+    room_id = home.new_room(TASK, name="shown", agents=[{"name": "Ada", "model": "m1"}])
+    done = home.run("rooms", "show", "shown")
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in (room_id, "shown", TASK, "idle", "sequential", "Ada", "m1"):
+        assert words in done.stdout
+
+
+def test_a_room_is_found_by_id_name_or_beginning(home: Home) -> None:
+    room_id = home.new_room(TASK, name="found-by-its-name")
+    for wanted in (room_id, "found-by-its-name", "found-by-", room_id[:12]):
+        assert home.answer("rooms", "show", wanted, "--output", "json")["id"] == room_id
+
+
+def test_a_beginning_that_fits_several_names_them(home: Home) -> None:
+    ids = {home.new_room(TASK, name=f"twins-{n}") for n in ("one", "two")}
+    done = home.run("rooms", "show", "twins-")
+    assert (done.returncode, done.stdout) == (2, "")
+    line = one_line(done.stderr)
+    assert all(room_id in line for room_id in ids)
+    assert "twins-one" in line
+
+
+@pytest.mark.parametrize("command", ["show", "delete --yes", "pause", "resume", "run"])
+def test_a_room_that_is_not_there_is_exit_code_4(home: Home, command: str) -> None:
+    name, *options = command.split()
+    done = home.run("rooms", name, "no-such-room-at-all", *options)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "no-such-room-at-all" in one_line(done.stderr)
+
+
+def test_delete_needs_a_yes_where_nobody_can_be_asked(home: Home) -> None:
+    room_id = home.new_room(TASK)
+    done = home.run("rooms", "delete", room_id, stdin="y\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--yes" in one_line(done.stderr)
+    assert home.room(room_id)["id"] == room_id
+
+
+def test_delete_with_yes_deletes(home: Home) -> None:
+    room_id = home.new_room(TASK)
+    done = home.run("rooms", "delete", room_id, "--yes")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert room_id in done.stdout
+    assert home.room(room_id)["status"] == 404
+    assert home.answer("rooms", "delete", home.new_room(TASK), "--yes", "--output", "json")["task"] == TASK
+
+
+def test_pause_leaves_a_room_that_does_not_run_and_resume_refuses_it(home: Home) -> None:
+    room_id = home.new_room(TASK)
+    paused = home.run("rooms", "pause", room_id)
+    assert (paused.returncode, paused.stderr) == (0, "")
+    assert paused.stdout.count("\n") == 1
+    assert "idle" in paused.stdout
+    resumed = home.run("rooms", "resume", room_id)
+    assert (resumed.returncode, resumed.stdout) == (6, "")
+    assert one_line(resumed.stderr)
+
+
+def test_a_room_is_resumed_and_paused_by_name(home: Home) -> None:
+    slow = {"AGENT_TUI_DEMO_RATE": "1"}
+    with home_at(home.folder / "slow") as other:
+        options = ("--task", TASK, "--name", "slow", "--output", "stream-json")
+        run = other.start("rooms", "run", *options, **slow)
+        assert run.stdout is not None
+        while '"message_chunk"' not in run.stdout.readline():
+            pass
+        assert other.answer("rooms", "pause", "slow", "--output", "json")["name"] == "slow"
+        run.communicate(timeout=30)
+        assert run.returncode == 3
+        assert other.answer("rooms", "resume", "slow", "--output", "json")["status"] == "running"
+        assert other.run("rooms", "pause", "slow").stdout.rstrip().endswith(("pausing", "paused"))
+
+
+def test_hostile_names_and_tasks_never_reach_the_terminal(home: Home) -> None:
+    hostile = "\x1b]52;c;aGk=\x07 \x9b31m \u202e[bold]x[/bold]"
+    room_id = home.new_room(hostile, name=hostile, agents=[{"name": hostile}])
+    for arguments in (["list"], ["show", room_id], ["delete", room_id, "--yes"]):
+        done = home.run("rooms", *arguments)
+        assert done.returncode == 0
+        assert not set(done.stdout + done.stderr) & set("\x1b\x07\x9b\u202e")
+        assert arguments == ["list"] or "[bold]x[/bold]" in done.stdout
+
+
+def test_json_escapes_what_a_terminal_would_obey(home: Home) -> None:
+    name = "\x9b31m\u202e名"
+    done = home.run("rooms", "show", home.new_room(TASK, name=name), "--output", "json")
+    assert done.stdout.rstrip("\n").isprintable()
+    assert json.loads(done.stdout)["name"] == name
+
+
+# --- servers ---------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_does_not_answer_is_exit_code_5(home: Home) -> None:
+    done = home.run("rooms", "list", "--url", "http://127.0.0.1:1")
+    assert (done.returncode, done.stdout) == (5, "")
+    assert one_line(done.stderr)
+
+
+def test_a_token_that_is_wrong_is_exit_code_6(home: Home) -> None:
+    url = home.answer("backend", "status", "--output", "json")["url"]
+    done = home.run("rooms", "list", "--url", url, "--token", "geheim")
+    assert (done.returncode, done.stdout) == (6, "")
+    assert "geheim" not in one_line(done.stderr)
+
+
+def test_commands_that_start_at_once_share_one_backend(tmp_path: Path) -> None:
+    with home_at(tmp_path) as home:
+        with ThreadPoolExecutor(3) as pool:
+            done = list(pool.map(lambda _: home.run("rooms", "new", "--task", TASK), range(3)))
+        assert [one.returncode for one in done] == [0, 0, 0]
+        listed = home.answer("rooms", "list", "--output", "json")["rooms"]
+        assert {room["id"] for room in listed} == {one.stdout.strip() for one in done}
+
+
+def test_a_folder_that_cannot_be_written_is_one_line_and_exit_code_2(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    done = home.run("rooms", "list", AGENT_TUI_DATA=str(tmp_path / "file" / "data"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be" in one_line(done.stderr)
+
+
+def test_a_broken_database_is_one_line_and_exit_code_2(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "agent-tui.db").write_bytes(b"no database " * 1000)
+    done = home.run("rooms", "list", AGENT_TUI_DATA=str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "agent-tui.db" in one_line(done.stderr)
+
+
+# --- the embedded backend --------------------------------------------------------------------------------
+
+
+def test_backend_status_and_stop(tmp_path: Path) -> None:
+    with home_at(tmp_path) as home:
+        assert home.run("backend", "status").stdout == "not running\n"
+        assert home.run("backend", "stop").stdout == "not running\n"
+        assert home.answer("backend", "status", "--output", "json")["running"] is False
+        home.run("rooms", "list")
+        status = home.answer("backend", "status", "--output", "json")
+        assert (status["running"], status["version"], status["rooms"]) == (True, agent_tui.__version__, 0)
+        assert str(status["pid"]) in home.run("backend", "status").stdout
+        stopped = home.run("backend", "stop")
+        assert (stopped.returncode, stopped.stdout, stopped.stderr) == (0, "stopped\n", "")
+        assert home.run("backend", "status").stdout == "not running\n"
+
+
+# --- the last line of defence ----------------------------------------------------------------------------
+
+
+def crashing(home: Home, error: str) -> subprocess.CompletedProcess[str]:
+    code = f"""
+import sys, tui.startup
+def fail(*_): raise {error}
+tui.startup.open_rooms = fail
+from tui.__main__ import main
+sys.argv = ["agent-tui"]
+sys.exit(main())
+"""
+    return subprocess.run(
+        [sys.executable, "-P", "-c", code], env=home.environ, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_bug_is_one_line_and_its_traceback_only_in_the_log(tmp_path: Path) -> None:
+    home = Home(tmp_path, own_environ(tmp_path))
+    done = crashing(home, "RuntimeError('secret words')")
+    assert (done.returncode, done.stdout) == (1, "")
+    line = one_line(done.stderr)
+    log = home.data / "agent-tui.log"
+    assert str(log) in line
+    assert "secret words" not in line
+    assert "Traceback" in log.read_text(encoding="utf-8")
+    assert log.stat().st_mode & 0o077 == 0
+
+
+def test_a_bug_where_no_log_can_be_written_is_one_line_too(tmp_path: Path) -> None:
+    home = Home(tmp_path, own_environ(tmp_path))
+    home.data.write_text("in the way", encoding="utf-8")
+    done = crashing(home, "RuntimeError()")
+    assert done.returncode == 1
+    assert one_line(done.stderr)
+
+
+def test_an_interrupt_before_anything_ran_is_exit_code_3(tmp_path: Path) -> None:
+    done = crashing(Home(tmp_path, own_environ(tmp_path)), "KeyboardInterrupt")
+    assert done.returncode == 3
+    assert one_line(done.stderr) == "interrupted"
+
+
+def test_a_reader_that_leaves_ends_the_program_quietly(home: Home) -> None:
+    pipeline = f"'{PROGRAM[0]}' -P -m tui rooms show piped | true; echo ${{PIPESTATUS[0]}}"
+    home.new_room(TASK, name="piped")
+    done = subprocess.run(
+        ["bash", "-c", pipeline],
+        env=home.environ,
+        cwd=home.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.strip() in ("0", "141")  # whoever is quicker
+
+
+def test_a_full_disk_is_one_line(home: Home) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*PROGRAM, "--help"],
+            env=home.environ,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "No space" in one_line(done.stderr)

@@ -1,0 +1,97 @@
+"""``agent-tui config``."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.tui.programs import Home, one_line, own_environ
+
+SECRETS = """
+[backends.work]
+kind = "rooms"
+url = "http://user:geheim@127.0.0.1:1"
+token = "geheim"
+[providers.local]
+kind = "openai"
+base_url = "http://127.0.0.1:2/v1"
+api_key = "geheim"
+model = "some-model"
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path, own_environ(tmp_path))  # no command here starts a backend
+
+
+def test_path_is_absolute_and_alone_on_its_line(home: Home) -> None:
+    done = home.run("config", "path")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{home.config}\n", "")
+    relative = home.run("config", "path", AGENT_TUI_CONFIG="some/where.toml")
+    assert relative.stdout == f"{home.folder / 'some' / 'where.toml'}\n"
+
+
+def test_path_is_in_the_users_folder_by_default(home: Home) -> None:
+    done = home.run("config", "path", AGENT_TUI_CONFIG="", XDG_CONFIG_HOME=str(home.folder / "xdg"))
+    assert done.stdout == f"{home.folder / 'xdg' / 'agent-tui' / 'config.toml'}\n"
+
+
+def test_show_hides_every_secret_and_keeps_the_rest(home: Home) -> None:
+    home.config.write_text(SECRETS, encoding="utf-8")
+    done = home.run("config", "show")
+    assert done.returncode == 0
+    assert "geheim" not in done.stdout + done.stderr
+    shown = tomllib.loads(done.stdout)
+    assert shown["providers"]["local"]["model"] == "some-model"
+    assert shown["providers"]["local"]["api_key"] == "********"
+    assert shown["backends"]["work"]["kind"] == "rooms"
+
+
+def test_show_without_a_file_says_so_in_a_comment(home: Home) -> None:
+    done = home.run("config", "show")
+    assert done.returncode == 0
+    assert tomllib.loads(done.stdout) == {}
+    assert str(home.config) in done.stdout
+
+
+def test_check_is_ok_with_and_without_a_file(home: Home) -> None:
+    assert home.run("config", "check").stdout.startswith("ok")
+    home.config.write_text('[backends.a]\nkind = "rooms"\nurl = "http://127.0.0.1:1"\n', encoding="utf-8")
+    done = home.run("config", "check")
+    assert (done.returncode, done.stdout) == (0, f"ok: {home.config}\n")
+
+
+def test_check_prints_one_line_for_each_warning(home: Home) -> None:
+    text = SECRETS + 'surprise = 1\napi_key_env = "NOT_SET_ANYWHERE"\n'
+    home.config.write_text(text, encoding="utf-8")
+    home.config.chmod(0o644)
+    done = home.run("config", "check")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert any("surprise" in line for line in lines)
+    assert any("chmod 600" in line for line in lines)
+    assert any("NOT_SET_ANYWHERE" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "text", ["no toml at all", "[backends.a]\nkind = 'nonsense'\nurl = 'http://x'", "providers = 3", "\xff\n"]
+)
+@pytest.mark.parametrize("command", ["check", "show"])
+def test_an_error_is_one_line_and_exit_code_2(home: Home, text: str, command: str) -> None:
+    home.config.write_text(text, encoding="latin-1")
+    done = home.run("config", command)
+    if command == "show" and done.returncode == 0:
+        assert tomllib.loads(done.stdout)  # it is TOML, only its meaning is wrong
+        return
+    assert (done.returncode, done.stdout) == (2, "")
+    assert str(home.config) in one_line(done.stderr)
+
+
+def test_flags_that_point_elsewhere_are_refused(home: Home) -> None:
+    done = home.run("config", "path", "--url", "http://127.0.0.1:1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--url" in one_line(done.stderr)

@@ -1,0 +1,347 @@
+"""``rooms run`` against our own backend: formats, ends, signals, a server that goes and comes back."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tui.programs import SECONDS, Home, home_at, one_line, served
+
+TASK = "Which tea for the office?"
+PAIR = ("--agent", "Ada", "--agent", "Bo")
+SHORT = ("--task", TASK, *PAIR, "--rounds", "2")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A backend whose demo model talks as fast as it goes."""
+    with home_at(tmp_path_factory.mktemp("fast")) as home:
+        yield home
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A backend whose demo model talks for hours, unless it is stopped."""
+    with home_at(tmp_path_factory.mktemp("slow")) as home:
+        home.run("rooms", "list", AGENT_TUI_DEMO_RATE="2")
+        yield home
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def end_of(text: str) -> dict[str, Any]:
+    """Return the data of the last line, which is the only one called ``end``."""
+    found = lines(text)
+    assert [line["event"] == "end" for line in found] == [False] * (len(found) - 1) + [True]
+    assert found[-1]["id"] is None
+    data: dict[str, Any] = found[-1]["data"]
+    assert set(data) == {"reason", "text", "detail"}
+    return data
+
+
+def words_in(found: list[dict[str, Any]]) -> str:
+    """Return what the agents said, from the ends of their messages in the order of their starts."""
+    starts = [line["data"]["id"] for line in found if line["event"] == "message_start"]
+    ends = {line["data"]["id"]: line["data"]["content"] for line in found if line["event"] == "message_end"}
+    return "\n\n".join(ends[message_id] for message_id in starts if message_id in ends)
+
+
+def until(process: subprocess.Popen[str], event: str) -> list[str]:
+    """Read lines up to the first one of that event."""
+    assert process.stdout is not None
+    read = []
+    for line in process.stdout:
+        read.append(line)
+        if json.loads(line)["event"] == event:
+            return read
+    pytest.fail(f"no {event}: {read[-3:]}")
+
+
+# --- formats ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_stream_json_is_every_event_with_its_id_and_one_last_line(home: Home, mode: str) -> None:
+    done = home.run("rooms", "run", *SHORT, "--mode", mode, "--output", "stream-json")
+    assert done.returncode == 0, done.stderr
+    found = lines(done.stdout)
+    ids = [int(line["id"]) for line in found[:-1]]
+    assert ids == list(range(ids[0], ids[0] + len(ids)))
+    names = [line["event"] for line in found]
+    assert (names[0], names[1], names[-2:]) == ("room_started", "message", ["room_completed", "end"])
+    assert names.count("message_end") == 4
+    assert all("accumulated" not in line["data"] for line in found)
+    end = end_of(done.stdout)
+    assert (end["reason"], end["detail"], end["text"]) == ("completed", None, words_in(found))
+    room = home.room(found[0]["data"]["room_id"])
+    assert (room["status"], room["last_event_id"]) == ("completed", ids[-1])
+
+
+def test_json_is_one_object_with_the_room_and_its_messages(home: Home) -> None:
+    done = home.run("rooms", "run", *SHORT, "--output", "json")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 1
+    value = json.loads(done.stdout)
+    assert set(value) == {"reason", "text", "detail", "room", "messages"}
+    room_id = value["room"]["id"]
+    assert value["room"] == home.room(room_id)
+    assert value["messages"] == home.api("GET", f"/api/rooms/{room_id}/messages")["messages"]
+    said = [json.loads(m["content"])["steps"][0]["content"] for m in value["messages"][1:]]
+    assert (value["reason"], value["text"]) == ("completed", "\n\n".join(said))
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_text_has_every_name_before_its_words(home: Home, mode: str) -> None:
+    done = home.run("rooms", "run", *SHORT, "--name", f"text {mode}", "--mode", mode)
+    assert done.returncode == 0, done.stderr
+    (room,) = [r for r in home.api("GET", "/api/rooms")["rooms"] if r["name"] == f"text {mode}"]
+    messages = home.api("GET", f"/api/rooms/{room['id']}/messages")["messages"][1:]
+    for message in messages:
+        words = json.loads(message["content"])["steps"][0]["content"]
+        assert f"{message['sender_name']}:\n{words}" in done.stdout
+    names = [line for line in done.stdout.splitlines() if line in ("Ada:", "Bo:")]
+    assert len(names) == len(messages) == 4
+    assert room["id"] in done.stderr
+    assert "round 2 of 2" in done.stderr
+    assert "round 2 of 2" not in done.stdout
+
+
+def test_a_completed_room_gives_what_is_stored_and_stores_nothing(home: Home) -> None:
+    first = json.loads(home.run("rooms", "run", *SHORT, "--output", "json").stdout)
+    room_id = first["room"]["id"]
+    again = home.run("rooms", "run", room_id, "--output", "stream-json")
+    assert again.returncode == 0
+    assert [line["event"] for line in lines(again.stdout)] == ["room_completed", "end"]
+    assert end_of(again.stdout)["text"] == first["text"]
+    text = home.run("rooms", "run", room_id)
+    assert (text.returncode, text.stdout.count("Ada:\n")) == (0, 2)
+    assert home.room(room_id) == first["room"]
+
+
+def test_a_room_is_run_by_its_name_and_told_to_go_on_unwatched(home: Home) -> None:
+    room_id = home.new_room(TASK, name="run me by name", max_rounds=1, agents=[{"name": "Ada"}])
+    done = home.run("rooms", "run", "run me", "--keep-running", "--output", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["room"]["id"] == room_id
+    assert home.room(room_id)["keep_running"] is True
+
+
+def test_hostile_names_and_words_are_inert_in_text_and_escaped_in_json(home: Home) -> None:
+    hostile = "\x1b]52;c;aGk=\x07\x9b31m\u202e"
+    agents = ("--agent", f"A{hostile}", "--rounds", "1")
+    text = home.run("rooms", "run", "--task", hostile, *agents)
+    assert text.returncode == 0
+    assert not set(text.stdout + text.stderr) & set(hostile) - set("]52;caGk=31m")
+    streamed = home.run("rooms", "run", "--task", hostile, *agents, "--output", "stream-json")
+    assert all(line.isprintable() for line in streamed.stdout.splitlines())
+    assert lines(streamed.stdout)[0]["data"]["task"] == hostile
+
+
+# --- ends ------------------------------------------------------------------------------------------------
+
+
+def test_a_room_without_agents_is_an_error_with_code_4(home: Home) -> None:
+    room_id = home.new_room(TASK, agents=[])
+    done = home.run("rooms", "run", room_id, "--output", "stream-json")
+    assert done.returncode == 4
+    assert end_of(done.stdout)["reason"] == "error"
+    assert "No agents in room" in (end_of(done.stdout)["detail"] or "")
+    assert "No agents in room" in done.stderr.splitlines()[-1]
+
+
+def test_a_room_that_is_not_there_has_its_end_in_json_too(home: Home) -> None:
+    done = home.run("rooms", "run", "no-such-room", "--output", "stream-json")
+    assert done.returncode == 4
+    assert end_of(done.stdout) | {"detail": ""} == {"reason": "error", "text": "", "detail": ""}
+    assert "no-such-room" in one_line(done.stderr)
+    value = json.loads(home.run("rooms", "run", "no-such-room", "--output", "json").stdout)
+    assert (value["reason"], value["room"], value["messages"]) == ("error", None, [])
+
+
+def test_a_turn_that_fails_is_one_line_on_stderr_and_the_room_completes(tmp_path: Path) -> None:
+    with home_at(tmp_path) as home:
+        provider = 'kind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key_env = "NOT_SET_HERE"\n'
+        home.config.write_text(f"[providers.gone]\n{provider}", encoding="utf-8")
+        done = home.run("rooms", "run", "--task", TASK, *PAIR, "--rounds", "1")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert [line.split(":")[0] for line in done.stderr.splitlines() if "NOT_SET_HERE" in line] == [
+        "Ada",
+        "Bo",
+    ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_pauses_the_room_and_ends_with_code_3(slow: Home, number: int) -> None:
+    run = slow.start("rooms", "run", *SHORT, "--output", "stream-json")
+    read = until(run, "message_chunk")
+    run.send_signal(number)
+    out, _ = run.communicate(timeout=SECONDS)
+    found = lines("".join(read) + out)
+    assert run.returncode == 3
+    assert [line["event"] for line in found[-4:]] == ["message_end", "message", "room_paused", "end"]
+    end = found[-1]["data"]
+    assert (end["reason"], end["text"]) == ("interrupted", words_in(found))
+    assert end["text"]
+    assert slow.room(found[0]["data"]["room_id"])["status"] == "paused"
+
+
+def test_a_run_goes_on_with_the_very_turn_that_was_cut(slow: Home) -> None:
+    first = slow.start("rooms", "run", *SHORT, "--output", "stream-json")
+    read = until(first, "message_chunk")
+    first.send_signal(signal.SIGINT)
+    out, _ = first.communicate(timeout=SECONDS)
+    before = lines("".join(read) + out)
+    room_id = before[0]["data"]["room_id"]
+    second = slow.start("rooms", "run", room_id, "--output", "stream-json")
+    after = lines("".join(until(second, "message_chunk")))
+    second.send_signal(signal.SIGINT)
+    second.communicate(timeout=SECONDS)
+    assert (after[0]["event"], after[0]["data"]["resumed"]) == ("room_started", True)
+    assert int(after[0]["id"]) > int(before[-2]["id"])
+    (started,) = [line["data"] for line in before if line["event"] == "message_start"]
+    (again,) = [line["data"] for line in after if line["event"] == "message_start"]
+    assert (again["sender_name"], again["round_number"]) == (started["sender_name"], started["round_number"])
+    assert again["id"] != started["id"]
+
+
+def test_text_that_was_cut_is_written_whole(slow: Home) -> None:
+    run = slow.start("rooms", "run", *SHORT, "--name", "cut text")
+    assert run.stdout is not None
+    name, first = run.stdout.readline(), run.stdout.read(4)
+    run.send_signal(signal.SIGINT)
+    rest, err = run.communicate(timeout=SECONDS)
+    assert (run.returncode, name) == (3, "Ada:\n")
+    (room,) = [r for r in slow.api("GET", "/api/rooms")["rooms"] if r["name"] == "cut text"]
+    messages = slow.api("GET", f"/api/rooms/{room['id']}/messages")["messages"]
+    assert first + rest.removesuffix("\n") == json.loads(messages[-1]["content"])["steps"][0]["content"]
+    assert "paused" in err
+
+
+def test_a_room_that_somebody_else_pauses_ends_as_paused(slow: Home) -> None:
+    run = slow.start("rooms", "run", *SHORT, "--output", "stream-json")
+    read = until(run, "message_chunk")
+    room_id = json.loads(read[0])["data"]["room_id"]
+    slow.api("POST", f"/api/rooms/{room_id}/pause")
+    out, _ = run.communicate(timeout=SECONDS)
+    assert run.returncode == 3
+    assert end_of("".join(read) + out)["reason"] == "paused"
+
+
+def test_two_who_run_the_same_room_share_its_run(slow: Home) -> None:
+    first = slow.start("rooms", "run", *SHORT, "--output", "stream-json")
+    read = until(first, "message_chunk")
+    room_id = json.loads(read[0])["data"]["room_id"]
+    second = slow.start("rooms", "run", room_id, "--output", "stream-json")
+    read_again = until(second, "message_chunk")
+    assert read_again == read
+    first.send_signal(signal.SIGINT)
+    out, _ = first.communicate(timeout=SECONDS)
+    out_again, _ = second.communicate(timeout=SECONDS)
+    assert (first.returncode, second.returncode) == (3, 3)
+    assert (read + out.splitlines(True))[:-1] == (read_again + out_again.splitlines(True))[:-1]
+    assert end_of("".join(read_again) + out_again)["reason"] == "paused"
+
+
+def test_a_second_signal_leaves_at_once(slow: Home) -> None:
+    run = slow.start("rooms", "run", *SHORT, "--output", "stream-json")
+    read = until(run, "message_chunk")
+    pid = json.loads((slow.data / "backend.json").read_text(encoding="utf-8"))["pid"]
+    os.kill(pid, signal.SIGSTOP)  # nobody will answer the pause
+    try:
+        run.send_signal(signal.SIGINT)
+        assert run.stderr is not None
+        while "once more leaves at once" not in run.stderr.readline():
+            pass
+        run.send_signal(signal.SIGINT)
+        out, _ = run.communicate(timeout=SECONDS)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert run.returncode == 3
+    assert end_of("".join(read) + out)["reason"] == "interrupted"
+
+
+def test_a_signal_is_obeyed_while_nobody_reads_the_output(home: Home) -> None:
+    run = home.start("rooms", "run", *SHORT[:-1], "200", "--output", "stream-json")
+    until(run, "message_chunk")
+    assert run.stderr is not None
+    run.stderr.readline()
+    # The pipe is full by now or soon, and the program stands in a write: one signal asks, the next ends it.
+    for _ in range(3):
+        run.send_signal(signal.SIGINT)
+    run.stdout and run.stdout.close()
+    run.wait(timeout=SECONDS)
+    run.stderr.close()
+    assert run.returncode in (3, 141)
+
+
+def test_a_reader_that_leaves_ends_the_run_quietly(slow: Home) -> None:
+    run = slow.start("rooms", "run", *SHORT, "--output", "stream-json")
+    until(run, "message_chunk")
+    assert run.stdout is not None
+    assert run.stderr is not None
+    run.stdout.close()
+    run.wait(timeout=SECONDS)
+    err = run.stderr.read()
+    run.stderr.close()
+    assert run.returncode == 141
+    assert "agent-tui:" not in err
+
+
+# --- servers that go and come back -----------------------------------------------------------------------
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_server_that_is_restarted_is_followed_to_the_end(tmp_path: Path, number: int) -> None:
+    home = Home(tmp_path, dict(os.environ) | {"AGENT_TUI_DATA": str(tmp_path / "data")})
+    port = str(free_port())
+    with served(home, "--port", port, "--demo-rate", "300") as (server, url):
+        run = home.start("rooms", "run", *SHORT, "--url", url, "--output", "stream-json")
+        read = until(run, "message_chunk")
+        server.send_signal(number)
+        server.wait(timeout=SECONDS)
+        with served(home, "--port", port, "--demo-rate", "0"):
+            out, err = run.communicate(timeout=SECONDS)
+    assert run.returncode == 0, err
+    found = lines("".join(read) + out)
+    ids = [int(line["id"]) for line in found[:-1]]
+    assert ids == list(range(ids[0], ids[0] + len(ids)))
+    assert end_of("".join(read) + out)["reason"] == "completed"
+    names = [line["event"] for line in found]
+    assert names.count("room_paused") == 1
+    assert names.count("message_end") == 5  # four turns, and the one that was cut
+
+
+def test_a_server_that_stays_away_is_given_up_with_code_5(tmp_path: Path) -> None:
+    home = Home(tmp_path, dict(os.environ) | {"AGENT_TUI_DATA": str(tmp_path / "data")})
+    with served(home, "--demo-rate", "20") as (server, url):
+        run = home.start("rooms", "run", *SHORT, "--url", url, "--output", "stream-json")
+        read = until(run, "message_chunk")
+        server.kill()
+        out, err = run.communicate(timeout=SECONDS)
+    assert run.returncode == 5, err
+    end = end_of("".join(read) + out)
+    assert end["reason"] == "lost"
+    assert end["text"]
+    assert err.splitlines()[-1].startswith("agent-tui: ")
+
+
+def test_a_server_that_never_was_there_is_code_5(home: Home) -> None:
+    done = home.run("rooms", "run", "a-room", "--url", f"http://127.0.0.1:{free_port()}")
+    assert (done.returncode, done.stdout) == (5, "")
+    assert one_line(done.stderr)

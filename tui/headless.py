@@ -1,0 +1,248 @@
+"""``agent-tui rooms run``: a room to its end without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from agent_tui import events as ev
+from agent_tui.clients.event_stream import Item
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.clients.sse import Frame
+from agent_tui.errors import (
+    AgentTuiError,
+    NotFound,
+    NotOffered,
+    Refused,
+    TransportError,
+)
+from agent_tui.inert import inert_line
+from agent_tui.wire.rooms import TERMINAL, decode
+from tui import connect, exits, output
+from tui.answer import Answer
+from tui.formats import Ending, Format, FormatName, Record, format_named
+from tui.interrupts import Interrupts
+from tui.new_room import NewRoom
+from tui.request import Server, Source, reach
+
+PATIENCE_SECONDS = 10.0  # for everything that should come at once: a pause, a server that comes back
+MAX_NAME_CHARACTERS = 60
+
+
+def run(source: Source, wanted: str | NewRoom, form_name: FormatName, keep_running: bool) -> int:
+    """Run the room that ``wanted`` names or describes to its end; return the exit code.
+
+    Raises ``ConfigError`` for wrong usage, before anything is written to stdout.
+    """
+    form = format_named(form_name)
+    answer = Answer()
+    record = Record()
+    with Interrupts() as interrupts:
+        try:
+            server = reach(source)
+            errand = _Errand(server, not isinstance(source, Server), wanted, keep_running, form, answer)
+            ending, record = asyncio.run(errand.run(interrupts))
+        except KeyboardInterrupt:
+            ending = Ending("interrupted")
+        except AgentTuiError as error:
+            if exits.exit_code(error) == exits.USAGE:
+                raise
+            ending = Ending.of(error)
+    form.end(ending, answer, record)
+    if ending.code not in (exits.DONE, exits.PAUSED):
+        output.complain(ending.detail or ending.reason)
+    return ending.code
+
+
+@dataclass(slots=True)
+class _Errand:
+    """Everything between a reachable server and the end of the run."""
+
+    server: Server
+    embedded: bool
+    wanted: str | NewRoom
+    keep_running: bool
+    form: Format
+    answer: Answer
+
+    async def run(self, interrupts: Interrupts) -> tuple[Ending, Record]:
+        """Find or make the room, run it, and fetch what is on record at the end."""
+        async with connect.rooms_client(self.server) as client:
+            room_id = await self._room_id(client)
+            run = _Run(client, room_id, self.embedded, self.form, self.answer)
+            ending = await run.until_its_end(interrupts)
+            if ending.reason == "completed" and not self.answer.turns:
+                await self._load(client, room_id)
+            return ending, await _record(client, room_id, ending)
+
+    async def _room_id(self, client: RoomsClient) -> str:
+        if isinstance(self.wanted, NewRoom):
+            room = await connect.create(client, self.wanted)
+            output.notice(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})")
+            return room.id
+        room_id = await connect.room_id(client, self.wanted)
+        if self.keep_running:
+            await client.change(room_id, keep_running=True)
+        return room_id
+
+    async def _load(self, client: RoomsClient, room_id: str) -> None:
+        """A room that was completed before has streamed nothing: its words are the stored ones."""
+        try:
+            messages, _ = await client.messages(room_id)
+        except (NotFound, NotOffered):
+            return
+        for message in messages:
+            self.answer.apply(ev.MessageStored(message))
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run of a room, followed to its end."""
+
+    client: RoomsClient
+    room_id: str
+    embedded: bool
+    form: Format
+    answer: Answer
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    last_id: int = 0
+    pause_reason: str = ""
+    interrupted: bool = False
+    left_because: str | None = None
+
+    async def until_its_end(self, interrupts: Interrupts) -> Ending:
+        """Follow the run; the first signal has it paused and waits for that, for 10 s at most."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
+
+                def pause() -> None:
+                    self.interrupted = True
+                    limit.reschedule(loop.time() + PATIENCE_SECONDS)
+                    group.create_task(self._pause(limit))
+
+                interrupts.on_first = lambda: loop.call_soon_threadsafe(pause)
+                ending = await self._follow()
+                interrupts.on_first = None
+        except TimeoutError:
+            return Ending("interrupted", self.left_because or "the room did not pause in time")
+        except BaseExceptionGroup as group_error:
+            raise group_error.exceptions[0] from None  # there is only ever one, from the following itself
+        return (
+            Ending("interrupted", ending.detail) if self.interrupted and ending.reason == "paused" else ending
+        )
+
+    async def _pause(self, limit: asyncio.Timeout) -> None:
+        output.notice("pausing the room; once more leaves at once")
+        try:
+            await self.started.wait()  # before that there is nothing that a pause could stop
+            await self.client.pause(self.room_id)
+            return
+        except (NotFound, NotOffered):
+            self.left_because = "this server offers no pause: the room was left as it is"
+        except AgentTuiError as error:
+            self.left_because = f"the pause was not taken: {error}"
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    async def _follow(self) -> Ending:
+        try:
+            ending = await self._read(
+                self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS), None
+            )
+            while ending.reason == "paused" and await self._may_go_on():
+                output.notice("waiting for the room to go on")
+                ending = await self._read_again(ending)
+        except AgentTuiError as error:
+            return Ending.of(error)
+        return ending
+
+    async def _may_go_on(self) -> bool:
+        """Say whether the pause may not be the end: the room runs again, or its server is restarting."""
+        if self.interrupted or not self.last_id:
+            return False
+        restarting = self.pause_reason == "handover" and not self.embedded
+        try:
+            room = await self.client.show(self.room_id)
+        except TransportError:
+            return restarting
+        except AgentTuiError:
+            return False
+        return restarting or room.status == "running" or room.last_event_id > self.last_id
+
+    async def _read_again(self, paused: Ending) -> Ending:
+        """Read on behind a pause; what does not go on within 10 s is paused for good."""
+        try:
+            frames = self.client.event_frames(self.room_id, self.last_id)
+            return await self._read(frames, PATIENCE_SECONDS)
+        except (TimeoutError, TransportError, Refused):
+            return paused
+
+    async def _read(self, frames: AsyncGenerator[Item, None], patience: float | None) -> Ending:
+        async with asyncio.timeout(patience) as limit, aclosing(frames):
+            async for item in frames:
+                if isinstance(item, ev.LinkChanged):
+                    _tell_link(item)
+                    continue
+                limit.reschedule(None)
+                ending = self._take(item)
+                if ending is not None:
+                    return ending
+        return Ending("lost", "the stream ended before its last event")
+
+    def _take(self, frame: Frame) -> Ending | None:
+        event = decode(frame.event, frame.data)
+        self.started.set()
+        if frame.id.isdecimal():
+            self.last_id = int(frame.id)
+        self.form.frame(frame.id, frame.event, frame.data)
+        self.form.said(self.answer.apply(event))
+        _tell(event)
+        return self._ending(frame.event, event) if frame.event in TERMINAL else None
+
+    def _ending(self, name: str, event: ev.Event) -> Ending:
+        match name, event:
+            case "room_completed", _:
+                return Ending("completed")
+            case "room_paused", ev.RunPaused(_, _, reason):
+                self.pause_reason = reason
+                return Ending("paused", reason or None)
+            case "room_paused", _:
+                return Ending("paused")
+            case _, ev.RunFailed(content):
+                return Ending("error", inert_line(content, 500))
+            case _:
+                return Ending("error", "the run failed")
+
+
+async def _record(client: RoomsClient, room_id: str, ending: Ending) -> Record:
+    """Return the room and its messages as the server answers them, as far as it offers that."""
+    if ending.gave_up:
+        return Record({"id": room_id})
+    room: object = {"id": room_id}
+    messages = None
+    try:
+        room = await client.show_raw(room_id)
+        messages = await client.messages_raw(room_id)
+    except AgentTuiError:
+        pass
+    return Record(room, messages)
+
+
+def _tell(event: ev.Event) -> None:
+    """Say on stderr what is no answer: rounds, failed turns, pauses."""
+    match event:
+        case ev.RoundStarted(number, most):
+            output.notice(f"round {number} of {most}" if most else f"round {number}")
+        case ev.TurnFailed(error, _, name):
+            output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {error}")
+        case ev.RunPaused(_, _, reason):
+            output.notice(f"paused ({reason})" if reason else "paused")
+        case _:
+            pass
+
+
+def _tell_link(link: ev.LinkChanged) -> None:
+    if link.status == "waiting":
+        output.notice(f"reconnecting in {link.delay:.0f} s: {link.detail}")
