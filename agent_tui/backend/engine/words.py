@@ -18,5 +18,7 @@ def storable(text: str) -> str:
 
 def failure(error: Exception) -> str:
     """Return what went wrong as one piece of text for ``agent_error``."""
-    text = str(error) if isinstance(error, AgentTuiError) else f"{type(error).__name__}: {error}"
-    return storable(text[:MAX_ERROR_CHARACTERS])
+    text = str(error)[:MAX_ERROR_CHARACTERS]
+    if not isinstance(error, AgentTuiError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return storable(text)

@@ -77,8 +77,10 @@ class House:
         self.engine = Engine(store, self.hub, models, unwatched_seconds=unwatched, timing=timing)
 
     async def load(self, room_id: str) -> None:
-        """Put what is stored of the room into the log."""
-        self.log.frames[room_id] = await self.store.read(queries.frames, room_id, 0, 1_000_000)
+        """Put what is stored of the room into the log; what is committed meanwhile comes by itself."""
+        stored = await self.store.read(queries.frames, room_id, 0, 1_000_000)
+        live = self.log.of(room_id)
+        live[:] = stored + [frame for frame in live if frame.seq > len(stored)]
 
 
 @asynccontextmanager

@@ -1,0 +1,269 @@
+"""Whatever a model does, the room goes on, and what it said is on record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_tui.backend.engine.call import MAX_WAITING_PIECES
+from agent_tui.backend.engine.record import MAX_CHUNK_CHARACTERS
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.hub import Frame
+from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece, ThinkingPiece, UsagePiece
+from agent_tui.errors import ModelError
+from agent_tui.events import Message
+from tests.backend.engine.house import MODES, House, data, new_room, open_house, words
+from tests.backend.engine.invariants import check_room
+from tests.fakes.clock import FakeClock
+from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
+
+BUSY = ModelError("too busy", retryable=True)
+
+
+async def ran(house: House, mode: str = "sequential", names: str = "Ada") -> str:
+    """Run a room of one round to its end; return its id."""
+    room = await house.engine.create_room(new_room(mode, rounds=1, names=names))
+    await house.engine.run(room.id)
+    assert await house.log.ended(room.id) == "room_completed"
+    await check_room(house, room.id)
+    return room.id
+
+
+def errors(house: House, room_id: str) -> list[str]:
+    return [data(frame)["error"] for frame in house.log.of(room_id) if frame.name == "agent_error"]
+
+
+async def said(house: House, room_id: str) -> list[Message]:
+    page = await house.engine.messages(room_id, None, None)
+    return page.messages[1:]
+
+
+class Tries:
+    """Says one script after the other, call by call."""
+
+    def __init__(self, *scripts: Script) -> None:
+        self._scripts = iter(scripts)
+
+    def __call__(self, request: ModelRequest) -> Script:
+        return next(self._scripts)
+
+
+async def test_a_busy_model_is_asked_again_later_and_later(tmp_path: Path) -> None:
+    clock, model = FakeClock(), ScriptedModel(Tries([BUSY], [BUSY], ["there"]), free=True)
+    timing = Timing(retries=(1.0, 3.0), sleep=clock.sleep)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=timing) as house:
+        running = asyncio.create_task(ran(house))
+        await model.called(1)
+        await clock.advance(0.9)
+        assert len(model.calls) == 1
+        await clock.advance(0.2)
+        await model.called(2)
+        await clock.advance(2.8)
+        assert len(model.calls) == 2
+        await clock.advance(0.3)
+        room_id = await running
+        assert errors(house, room_id) == []
+        assert [message.text for message in await said(house, room_id)] == ["there"]
+
+
+@pytest.mark.parametrize(
+    ("scripts", "tries"),
+    [
+        (([BUSY], [BUSY], [BUSY]), 3),
+        (([ModelError("no such model")],), 1),
+        ((["begun", BUSY],), 1),
+        (([ThinkingPiece("hm"), BUSY],), 1),
+    ],
+    ids=["three times busy", "not worth trying again", "after its first words", "after its first thoughts"],
+)
+async def test_a_model_that_fails_for_good_is_an_agent_error(
+    tmp_path: Path, scripts: tuple[Script, ...], tries: int
+) -> None:
+    model = ScriptedModel(Tries(*scripts), free=True)
+    timing = Timing(retries=(0.0, 0.0))
+    async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=timing) as house:
+        room_id = await ran(house)
+        assert len(model.calls) == tries
+        assert len(errors(house, room_id)) == 1
+        assert errors(house, room_id)[0].startswith("LLM stream failed: ")
+
+
+@pytest.mark.parametrize("error", [ValueError("broken"), KeyError("x"), OSError(5, "bad"), AssertionError()])
+async def test_a_model_may_raise_anything(tmp_path: Path, error: Exception) -> None:
+    model = ScriptedModel(Tries(["one ", error], ["two"]), free=True)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room_id = await ran(house, names="Ada Bob")
+        assert errors(house, room_id)[0].startswith(f"LLM stream failed: {type(error).__name__}")
+        first, second = await said(house, room_id)
+        assert (first.text, first.error) == ("one ", errors(house, room_id)[0])
+        assert (second.text, second.error) == ("two", "")
+
+
+class SelfCancelling:
+    name = "self-cancelling"
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        yield TextPiece("I stop ")
+        raise asyncio.CancelledError
+
+
+async def test_a_model_that_cancels_itself_has_failed(tmp_path: Path) -> None:
+    async with open_house(tmp_path / "rooms.db", FakeModels(SelfCancelling())) as house:
+        room_id = await ran(house)
+        assert errors(house, room_id) == ["LLM stream failed: the call was cancelled"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_agent_without_a_provider_fails_and_the_others_speak(tmp_path: Path, mode: str) -> None:
+    models = FakeModels(ScriptedModel(words, free=True), refusal=ModelError("No LLM provider configured"))
+    async with open_house(tmp_path / "rooms.db", models) as house:
+        new = new_room(mode, rounds=1, names="Ada Bob")
+        assert new.agents is not None
+        lost = replace(new, agents=(replace(new.agents[0], provider_id="missing"), new.agents[1]))
+        room = await house.engine.create_room(lost)
+        await house.engine.run(room.id)
+        assert await house.log.ended(room.id) == "room_completed"
+        assert errors(house, room.id) == ["No LLM provider configured"]
+        starts = [
+            data(frame)["sender_name"] for frame in house.log.of(room.id) if frame.name == "message_start"
+        ]
+        assert starts == ["Bob"]
+        assert [message.sender_name for message in await said(house, room.id)] == ["Bob"]
+
+
+async def test_one_hanging_agent_does_not_keep_a_parallel_round_from_ending(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: ["I think"])
+    timing = Timing(stall=0.05)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=timing) as house:
+        running = asyncio.create_task(ran(house, "parallel", "Ada Bob"))
+        (await model.called(1)).release()
+        (await model.called(2)).finish()
+        room_id = await running
+        assert errors(house, room_id) == ["LLM stream failed: no answer for 0.05 s: The model was given up."]
+        hanging, other = await said(house, room_id)
+        assert (hanging.text, hanging.sender_name, bool(hanging.error)) == ("I think", "Ada", True)
+        assert (other.text, other.error) == ("I think", "")
+        assert model.open_calls() == []
+
+
+class Stubborn:
+    """Does not let go when it is cancelled, until it is told to."""
+
+    name = "stubborn"
+
+    def __init__(self) -> None:
+        self.told = asyncio.Event()
+        self.asked = asyncio.Event()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        yield TextPiece("mine")
+        self.asked.set()
+        while not self.told.is_set():
+            try:
+                await self.told.wait()
+            except asyncio.CancelledError:
+                continue
+
+
+async def test_a_model_that_does_not_let_go_does_not_keep_a_room_from_pausing(tmp_path: Path) -> None:
+    model = Stubborn()
+    timing = Timing(grace=0.01)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=timing) as house:
+        room = await house.engine.create_room(new_room("sequential"))
+        await house.engine.run(room.id)
+        await model.asked.wait()
+        await house.engine.pause(room.id)
+        assert await house.log.ended(room.id) == "room_paused"
+        await check_room(house, room.id)
+        assert [message.text for message in await said(house, room.id)] == ["mine"]
+        model.told.set()
+
+
+async def test_thoughts_and_usage_are_not_part_of_what_is_said(tmp_path: Path) -> None:
+    script: Script = [
+        ThinkingPiece("secret"),
+        TextPiece("a"),
+        UsagePiece(1, 2),
+        TextPiece(""),
+        TextPiece("b"),
+    ]
+    model = ScriptedModel(lambda request: script, free=True)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room_id = await ran(house)
+        assert [message.text for message in await said(house, room_id)] == ["ab"]
+        assert not any("secret" in frame.data for frame in house.log.of(room_id))
+
+
+async def test_an_agent_that_says_nothing_has_had_its_turn(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: [], free=True)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room_id = await ran(house)
+        assert [message.text for message in await said(house, room_id)] == [""]
+
+
+async def test_what_no_database_holds_is_replaced(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: ["a\x00", "\ud83d", "\udc00b", "\U0001f600"], free=True)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room_id = await ran(house)
+        expected = "a\ufffd\ufffd\ufffdb\U0001f600"
+        assert [message.text for message in await said(house, room_id)] == [expected]
+
+
+async def test_a_model_that_says_too_much_is_stopped_and_what_fits_is_kept(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: ["x" * 600_000] * 3, free=True)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room_id = await ran(house)
+        assert errors(house, room_id) == [
+            "LLM stream failed: it said more than 1,000,000 characters: What is beyond that was left out."
+        ]
+        (message,) = await said(house, room_id)
+        assert message.text == "x" * 1_000_000
+        assert model.open_calls() == []
+
+
+async def test_long_words_become_several_chunks(tmp_path: Path) -> None:
+    text = "".join(chr(0x4E00 + number % 5000) for number in range(40_000))
+    model = ScriptedModel(lambda request: [text], free=True)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room_id = await ran(house, "parallel")
+        chunks = [data(frame) for frame in house.log.of(room_id) if frame.name == "message_chunk"]
+        assert "".join(chunk["content"] for chunk in chunks) == text
+        assert max(len(chunk["content"]) for chunk in chunks) == MAX_CHUNK_CHARACTERS
+        assert [chunk["progress"] for chunk in chunks] == [95, 95, 95]
+
+
+class Eager:
+    """Never waits for anything; counts what it was asked for."""
+
+    name = "eager"
+
+    def __init__(self, pieces: int) -> None:
+        self.pieces = pieces
+        self.given = 0
+        self.ahead = 0
+        self.stored = 0
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        for number in range(self.pieces):
+            self.given = number + 1
+            self.ahead = max(self.ahead, self.given - self.stored)
+            yield TextPiece("x")
+
+
+async def test_a_model_faster_than_the_disk_is_made_to_wait_and_its_words_are_joined(tmp_path: Path) -> None:
+    model = Eager(5_000)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+
+        def count(frames: list[Frame]) -> None:
+            model.stored += sum(len(data(f)["content"]) for f in frames if f.name == "message_chunk")
+
+        house.log.watchers.append(count)
+        room_id = await ran(house)
+        assert model.given == model.stored == 5_000
+        # One chunk being written and one waiting.
+        assert model.ahead <= 2 * MAX_WAITING_PIECES + 1
+        assert house.log.names(room_id).count("message_chunk") <= 5_000 / MAX_WAITING_PIECES + 2
