@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from functools import partial
+from itertools import chain, repeat
 from typing import ClassVar
 
 # Read by Textual at import: its own painting must not wait for more than our 30 Hz clock already does
@@ -20,11 +21,12 @@ from textual.screen import Screen
 from textual.widgets import Static
 from textual.worker import WorkerFailed
 
-from agent_tui.errors import AgentTuiError
+from agent_tui.errors import AgentTuiError, TransportError
+from agent_tui.events import RoomInfo
 from agent_tui.inert import inert_line
 from tui import themes
 from tui.exits import DONE, PAUSED, UNREACHABLE, exit_code
-from tui.first_room import first_room
+from tui.first_room import Found, first_room
 from tui.link import RoomLink
 from tui.request import ScreenRequest
 from tui.screens.help import HelpScreen, rows
@@ -36,6 +38,7 @@ from widgets.frame_clock import FrameClock
 
 KEY_NAMES = {"question_mark": "?", "left": "←", "right": "→", "space": "space"}
 MAX_ERROR_CHARACTERS = 500
+RETRY_SECONDS = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 
 
 class AgentTuiApp(App[int]):
@@ -45,6 +48,7 @@ class AgentTuiApp(App[int]):
     CSS = "Screen { background: $background; color: $foreground; } #starting { padding: 1 2; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "Quit", id="app.quit", priority=True),
+        Binding("q", "leave", "Quit", id="app.quit.quick"),
         Binding("question_mark", "help", "Help", id="app.help"),
         Binding("ctrl+z", "suspend_process", "Suspend to the shell", id="app.suspend", priority=True),
     ]
@@ -56,6 +60,7 @@ class AgentTuiApp(App[int]):
         self.clock = FrameClock.for_app(self)
         self._link = RoomLink(request.source)
         self._listed = False
+        self._is_unreachable = False
         for name in themes.names():
             self.register_theme(themes.load(name))
         self.theme = request.config.theme or themes.DEFAULT
@@ -79,7 +84,7 @@ class AgentTuiApp(App[int]):
     @work(group="open", exclusive=True)
     async def _open(self) -> None:
         try:
-            found = await first_room(self._link, self._request.room, os.environ)
+            found = await self._first_room()
         except AgentTuiError as error:
             self._fail(error)
             return
@@ -88,6 +93,23 @@ class AgentTuiApp(App[int]):
             self.push_screen(RoomsScreen(found, ascii_only=self._ascii_only), self._open_listed)
         else:
             self._show_room(found.room_id, start=found.start)
+
+    async def _first_room(self) -> Found | list[RoomInfo]:
+        """Find the room, waiting for a server that cannot be reached; says so meanwhile."""
+        for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
+            try:
+                found = await first_room(self._link, self._request.room, os.environ)
+            except TransportError as error:
+                if not error.retryable or self._request.embedded:
+                    raise
+                self._is_unreachable = True
+                line = say("link.unreachable", title=inert_line(str(error)), seconds=delay)
+                self.query_one("#starting", Static).update(line)
+            else:
+                self._is_unreachable = False
+                return found
+            await asyncio.sleep(delay)
+        raise AssertionError("the tries never end")
 
     def _open_listed(self, room_id: str | None) -> None:
         if room_id is not None:
@@ -118,7 +140,7 @@ class AgentTuiApp(App[int]):
 
     def _leaving_code(self, room: RoomScreen | None) -> int:
         if room is None:
-            return DONE
+            return UNREACHABLE if self._is_unreachable else DONE
         if room.failure is not None:
             return exit_code(room.failure)
         return UNREACHABLE if room.state.link.status == "waiting" else DONE

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import cast
+from typing import ClassVar, cast
 
 import pytest
 from textual.app import App
+from textual.binding import Binding, BindingType
 from textual.pilot import Pilot
 
 from agent_tui import events as ev
@@ -41,6 +42,8 @@ class OneRoom(App[int]):
 
     def on_mount(self) -> None:
         self.push_screen(self.room)
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "leave")]
 
     def action_leave(self) -> None:
         self.left = self.room.may_leave

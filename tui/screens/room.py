@@ -48,7 +48,6 @@ class RoomScreen(Screen[None]):
         Binding("r", "go_on", "Continue after an interruption", id="room.continue"),
         Binding("tab,right", "pane(1)", "Next pane", id="pane.next", priority=True),
         Binding("shift+tab,left", "pane(-1)", "Previous pane", id="pane.previous", priority=True),
-        Binding("q", "app.leave", "Quit", id="room.quit"),
         Binding("escape", "app.leave_room", "Back to the rooms", id="room.back"),
     ]
 
@@ -121,6 +120,8 @@ class RoomScreen(Screen[None]):
             await self._build_panes()
         self._take_changes()
         self._show()
+        if isinstance(self.app.screen, QuitScreen) and self.may_leave:
+            self.app.exit(0)  # the answer is no longer needed: nobody speaks
 
     def _note(self, event: ev.Event) -> None:
         """Keep what only this screen knows: moments, and what it asked for."""

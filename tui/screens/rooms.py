@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -28,9 +26,6 @@ class RoomsScreen(Screen[str]):
     """Lists rooms and is dismissed with the id of the chosen one."""
 
     CSS_PATH = "rooms.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "app.leave", "Quit", id="app.quit"),
-    ]
 
     def __init__(self, rooms: list[RoomInfo], *, ascii_only: bool) -> None:
         super().__init__()

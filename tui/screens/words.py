@@ -15,6 +15,7 @@ ENGLISH: Final[dict[str, str]] = {
     "link.connected": "connected",
     "link.waiting": "reconnecting in {seconds} s ({attempt})",
     "link.trying": "reconnecting… ({attempt})",
+    "link.unreachable": "{title} – reconnecting in {seconds} s · q quit",
     "link.ended": "this server shows a room only while it runs it",
     "link.lost": "interrupted – r to continue",
     "link.refused": "refused: {detail}",

@@ -1,0 +1,226 @@
+"""The program in a real terminal, with its real backend: what a person sees, types and survives."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.rooms_server import OriginalRoomsServer, in_thread, run_events
+from tests.fakes.terminal import ENTERS_SCREEN, LEAVES_SCREEN, Terminal, terminal
+from tests.tui.programs import PROGRAM, Home, home_at
+
+SLOW = "40"  # tokens/s: slow enough to act in the middle of a turn
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    with home_at(tmp_path) as opened:
+        yield opened
+
+
+def screen(
+    home: Home, *arguments: str, columns: int = 120, rows: int = 30, **environ: str
+) -> AbstractContextManager[Terminal]:
+    environ = {**home.environ, "AGENT_TUI_DEMO_RATE": SLOW, **environ}
+    return terminal([*PROGRAM, *arguments], environ, home.folder, columns=columns, rows=rows)
+
+
+def backend_pid(home: Home) -> int:
+    pid: int = json.loads((home.data / "backend.json").read_text())["pid"]
+    return pid
+
+
+def test_a_first_start_shows_a_live_demo_room_that_one_key_pauses_and_another_day_resumes(home: Home) -> None:
+    with screen(home, "rooms") as view:
+        view.wait_for("● live")
+        view.wait_for(lambda text: text.count("demo model") >= 3 and text.count("tok/s") == 3)
+        view.wait_for("Redis")
+        view.send("p")
+        view.wait_for("‖ paused by you")
+        view.wait_for(lambda text: text.count("cut at the pause") >= 3)
+        view.send("q")
+        assert view.wait_for_end() == 0
+        assert view.is_as_before()
+    home.stop()
+    with screen(home, "rooms") as view:
+        view.wait_for("‖ paused")
+        view.send(" ")
+        view.wait_for("● live")
+        view.wait_for("cut at the pause")  # the cut attempts stay in sight, above the new ones
+        view.send("\x13")  # ctrl+s
+        view.wait_for("paused by you")
+    rooms = home.answer("rooms", "list", "--output", "json")["rooms"]
+    assert [room["status"] for room in rooms] == ["paused"]
+
+
+def test_a_killed_backend_is_started_again_and_the_room_goes_on_with_the_cut_turns(home: Home) -> None:
+    with screen(home, "rooms") as view:
+        view.wait_for(lambda text: text.count("tok/s") == 3)
+        os.kill(backend_pid(home), signal.SIGKILL)
+        view.wait_for("the backend died, nothing was lost")
+        view.wait_for("cut when the backend died")
+        view.send("p")
+        view.wait_for("● live")
+        view.wait_for(lambda text: text.count("tok/s") == 3)
+        view.send("p")
+        view.wait_for("paused by you")
+
+
+def test_a_second_terminal_sees_the_same_live_room(home: Home) -> None:
+    with screen(home, "rooms") as first, screen(home, "rooms", columns=80, rows=24) as second:
+        first.wait_for("● live")
+        second.wait_for("● live")
+        second.send("p")
+        second.wait_for("paused by you")
+        first.wait_for("‖ paused")
+        assert "by you" not in first.text
+    assert len(home.answer("rooms", "list", "--output", "json")["rooms"]) == 1
+
+
+def test_leaving_while_agents_speak_asks_and_can_keep_the_room_running(home: Home) -> None:
+    with screen(home, "rooms") as view:
+        view.wait_for("● live")
+        view.send("q")
+        view.wait_for("Agents are still speaking.")
+        view.send("k")
+        assert view.wait_for_end() == 0
+    room = home.answer("rooms", "list", "--output", "json")["rooms"][0]
+    assert (room["status"], room["keep_running"]) == ("running", True)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 3), (signal.SIGHUP, 3)])
+def test_a_signal_ends_the_program_and_restores_the_terminal(
+    home: Home, number: signal.Signals, code: int
+) -> None:
+    with screen(home, "rooms") as view:
+        view.wait_for("● live")
+        view.kill(number)
+        assert view.wait_for_end() == code
+        assert LEAVES_SCREEN in view.raw
+        assert b"\x1b[?25h" in view.raw[view.raw.rindex(LEAVES_SCREEN) :]
+        assert view.is_as_before()
+
+
+def test_ctrl_z_gives_the_terminal_back_until_the_program_is_continued(home: Home) -> None:
+    with screen(home, "rooms") as view:
+        view.wait_for("● live")
+        view.send("\x1a")
+        view.wait_for_stop()
+        view.wait_for_bytes(LEAVES_SCREEN)
+        before = len(view.raw)
+        view.kill(signal.SIGCONT)
+        view.wait_for_bytes(ENTERS_SCREEN, before)
+        view.send("p")
+        view.wait_for("paused by you")
+
+
+def test_a_bug_leaves_one_line_and_a_usable_terminal(home: Home) -> None:
+    broken = (
+        "import sys, tui.screens.room as room\n"
+        "def boom(self): raise RuntimeError('secret words of a conversation')\n"
+        "room.RoomScreen._show_lines = boom\n"
+        "from tui.__main__ import main\n"
+        "sys.argv = ['agent-tui', 'rooms']\n"
+        "sys.exit(main())\n"
+    )
+    environ = {**home.environ, "AGENT_TUI_DEMO_RATE": SLOW}
+    with terminal([sys.executable, "-P", "-c", broken], environ, home.folder) as view:
+        assert view.wait_for_end() == 1
+        after = bytes(view.raw[view.raw.rindex(LEAVES_SCREEN) :]).decode()
+        assert "agent-tui: a bug of ours, RuntimeError" in after
+        assert "Traceback" not in after
+        assert "secret words" not in after
+        assert view.is_as_before()
+    assert "secret words" in (home.data / "agent-tui.log").read_text()
+
+
+def test_nothing_hostile_reaches_the_terminal(home: Home) -> None:
+    nasty = "\x1b]52;c;aGk=\x07\x1b[31m\x9b2J\u202eevil\u2066[bold red]x[/]\x1b]8;;http://e\x1b\\"
+    agents = (nasty, "Ada")
+    words = (nasty, "x" * 2_000_000, "\r\n# " + nasty, "`" + nasty + "`")
+    events = [
+        (name, {**data, "sender_color": nasty} if "sender_color" in data else data)
+        for name, data in run_events(agents=agents, words=words, accumulated=False)
+    ]
+    events[0][1]["task"] = nasty
+    with (
+        in_thread(OriginalRoomsServer(events)) as server,
+        screen(home, "rooms", "r1", "--url", server.url) as view,
+    ):
+        view.wait_for("only while it runs it")
+        view.send("p")
+        view.wait_for("✓ done")
+        view.wait_for("evil")
+        view.send("q")
+        assert view.wait_for_end() == 0
+    seen = bytes(view.raw).replace(b"\x1b]22;default\x07", b"")  # Textual's own: the mouse pointer's shape
+    for hostile in (
+        b"\x1b]52",
+        b"\x1b]8;",
+        b"\x07",
+        b"\xc2\x9b",
+        "\u202e".encode(),
+        "\u2066".encode(),
+        b"\xed\xa0",
+    ):
+        place = seen.find(hostile)
+        assert place < 0, seen[max(0, place - 60) : place + 20]
+
+
+def test_a_server_with_only_run_that_drops_says_so_and_is_asked_again_only_by_a_person(home: Home) -> None:
+    with (
+        in_thread(OriginalRoomsServer(stop_after=6, then="reset")) as server,
+        screen(home, "rooms", "r1", "--url", server.url) as view,
+    ):
+        view.wait_for("only while it runs it")
+        assert server.posts == 0
+        view.send("p")
+        view.wait_for("interrupted – r to continue")
+        assert server.posts == 1
+        assert "Short" in view.text
+        server.stop_after = None
+        view.send("r")
+        view.wait_for("✓ done")
+        assert server.posts == 2
+
+
+def test_a_server_that_is_not_there_is_said_and_ends_with_5_when_left(home: Home) -> None:
+    with in_thread(OriginalRoomsServer()) as server:
+        url = server.url
+    with screen(home, "rooms", "r1", "--url", url) as view:
+        view.wait_for("reconnecting")
+        view.send("q")
+        assert view.wait_for_end() == 5
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (20, 5)])
+def test_small_terminals_and_resizing_never_break_the_screen(home: Home, columns: int, rows: int) -> None:
+    with screen(home, "rooms", columns=columns, rows=rows) as view:
+        view.wait_for(lambda text: "live" in text or "Should" in text)
+        view.resize(120, 30)
+        view.wait_for(lambda text: text.count("tok/s") == 3)
+        view.resize(columns, rows)
+        view.send("pq")
+        view.resize(60, 10)
+        assert view.wait_for_end() == 0
+
+
+def test_no_color_is_honoured(home: Home) -> None:
+    with screen(home, "rooms", NO_COLOR="1") as view:
+        view.wait_for(lambda text: text.count("tok/s") == 3)
+        view.send("p")
+        view.wait_for("paused by you")
+    colours = {tuple(map(int, rgb)) for rgb in _foregrounds(bytes(view.raw))}
+    assert all(red == green == blue for red, green, blue in colours)
+
+
+def _foregrounds(raw: bytes) -> Iterator[list[bytes]]:
+    for piece in raw.split(b"38;2;")[1:]:
+        yield piece.split(b"m")[0].split(b";")[:3]
