@@ -84,9 +84,12 @@ class Watch:
             before = self._clock.time()
             await self._clock.sleep(self._tick(before))
             now = self._clock.time()
-            if self._notice_sleep and now - before > TICK_SECONDS + SLEPT_SECONDS:
-                self.slept = True
-                self._break_off(StreamLost("this machine slept"))
+            if now - before > TICK_SECONDS + SLEPT_SECONDS:
+                if self._notice_sleep:
+                    self.slept = True
+                    self._break_off(StreamLost("this machine slept"))
+                elif self._since is not None:
+                    self._since = now  # what came meanwhile was not read yet: no silence so far
             elif self.limit is not None and self._since is not None and now - self._since >= self.limit:
                 self._break_off(TimedOut(f"the server said nothing for {self.limit:g} s"))
 

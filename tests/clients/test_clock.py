@@ -68,3 +68,17 @@ async def test_cancelling_a_broken_off_await_stays_a_cancellation() -> None:
 
 async def test_an_await_that_ends_by_itself_gives_its_result() -> None:
     assert await Breakable().run(asyncio.sleep(0, "done")) == "done"
+
+
+async def test_breaking_off_what_is_already_breaking_off_is_harmless() -> None:
+    loop = asyncio.get_running_loop()
+    complaints: list[object] = []
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+    breakable = Breakable()
+    task = asyncio.create_task(breakable.run(asyncio.Event().wait()))
+    await settle()
+    breakable.break_off()
+    loop.call_soon(breakable.break_off)  # runs between the break and the task that feels it
+    with pytest.raises(TimeoutError):
+        await task
+    assert complaints == []

@@ -152,6 +152,22 @@ async def test_waits_grow_until_something_comes(server: FakeServer, net: Net, cl
     assert links(reading.items)[1].detail == "the server failed (503): down"
 
 
+async def test_a_connection_that_held_was_no_failed_try(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    broken = answers("down", 503)
+    server.on("GET", "/s", broken, broken, streams(then="stay"), streams(then="stay"))
+    async with read(open_stream(net, clock)) as reading:
+        for nth in (1, 2):
+            await wait_and_go_on(reading, clock, nth)
+        await reading.until(lambda items: statuses(items)[-1] == "live")
+        await tick(clock, 12)
+        await server.drop_all()
+        await wait_and_go_on(reading, clock, 3)
+        await reading.until(lambda items: statuses(items).count("live") == 2)
+    assert waits(reading.items) == [1, 2, 1]
+
+
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
 async def test_retry_after_is_waited_for(server: FakeServer, net: Net, clock: FakeClock, status: int) -> None:
     server.on("GET", "/s", answers("", status, {"Retry-After": "7"}), streams(then="stay"))

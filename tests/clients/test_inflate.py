@@ -55,3 +55,10 @@ def test_an_unknown_packing_is_refused(encoding: str) -> None:
 def test_rubbish_is_refused() -> None:
     with pytest.raises(ProtocolError, match="broken"):
         inflate("gzip", b"this is not gzip at all")
+
+
+def test_nothing_that_could_come_out_is_held_back() -> None:
+    packed = gzip.compress(b"x" * (2 * PIECE_BYTES + 100))
+    for cut in range(1, len(packed)):
+        expected = zlib.decompressobj(wbits=31).decompress(packed[:cut])
+        assert inflate("gzip", packed[:cut]) == expected, cut

@@ -179,6 +179,9 @@ async def test_a_silent_run_is_broken_off_only_where_a_heartbeat_was_heard(
     async with Collector(client.run_frames("r1")) as reading:
         await reading.until(lambda items: len(frames(items)) == 1)
         await settle()
+        clock.jump(3600)  # the machine slept, or the program was stopped: that was no silence of the server's
+        await clock.advance(4 * TICK_SECONDS)
+        assert not reading.done
         for _ in range(25):
             await clock.advance(TICK_SECONDS)
         await reading.end()
