@@ -91,7 +91,14 @@ def clear_errors(file: Path) -> Iterator[None]:
         raise store_error(file, error) from error
 
 
-def open_engines(file: Path, *, busy_seconds: float, readers: int) -> tuple[Engine, Engine]:
+def open_engines(
+    file: Path,
+    *,
+    busy_seconds: float,
+    readers: int,
+    migrations: Path = MIGRATIONS,
+    head: str = schema.HEAD,
+) -> tuple[Engine, Engine]:
     """Return (the writing engine, the reading engine) of a file that has the tables of today.
 
     Makes the tables in a new file and brings those of an older version up to date. Raises ``StoreError``
@@ -103,7 +110,7 @@ def open_engines(file: Path, *, busy_seconds: float, readers: int) -> tuple[Engi
     writing = _engine(file, "BEGIN IMMEDIATE", busy_seconds, 1)
     try:
         with clear_errors(file):
-            bring_up_to_date(writing, file, MIGRATIONS, schema.HEAD)
+            _bring_up_to_date(writing, file, migrations, head)
             _use_wal(writing, file)
     except StoreError:
         writing.dispose()
@@ -140,8 +147,8 @@ def _use_wal(engine: Engine, file: Path) -> None:
         raise StoreError(f"The database {file} cannot be used safely", detail)
 
 
-def bring_up_to_date(engine: Engine, file: Path, migrations: Path, head: str) -> None:
-    """Make or migrate the tables; one query when there is nothing to do. Raises ``StoreError``."""
+def _bring_up_to_date(engine: Engine, file: Path, migrations: Path, head: str) -> None:
+    """Make or migrate the tables; one query when there is nothing to do."""
     with engine.begin() as connection:  # begins with the write lock: says at once what cannot be written
         found = _version(connection)
         if found == head:
@@ -156,7 +163,7 @@ def bring_up_to_date(engine: Engine, file: Path, migrations: Path, head: str) ->
     with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(backup)) as copy:
         source.backup(copy)
     with engine.begin() as connection:
-        _migrate(connection, migrations, head)
+        _migrate(connection, file, migrations, head)
 
 
 def _version(connection: Connection) -> str:
@@ -177,12 +184,16 @@ def _create(connection: Connection, file: Path, head: str) -> None:
     connection.execute(insert(schema.version).values(version_num=head))
 
 
-def _migrate(connection: Connection, migrations: Path, head: str) -> None:
+def _migrate(connection: Connection, file: Path, migrations: Path, head: str) -> None:
     # Lazy: alembic costs 290 ms of start-up and is needed once per new version (architecture.md §7).
     from alembic import command
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(migrations).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, head)
+    try:
+        command.upgrade(config, head)
+    except CommandError as error:
+        raise StoreError(f"The database {file} cannot be brought up to date", str(error)) from error
