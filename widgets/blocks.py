@@ -23,7 +23,7 @@ FENCE: Final = re.compile(r"(?P<sign>`{3,}|~{3,})[ \t]*(?P<label>[^`]*)$")
 HEADING: Final = re.compile(r"(?P<level>#{1,6})(?:[ \t]|$)")
 RULE: Final = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)$")
 # A last line that may yet become a sign: shown when it is clear what it is.
-UNCLEAR: Final = re.compile(r"(?:#{1,6}|[-*_+ \t]{1,}|`{1,2}|~{1,2}|[0-9]{1,9}[.)]?|\|[-:| \t]*)$")
+UNCLEAR: Final = re.compile(r"(?:#{1,6}|[-*_+ \t]{1,}|`{1,2}|~{1,2}|[0-9]{1,3}|[0-9]{1,9}[.)]|\|[-:| \t]*)$")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

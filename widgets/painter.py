@@ -112,13 +112,11 @@ class Painter:
         """Return a full row of text pieces that fit, ``left`` cells from the left, on ``ground``."""
         look = self.look
         base = ground or look.base
-        segments = [Segment(" " * left, base)] if left else []
-        segments += [Segment(text, style) for text, style in pieces if text]
         used = left + sum(cell_len(text) for text, _ in pieces)
         divider = look.has_divider and look.width >= MARGIN_FROM
         extent = look.width if ground else used
-        if used < look.width - divider:
-            segments.append(Segment(" " * (look.width - divider - used), base))
+        rest = max(0, look.width - divider - used)
+        segments = _joined([(" " * left, base), *pieces, (" " * rest, base)])
         if divider:
             segments.append(Segment(twin(DIVIDER) if look.ascii_only else DIVIDER, self.style(MARK)))
         return Line(Strip(self._filtered(segments), look.width), extent)
@@ -147,6 +145,31 @@ class Painter:
 
     def _segment_text(self, text: str, ink: int) -> str:
         return self.own(text) if ink & (MARK | DIM | FAILED | CARET) else text
+
+
+def _joined(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:
+    """Return pieces as segments, as few as there are styles: each costs some forty bytes of its own.
+
+    Spaces take the style of what follows them where that shows nothing of itself on a space.
+    """
+    segments: list[Segment] = []
+    text, style = "", Style.null()
+    for piece, own in pieces:
+        if not piece:
+            continue
+        if text and own != style and (text.strip(" ") or not _looks_empty(style, own)):
+            segments.append(Segment(text, style))
+            text = ""
+        text, style = text + piece, own
+    if text:
+        segments.append(Segment(text, style))
+    return segments
+
+
+def _looks_empty(space: Style, style: Style) -> bool:
+    """Whether a space in ``style`` looks like one in ``space``."""
+    marks = (space.underline, space.strike, space.reverse, style.underline, style.strike, style.reverse)
+    return space.bgcolor == style.bgcolor and not any(marks)
 
 
 def cropped(text: str, cells: int) -> str:

@@ -165,8 +165,14 @@ class Transcript(Widget, can_focus=True):
 
     @property
     def is_shown(self) -> bool:
-        """Whether the pane is on the visible screen."""
-        return self.is_attached and self.screen.is_current and self.is_on_screen
+        """Whether the pane is on the screen, with at most see-through screens (dialogs) above it."""
+        if not self.is_attached or not self.is_on_screen:
+            return False
+        stack = self.app.screen_stack
+        if self.screen not in stack:
+            return False
+        above = stack[stack.index(self.screen) + 1 :]
+        return all(screen.styles.background.a < 1 for screen in above)
 
     # --- scrolling ---
 
@@ -228,6 +234,8 @@ class Transcript(Widget, can_focus=True):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the rows that were composed last; Textual asks for them whenever it repaints."""
         width, height = self.outer_size
+        if not self.is_attached:  # removed a moment ago, and painted once more: its styles are gone already
+            return [Strip.blank(crop.width)] * crop.height
         if self._painter is None or self._painter.look.width != width or len(self._lines) != height:
             # A new size or theme, and this is the first that hears of it.
             before = self._lines

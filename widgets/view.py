@@ -40,7 +40,11 @@ class View:
         self._place = Place(0, 0, 0)
         self._mark: Place | None = None  # the end as it was when the view stopped following
         self._bottom = Place(0, 0, 0)  # just behind the last visible row
+        # The place after the last change of width and the character it was made from, so that going back
+        # to a width goes back to the row.
+        self._kept: tuple[Place | None, int] = (None, 0)
         self._layouts: dict[object, Layout] = {}  # least recently used first
+        self._wanted: int | None = None  # a huge message that the reader scrolled to, still to be split
         self._budget = 0
 
     # --- frames ---
@@ -53,6 +57,8 @@ class View:
             return []
         last = len(self.messages) - 1
         self._settle(last)
+        if self._wanted is not None and self._settle(self._wanted):
+            self._wanted = None
         if not self.follow:
             self._place = self._nearest(self._place)
             visible = self._collect()
@@ -68,13 +74,15 @@ class View:
         """Take another size; the row at the top keeps its words."""
         if width != self.width:
             keeps = bool(self.width and self.messages and not self.follow)
-            before = self._characters(self._place) if keeps else 0
+            kept, characters = self._kept
+            before = characters if kept == self._place else self._characters(self._place) if keeps else 0
             until = self._characters(self._mark) if keeps and self._mark else 0
             self.width = width
             self.forget()
             if keeps:
                 self._place = self._at(self._place, before, is_end=False)
                 self._mark = self._at(self._mark, until, is_end=True) if self._mark else None
+                self._kept = self._place, before
         self.height = height
 
     def forget(self) -> None:
@@ -89,7 +97,7 @@ class View:
         self.messages = []
         self._layouts.clear()
         self._place = Place(0, 0, 0)
-        self._mark = None
+        self._mark = self._wanted = None
         self.follow = True
 
     # --- scrolling ---
@@ -152,7 +160,8 @@ class View:
                 if index == 0:
                     return Place(0, 0, 0)
                 index -= 1
-                if not self._settle(index):  # a huge message: come back when it is split
+                if not self._settle(index):
+                    self._wanted = index
                     return Place(index + 1, 0, 0)
                 part = self.messages[index].part_count
             part -= 1
@@ -287,5 +296,5 @@ class View:
 
 
 def _length(row: Row) -> int:
-    """Return the characters of a row that come from the text."""
-    return sum(len(text) for text, ink in row if not ink & MARK)
+    """Return the characters of a row that come from the text, but for spaces: wrapping drops those."""
+    return sum(len(text) - text.count(" ") for text, ink in row if not ink & MARK)

@@ -90,7 +90,7 @@ def _words(line: str, clusters: Clusters, width: int) -> Iterator[tuple[int, int
             shown -= 1
         yield starts[first], starts[shown]
         first = end
-        while first < count and line[starts[first]] == " ":
+        while first < count and line[starts[first] : starts[first + 1]] == " ":
             first += 1
         if first == count:
             return
