@@ -1,4 +1,4 @@
-"""``make bench``: every benchmark in turn, each printing figures beside their targets. Never fails a build."""
+"""``make bench``: every benchmark in turn, figures beside their targets. Never fails a build."""
 
 from __future__ import annotations
 
