@@ -22,6 +22,7 @@ APP = "agent-tui"
 BACKEND_KINDS = ("rooms", "chat", "tasks", "socket")
 PROVIDER_KINDS = ("openai",)
 EMBEDDED = "embedded"  # the reserved name of the backend that we start ourselves
+DEMO_PROVIDER = "demo"  # the reserved name of the provider that needs no key and no network
 HIDDEN = "********"
 SECRET_KEYS = ("token", "api_key", "auth_header")
 
@@ -189,6 +190,8 @@ class _Reader:
 
     def provider(self, name: str, entry: Mapping[str, Any]) -> ProviderConfig:
         where = f"providers.{name}"
+        if name == DEMO_PROVIDER:
+            raise self._fail(where, "this name is reserved for the demo model")
         known = ("kind", "base_url", "model", "api_key", "api_key_env", "max_tokens")
         self._unknown(entry, where, known)
         most = entry.get("max_tokens")

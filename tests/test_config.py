@@ -66,6 +66,7 @@ def test_a_missing_file_is_an_empty_config(tmp_path: Path) -> None:
         ("[backends.x]\nkind='rooms'\nurl='http://x'\ntimeout=0", "backends.x.timeout"),
         ("[backends.x]\nkind='rooms'\nurl='http://x'\ntimeout=nan", "backends.x.timeout"),
         ("[backends.x]\nkind='rooms'\nurl='http://x'\npaths={a=1}", "backends.x.paths"),
+        ("[providers.demo]\nkind='openai'\nbase_url='http://x'", "reserved"),
         ("[providers.x]\nkind='magic'\nbase_url='http://x'", "providers.x.kind"),
         ("[providers.x]\nkind='openai'", "providers.x.base_url"),
         ("[providers.x]\nkind='openai'\nbase_url='http://x'\nmax_tokens='many'", "providers.x.max_tokens"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agent_tui.config import DEMO_PROVIDER
+
 
 @dataclass(frozen=True, slots=True)
 class DemoAgent:
@@ -26,7 +28,7 @@ class DemoRoom:
     max_rounds: int = 3
 
     def agent_fields(self) -> list[dict[str, str]]:
-        """Return the agents as ``POST /api/rooms`` takes them."""
+        """Return the agents as ``POST /api/rooms`` takes them; they cost nothing, whatever is configured."""
         return [
             {
                 "name": agent.name,
@@ -38,7 +40,6 @@ class DemoRoom:
         ]
 
 
-DEMO_PROVIDER = "demo"  # also where another provider is configured: the demo costs nothing, ever
 _BLUE, _AMBER, _GREEN = "#5b9df5", "#e0a030", "#3fb98a"
 
 _ENGLISH = DemoRoom(
