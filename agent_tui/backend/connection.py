@@ -34,11 +34,11 @@ CUT_OFF_SECONDS = 0.6  # how long clients may take to read the rest at the end
 def bound_socket(host: str, port: int) -> socket.socket:
     """Return a socket bound to ``host`` and ``port`` (0: a free one); raises ``ConfigError``."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise ConfigError(f"--host {host}: there is no such address", str(error)) from error
+    # "localhost" is often both; IPv4 is what everybody tries.
+    family, kind, protocol, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
     listener = socket.socket(family, kind, protocol)
     try:
         # A restart may take the port of a process that just died; one that still listens keeps it.

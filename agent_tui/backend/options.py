@@ -90,6 +90,9 @@ def parse(arguments: list[str]) -> Settings:
             idle_seconds=_seconds(given.idle_seconds, "--idle-seconds"),
             unwatched_seconds=_seconds(given.unwatched_seconds, "--unwatched-seconds"),
         )
+    host = given.host.strip("[]")
+    if not host:
+        raise ConfigError("--host", "must name an address; 127.0.0.1 is this machine alone")
     if not 0 <= given.port <= MAX_PORT:
         raise ConfigError(f"--port {given.port}", f"must be 0 to {MAX_PORT}; 0 picks a free one")
     return Settings(
@@ -98,9 +101,9 @@ def parse(arguments: list[str]) -> Settings:
         config,
         rate,
         seed,
-        host=given.host.strip("[]"),
+        host=host,
         port=given.port,
-        token=_token(given),
+        token=_token(given, host),
         resume=not given.no_resume,
     )
 
@@ -176,12 +179,12 @@ def _database(url: str | None) -> Path:
     return database
 
 
-def _token(given: argparse.Namespace) -> str | None:
+def _token(given: argparse.Namespace, host: str) -> str | None:
     """Return the token to ask for: given, empty for a random one, None for none at all."""
-    loopback = is_loopback(given.host.strip("[]"))
+    loopback = is_loopback(host)
     if given.no_token:
         if not loopback:
-            raise ConfigError("--no-token", f"only on a loopback address, {given.host} is none")
+            raise ConfigError("--no-token", f"only on a loopback address, {host} is none")
         return None
     if given.token is not None:
         token, source = str(given.token), "--token"
@@ -191,7 +194,7 @@ def _token(given: argparse.Namespace) -> str | None:
         token, source = os.environ.get("AGENT_TUI_TOKEN", ""), "AGENT_TUI_TOKEN"
         if not token and not loopback:
             raise ConfigError(
-                f"--host {given.host} needs a token option", "others may reach it: --token or --token-file"
+                f"--host {host} needs a token option", "others may reach it: --token or --token-file"
             )
         if not token:
             return ""

@@ -109,6 +109,7 @@ def test_brackets_around_an_ipv6_address_are_taken_off() -> None:
         (["serve", "--token", "a b"], "--token"),
         (["serve", "--token-file", "/no/such/file"], "/no/such/file"),
         (["serve", "--host", "0.0.0.0"], "token"),
+        (["serve", "--host", "", "--token", "t"], "--host"),
         (["serve", "--host", "0.0.0.0", "--no-token"], "loopback"),
         (["serve", "--what"], "--what"),
     ],

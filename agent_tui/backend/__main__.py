@@ -1,0 +1,48 @@
+"""``python -P -m agent_tui.backend embedded|serve …``; exit codes as cli.md has them."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from agent_tui.backend.options import parse
+from agent_tui.backend.process import run
+from agent_tui.errors import AgentBusy, AgentTuiError
+from agent_tui.inert import inert_line
+
+OK = 0
+BUG = 1
+WRONG_USAGE = 2
+INTERRUPTED = 3
+BUSY = 6
+MAX_LINE_CHARACTERS = 1000
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the backend; return its exit code. Whatever goes wrong is one line on stderr."""
+    try:
+        run(parse(arguments))
+    except AgentBusy as error:
+        return _say(error, BUSY)
+    except AgentTuiError as error:
+        return _say(error, WRONG_USAGE)
+    except KeyboardInterrupt:  # before the process listened to signals
+        return INTERRUPTED
+    except Exception as error:  # the command line's last line of defence
+        log.exception("the backend failed")
+        return _say(error, BUG)
+    return OK
+
+
+def _say(error: Exception, code: int) -> int:
+    line = (
+        str(error) if isinstance(error, AgentTuiError) else f"a bug of ours: {type(error).__name__}: {error}"
+    )
+    sys.stderr.write(f"agent-tui: {inert_line(line, MAX_LINE_CHARACTERS)}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

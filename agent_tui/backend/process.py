@@ -1,0 +1,159 @@
+"""One backend process from start to end: lock, socket, store, engine, server, and all of it backwards."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+
+from agent_tui import __version__
+from agent_tui.backend.auth import KnownHosts, is_loopback
+from agent_tui.backend.connection import HttpServer, bound_socket, url_of
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.files import DatabaseLock, database_lock, write_private
+from agent_tui.backend.hub import Hub
+from agent_tui.backend.logs import start_logging
+from agent_tui.backend.models.providers import Models
+from agent_tui.backend.options import Settings
+from agent_tui.backend.server import Face, Traffic, build_app
+from agent_tui.backend.store.store import Store
+
+ENGINE_STOP_SECONDS = 1.5  # with the server's own second the process is gone within three
+IDLE_CHECKS = 4  # looks per idle time
+
+log = logging.getLogger(__name__)
+
+
+def run(settings: Settings) -> None:
+    """Run the backend until it is told to stop or, embedded, until nobody needs it.
+
+    Raises ``AgentBusy`` when another process has the database, ``ConfigError`` and ``StoreError`` when
+    something of what was asked for cannot be used.
+    """
+    os.umask(0o077)  # the database, its journal and the log hold conversations
+    with database_lock(settings.lock_file, settings.mode) as lock:
+        start_logging(settings.log_file, stderr=settings.mode == "serve")
+        with bound_socket(settings.host, settings.port) as listener:
+            asyncio.run(_Process(settings, lock, listener).run())
+
+
+@dataclass(slots=True)
+class _Process:
+    settings: Settings
+    lock: DatabaseLock
+    listener: socket.socket
+    instance: str = field(default_factory=lambda: secrets.token_hex(16))
+    traffic: Traffic = field(default_factory=Traffic)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self) -> None:
+        self._listen_to_signals()
+        settings = self.settings
+        models = Models(settings.config, demo_rate=settings.demo_rate, demo_seed=settings.demo_seed)
+        store = Store(settings.database)
+        try:
+            hub = Hub(store)
+            engine = Engine(store, hub, models, unwatched_seconds=settings.unwatched_seconds)
+            await engine.start(resume=settings.resume)
+            await self._serve(engine, hub)
+        finally:
+            await models.aclose()
+            await store.close()
+        log.info("stopped")
+
+    async def _serve(self, engine: Engine, hub: Hub) -> None:
+        token = self._token()
+        face = Face(KnownHosts(self.settings.host), token, self.instance, self.stopping.set)
+        app = build_app(engine, hub, face, self.traffic)
+        server = HttpServer(app, lambda: self._ready(token))
+        serving = asyncio.create_task(server.serve([self.listener]))
+        told = asyncio.create_task(self.stopping.wait())
+        idle = asyncio.create_task(self._stop_when_idle(engine))
+        try:
+            await asyncio.wait({serving, told}, return_when=asyncio.FIRST_COMPLETED)
+            await self._stop(engine, hub)
+            server.should_exit = True
+            await serving
+        finally:
+            told.cancel()
+            idle.cancel()
+            self._forget()
+
+    def _token(self) -> str | None:
+        token = self.settings.token
+        return secrets.token_urlsafe(32) if token == "" else token
+
+    def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stopping.set)
+        if self.settings.mode == "embedded":
+            # The terminal that started it may close: others may use it, and rooms may have to go on.
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        elif signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
+            loop.add_signal_handler(signal.SIGHUP, self.stopping.set)
+
+    def _ready(self, token: str | None) -> None:
+        """Say how to reach this process, now that it can be."""
+        settings = self.settings
+        url = url_of(settings.host, self.listener)
+        log.info("%s %s listens on %s", settings.mode, __version__, url)
+        if settings.mode == "embedded":
+            told = {
+                "url": url,
+                "port": self.listener.getsockname()[1],
+                "token": token,
+                "pid": os.getpid(),
+                "version": __version__,
+                "instance": self.instance,
+            }
+            write_private(settings.runtime_file, json.dumps(told))
+        elif settings.token == "":
+            write_private(settings.token_file, f"{token}\n")
+            sys.stderr.write(f"agent-tui: the token is in {settings.token_file}\n")
+        if not is_loopback(settings.host):
+            log.warning("others can reach %s; without TLS they can also read what is said and the token", url)
+        with contextlib.suppress(OSError):  # whoever started us may have gone
+            sys.stdout.write(f"listening on {url}\n")
+            sys.stdout.flush()
+
+    def _forget(self) -> None:
+        """Remove what told others how to reach this process."""
+        if self.settings.mode == "embedded":
+            self.settings.runtime_file.unlink(missing_ok=True)
+        elif self.settings.token == "":
+            self.settings.token_file.unlink(missing_ok=True)
+
+    async def _stop(self, engine: Engine, hub: Hub) -> None:
+        """Cut the rooms, then end the streams, so that their readers still hear of the cut."""
+        self.traffic.closed = True
+        self.lock.say_stopping()
+        self._forget()
+        try:
+            async with asyncio.timeout(ENGINE_STOP_SECONDS):
+                await engine.stop("handover")
+        except TimeoutError:
+            log.error("the rooms did not stop in time; the next start closes what they left open")
+        hub.close()
+
+    async def _stop_when_idle(self, engine: Engine) -> None:
+        """Stop once for ``idle_seconds`` there was no request, no open stream and no running room."""
+        seconds = self.settings.idle_seconds
+        if seconds is None:
+            return
+        busy_at = time.monotonic()
+        while time.monotonic() - busy_at < seconds:
+            await asyncio.sleep(seconds / IDLE_CHECKS)
+            if self.traffic.under_way or engine.running():
+                busy_at = time.monotonic()
+            busy_at = max(busy_at, self.traffic.last_seconds)
+        log.info("nobody needs this backend any more")
+        self.stopping.set()
