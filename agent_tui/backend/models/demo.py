@@ -1,0 +1,88 @@
+"""The model of the house: talks about any task from a script, without key, account or network.
+
+It is a demo and says so. What it says is put together from phrase tables by ``demo_turn``; this module
+gives it out at a steady pace, like a model that is being listened to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+
+from agent_tui.backend.models.demo_room import read_room
+from agent_tui.backend.models.demo_tables import PHRASES
+from agent_tui.backend.models.demo_task import language_of
+from agent_tui.backend.models.demo_turn import Phase, Turn
+from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece, UsagePiece
+
+DEMO = "demo"
+DEFAULT_RATE = 20.0  # tokens/s
+TOKENS_A_BREATH = 32  # given out between two turns of the event loop, at most
+
+
+class DemoModel:
+    """Speaks in its role about the room's task; the same request and seed give the same pieces.
+
+    ``rate`` is in tokens/s, 0 as fast as it goes. ``clock`` returns seconds, the event loop's by default.
+    """
+
+    def __init__(
+        self,
+        rate: float = DEFAULT_RATE,
+        seed: int = 0,
+        *,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self._rate = rate
+        self._seed = seed
+        self._sleep = sleep
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        return DEMO
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
+        """Yield the turn in pieces of four characters (Chinese: two), each at its time; see ``Model.stream``.
+
+        The times are counted from the beginning, so a slow consumer does not make the whole turn slower.
+        Cancelling ends it at once: nothing is held open.
+        """
+        text = turn_text(request, self._seed)
+        token = PHRASES[language_of(request.task)].token
+        clock = self._clock or asyncio.get_running_loop().time
+        started = clock()
+        tokens = range(0, len(text), token)
+        for number, at in enumerate(tokens):
+            wait = number / self._rate - (clock() - started) if self._rate > 0 else 0.0
+            if wait > 0 or number % TOKENS_A_BREATH == 0:
+                await self._sleep(max(wait, 0.0))
+            yield TextPiece(text[at : at + token])
+        prompt = sum(len(message.content) for message in request.messages) // token
+        yield UsagePiece(prompt, len(tokens))
+
+
+def turn_text(request: ModelRequest, seed: int) -> str:
+    """Return what the demo model says to ``request``: Markdown, at most ``max_tokens`` tokens long."""
+    room = read_room(request)
+    salt = _number(seed, request.task)
+    rng = random.Random(_number(seed, repr(request)))
+    place = _number(seed, request.speaker)
+    phrases = PHRASES[room.task.language]
+    turn = Turn(room, phrases, rng, salt=salt, place=place)
+    return turn.text(_phase(request), request.round, request.max_tokens * phrases.token)
+
+
+def _phase(request: ModelRequest) -> Phase:
+    if request.round >= request.max_rounds:
+        return "last" if request.round > 1 else "only"
+    return "opening" if request.round <= 1 else "middle"
+
+
+def _number(seed: int, text: str) -> int:
+    """Return a number that depends on both, the same in every process (``hash`` is not)."""
+    digest = hashlib.sha256(f"{seed}:{text}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:4], "big")
