@@ -19,6 +19,7 @@ MARK: Final = 128  # bullets, bars, rules: signs of ours between the words
 DIM: Final = 256
 FAILED: Final = 512
 CARET: Final = 1024
+FENCE: Final = 2048  # a line of a code block; CODE is code within a sentence
 
 Run = tuple[str, int]
 """A text and its ink."""

@@ -18,7 +18,21 @@ from textual.color import Color
 from textual.filter import LineFilter
 from textual.strip import Strip
 
-from widgets.ink import CARET, CODE, DIM, EMPHASIS, FAILED, HEADING, LINK, MARK, QUOTE, STRIKE, STRONG, Row
+from widgets.ink import (
+    CARET,
+    CODE,
+    DIM,
+    EMPHASIS,
+    FAILED,
+    FENCE,
+    HEADING,
+    LINK,
+    MARK,
+    QUOTE,
+    STRIKE,
+    STRONG,
+    Row,
+)
 from widgets.layout import Line
 from widgets.signs import CARET as CARET_SIGN
 from widgets.signs import DIVIDER, ELLIPSIS, twin
@@ -31,6 +45,7 @@ COMPONENTS: Final = (  # ink, name: later ones win
     (MARK, "mark"),
     (LINK, "link"),
     (CODE, "code"),
+    (FENCE, "fence"),
     (FAILED, "failed"),
 )
 _ATTRIBUTES: Final = (

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from widgets import table
 from widgets.blocks import Block
 from widgets.containers import content_lines, skip
-from widgets.ink import CODE, DIM, FAILED, HEADING, MARK, PLAIN, QUOTE, STRONG, Row, Run
+from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG, Row, Run
 from widgets.inline import parse
 from widgets.wrap import wrap
 
@@ -106,6 +106,6 @@ def _code(block: Block, text: str, width: int) -> list[Row]:
     if block.lines:
         for index, line in enumerate(content_lines(text, block.path)):
             code = line[skip(line, 0, block.level) :] if index else line
-            line_runs: list[Run] = [(code, CODE)] if code else []
+            line_runs: list[Run] = [(code, FENCE)] if code else []
             rows.extend(_prefixed(bar, row) for row in wrap(line_runs, room, words=False))
     return rows

@@ -57,7 +57,7 @@ class StatusLine(Widget):
         height: 1;
         background: $background;
         color: $foreground;
-        & > .status-line--dim { color: $foreground 60%; }
+        & > .status-line--dim { color: $foreground 70%; }
         & > .status-line--failed { color: $error; }
     }
     """

@@ -39,6 +39,7 @@ class Transcript(Widget, can_focus=True):
         "transcript--mark",
         "transcript--link",
         "transcript--code",
+        "transcript--fence",
         "transcript--failed",
         "transcript--below",
     }
@@ -50,10 +51,11 @@ class Transcript(Widget, can_focus=True):
         color: $foreground;
         & > .transcript--quote { color: $foreground 80%; }
         & > .transcript--heading { text-style: bold; }
-        & > .transcript--dim { color: $foreground 60%; }
-        & > .transcript--mark { color: $foreground 45%; }
+        & > .transcript--dim { color: $foreground 70%; }
+        & > .transcript--mark { color: $foreground 60%; }
         & > .transcript--link { text-style: underline; }
         & > .transcript--code { background: $panel; }
+        & > .transcript--fence { color: $foreground 90%; }
         & > .transcript--failed { color: $error; }
         & > .transcript--below { text-style: bold reverse; }
     }

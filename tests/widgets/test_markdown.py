@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from tests.widgets.drawing import drawn, shown
 from tests.widgets.test_splitter import TEXTS
-from widgets.ink import CODE, DIM, HEADING, MARK, QUOTE, STRONG, text_of
+from widgets.ink import DIM, FENCE, HEADING, MARK, QUOTE, STRONG, text_of
 
 
 def test_a_paragraph_is_joined_and_wrapped() -> None:
@@ -64,8 +64,8 @@ def test_a_year_at_the_beginning_of_a_line_is_no_list() -> None:
 def test_code_keeps_its_spaces_and_names_its_language() -> None:
     assert drawn(["```python title\ndef f():\n\treturn *1*\n\n```\nafter"]) == [
         (("│ ", MARK), ("python title", DIM)),
-        (("│ ", MARK), ("def f():", CODE)),
-        (("│ ", MARK), ("    ", CODE), ("return *1*", CODE)),
+        (("│ ", MARK), ("def f():", FENCE)),
+        (("│ ", MARK), ("    ", FENCE), ("return *1*", FENCE)),
         (("│ ", MARK),),
         (("after", 0),),
     ]
