@@ -17,3 +17,6 @@ check:          ## everything CI asks for
 
 bench:          ## ratios measured in one run, printed, never failed on
 	$(UV) run python -m benchmarks
+
+pictures:       ## the pictures of the README
+	$(UV) run python -m pictures
