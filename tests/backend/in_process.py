@@ -23,13 +23,14 @@ TOKEN = "let-me-in"
 
 @dataclass(slots=True)
 class Backend:
-    """A running backend and a client with its token."""
+    """A running backend, a client with its token, and the model that speaks for its agents."""
 
     client: WireClient
     engine: Engine
     hub: Hub
     traffic: Traffic
     stops: list[None]
+    model: ScriptedModel
 
     async def room(self, task: str = "Redis or PostgreSQL?", agents: int = 2, **fields: Any) -> str:
         """Make a room and return its id."""
@@ -42,13 +43,12 @@ class Backend:
 
 @asynccontextmanager
 async def backend(
-    folder: Path, models: ModelSource | ScriptedModel, keep_alive_seconds: float = 60.0
+    folder: Path, model: ScriptedModel, *, models: ModelSource | None = None, keep_alive_seconds: float = 60.0
 ) -> AsyncIterator[Backend]:
-    """Give a backend on a new database in ``folder`` for the length of the ``with``."""
+    """Give a backend on a new database in ``folder``; ``model`` speaks, ``models`` says for whom."""
     store = Store(folder / "rooms.db")
     hub = Hub(store)
-    source = FakeModels(models) if isinstance(models, ScriptedModel) else models
-    engine = Engine(store, hub, source, unwatched_seconds=None)
+    engine = Engine(store, hub, models or FakeModels(model), unwatched_seconds=None)
     stops: list[None] = []
     face = Face(KnownHosts("127.0.0.1"), TOKEN, "instance-1", lambda: stops.append(None), keep_alive_seconds)
     traffic = Traffic()
@@ -56,7 +56,7 @@ async def backend(
         await engine.start(resume=False)
         async with served(build_app(engine, hub, face, traffic)) as port:
             try:
-                yield Backend(WireClient(port, TOKEN), engine, hub, traffic, stops)
+                yield Backend(WireClient(port, TOKEN), engine, hub, traffic, stops, model)
             finally:
                 await engine.stop("handover")
                 hub.close()

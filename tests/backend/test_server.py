@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,11 +16,7 @@ from tests.backend.in_process import Backend, backend
 from tests.backend.wire_client import Answer, WireClient
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 
-
-@pytest.fixture
-async def served_backend(tmp_path: Path) -> AsyncIterator[Backend]:
-    async with backend(tmp_path, ScriptedModel(lambda request: ["Hello."], free=True)) as running:
-        yield running
+SILENT = ScriptedModel(lambda request: [])
 
 
 def assert_problem(answer: Answer, status: int) -> dict[str, Any]:
@@ -36,26 +31,26 @@ def assert_problem(answer: Answer, status: int) -> dict[str, Any]:
     return fields
 
 
-async def test_health_says_who_it_is_without_a_token(served_backend: Backend) -> None:
-    answer = await WireClient(served_backend.client.port).call("GET", "/health")
+async def test_health_says_who_it_is_without_a_token(talking: Backend) -> None:
+    answer = await WireClient(talking.client.port).call("GET", "/health")
     assert answer.status == 200
     assert answer.json == {"status": "ok", "version": __version__, "instance": "instance-1"}
 
 
-async def test_everything_else_asks_for_the_token(served_backend: Backend) -> None:
+async def test_everything_else_asks_for_the_token(talking: Backend) -> None:
     calls = ("GET /api/rooms", "POST /api/rooms", "GET /api/rooms/x", "POST /api/rooms/x/run",
              "GET /api/rooms/x/events", "POST /api/backend/stop", "GET /nowhere", "GET /")  # fmt: skip
     for call in calls:
         for token in (None, "wrong"):
             method, path = call.split()
-            answer = await WireClient(served_backend.client.port, token).call(method, path)
+            answer = await WireClient(talking.client.port, token).call(method, path)
             assert_problem(answer, 401)
             assert answer.headers["www-authenticate"].startswith("Bearer")
-    assert served_backend.stops == []
+    assert talking.stops == []
 
 
-async def test_foreign_hosts_and_origins_are_refused_even_with_the_token(served_backend: Backend) -> None:
-    client = served_backend.client
+async def test_foreign_hosts_and_origins_are_refused_even_with_the_token(talking: Backend) -> None:
+    client = talking.client
     for path in ("/api/rooms", "/health"):
         assert_problem(await client.call("GET", path, headers={"host": "evil.example"}), 403)
         assert_problem(await client.call("GET", path, headers={"origin": "http://evil.example"}), 403)
@@ -70,16 +65,16 @@ POST /api/rooms/x/messages; GET /api/rooms/x/run; POST /api/rooms/x/events; GET 
 POST /health"""
 
 
-async def test_what_does_not_exist_is_a_problem(served_backend: Backend) -> None:
+async def test_what_does_not_exist_is_a_problem(talking: Backend) -> None:
     for calls, status in ((NOWHERE, 404), (NOT_OFFERED, 405)):
         for call in calls.split(";"):
             method, path = call.split()
-            assert_problem(await served_backend.client.call(method, path), status)
-    assert_problem(await served_backend.client.call("PATCH", "/api/rooms/x", {"name": "y"}), 404)
+            assert_problem(await talking.client.call(method, path), status)
+    assert_problem(await talking.client.call("PATCH", "/api/rooms/x", {"name": "y"}), 404)
 
 
-async def test_a_wrong_method_is_told_all_the_right_ones(served_backend: Backend) -> None:
-    answer = await served_backend.client.call("PUT", "/api/rooms/x")
+async def test_a_wrong_method_is_told_all_the_right_ones(talking: Backend) -> None:
+    answer = await talking.client.call("PUT", "/api/rooms/x")
     assert set(re.split(", ?", answer.headers["allow"])) == {"GET", "HEAD", "PATCH", "DELETE"}
 
 
@@ -87,9 +82,9 @@ ODD_IDS = ("%2F", "..", "%2e%2e", "%00", "a%0d%0ab", "%ff%fe", "%F0%9F%92%A3", "
            "a%20b", "*")  # fmt: skip
 
 
-async def test_an_odd_or_endless_id_is_just_not_found(served_backend: Backend) -> None:
-    client = served_backend.client
-    known = await served_backend.room()
+async def test_an_odd_or_endless_id_is_just_not_found(talking: Backend) -> None:
+    client = talking.client
+    known = await talking.room()
     for odd in ODD_IDS:
         for call in ("GET {}", "DELETE {}", "POST {}/run", "GET {}/events", "POST {}/pause"):
             method, path = call.format(f"/api/rooms/{odd}").split()
@@ -103,16 +98,16 @@ NO_JSON = (b"", b"{", b"nope", b"\xff\xfe\xfa", b'{"task": "x"',
 
 
 async def test_a_body_that_is_no_json_is_a_400_and_one_that_is_no_object_a_422(
-    served_backend: Backend,
+    talking: Backend,
 ) -> None:
     for body in NO_JSON:
-        assert_problem(await served_backend.client.call("POST", "/api/rooms", body), 400)
+        assert_problem(await talking.client.call("POST", "/api/rooms", body), 400)
     for body in (b"[]", b"1", b'"task"', b"null", b"true"):
-        assert_problem(await served_backend.client.call("POST", "/api/rooms", body), 422)
+        assert_problem(await talking.client.call("POST", "/api/rooms", body), 422)
 
 
-async def test_a_body_over_the_limit_is_refused_before_and_while_it_comes(served_backend: Backend) -> None:
-    client = served_backend.client
+async def test_a_body_over_the_limit_is_refused_before_and_while_it_comes(talking: Backend) -> None:
+    client = talking.client
     large = json.dumps({"task": "x" * 8 * MAX_BODY_BYTES}).encode()
     assert_problem(await client.call("POST", "/api/rooms", large), 413)
     announced = {"content-length": str(50 * MAX_BODY_BYTES), "expect": "100-continue"}
@@ -129,7 +124,7 @@ async def test_a_bug_is_a_500_without_a_traceback_and_the_log_has_it(
         def default_provider(self) -> NoReturn:
             raise RuntimeError("secret internals")
 
-    async with backend(tmp_path, Broken(ScriptedModel(lambda request: []))) as running:
+    async with backend(tmp_path, SILENT, models=Broken(SILENT)) as running:
         answer = await running.client.call("POST", "/api/rooms", {"task": "x"})
         assert "secret internals" not in str(assert_problem(answer, 500))
         assert (await running.client.call("GET", "/health")).status == 200
@@ -141,30 +136,30 @@ async def test_an_error_of_ours_says_what_it_is(tmp_path: Path) -> None:
         def default_provider(self) -> NoReturn:
             raise ConfigError("config.toml: not valid TOML", "line 3")
 
-    async with backend(tmp_path, Unconfigured(ScriptedModel(lambda request: []))) as running:
+    async with backend(tmp_path, SILENT, models=Unconfigured(SILENT)) as running:
         fields = assert_problem(await running.client.call("POST", "/api/rooms", {"task": "x"}), 500)
         assert (fields["title"], fields["detail"]) == ("config.toml: not valid TOML", "line 3")
 
 
-async def test_a_broken_store_is_a_503_that_says_so(served_backend: Backend) -> None:
-    await served_backend.engine._store.close()
-    fields = assert_problem(await served_backend.client.call("GET", "/api/rooms"), 503)
+async def test_a_broken_store_is_a_503_that_says_so(talking: Backend) -> None:
+    await talking.engine._store.close()
+    fields = assert_problem(await talking.client.call("GET", "/api/rooms"), 503)
     assert "store" in fields["title"].lower()
 
 
-async def test_stop_is_asked_for_with_the_token_and_turns_newcomers_away(served_backend: Backend) -> None:
-    answer = await served_backend.client.call("POST", "/api/backend/stop")
+async def test_stop_is_asked_for_with_the_token_and_turns_newcomers_away(talking: Backend) -> None:
+    answer = await talking.client.call("POST", "/api/backend/stop")
     assert answer.status == 202
-    assert served_backend.stops == [None]
-    served_backend.traffic.closed = True
-    refused = await served_backend.client.call("GET", "/api/rooms")
+    assert talking.stops == [None]
+    talking.traffic.closed = True
+    refused = await talking.client.call("GET", "/api/rooms")
     assert_problem(refused, 503)
     assert refused.headers["retry-after"] == "1"
 
 
-async def test_requests_under_way_are_counted(served_backend: Backend) -> None:
-    room_id = await served_backend.room()
-    async with served_backend.client.open("GET", f"/api/rooms/{room_id}/events") as stream:
+async def test_requests_under_way_are_counted(talking: Backend) -> None:
+    room_id = await talking.room()
+    async with talking.client.open("GET", f"/api/rooms/{room_id}/events") as stream:
         await anext(stream.chunks())
-        assert served_backend.traffic.under_way == 1
-        assert served_backend.traffic.last_seconds > 0
+        assert talking.traffic.under_way == 1
+        assert talking.traffic.last_seconds > 0
