@@ -166,6 +166,17 @@ class Transcript(Widget, can_focus=True):
             self._clock.mark(self)
 
     @property
+    def has_divider(self) -> bool:
+        """Whether a line is drawn down the right edge."""
+        return self._has_divider
+
+    @has_divider.setter
+    def has_divider(self, has_divider: bool) -> None:
+        if has_divider != self._has_divider:
+            self._has_divider = has_divider
+            self._clock.mark(self)
+
+    @property
     def is_shown(self) -> bool:
         """Whether the pane is on the screen, with at most see-through screens (dialogs) above it."""
         if not self.is_attached or not self.is_on_screen:
@@ -181,7 +192,7 @@ class Transcript(Widget, can_focus=True):
     def action_scroll_rows(self, rows: int) -> None:
         """Scroll by rows, downwards if positive."""
         self._view.scroll(rows)
-        self.draw()
+        self._clock.mark(self)
 
     def action_scroll_pages(self, pages: int) -> None:
         """Scroll by screenfuls, one row less, so that the eye finds its line."""
@@ -190,12 +201,12 @@ class Transcript(Widget, can_focus=True):
     def action_to_start(self) -> None:
         """Go to the first row."""
         self._view.to_start()
-        self.draw()
+        self._clock.mark(self)
 
     def action_follow(self) -> None:
         """Go to the end and stay there."""
         self._view.to_end()
-        self.draw()
+        self._clock.mark(self)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Scroll up by the wheel."""

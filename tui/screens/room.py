@@ -163,7 +163,7 @@ class RoomScreen(Screen[None]):
         panes = self.query_one("#panes", Container)
         await panes.remove_children()
         self._panes = {
-            agent.id: AgentPane(clock=self._clock, ascii_only=self._ascii_only, has_divider=True)
+            agent.id: AgentPane(clock=self._clock, ascii_only=self._ascii_only)
             for agent in self.state.ordered_agents
         }
         self._feeds = {}
@@ -188,8 +188,9 @@ class RoomScreen(Screen[None]):
         panes = self.query_one("#panes", Container)
         panes.styles.grid_size_columns = self._layout.columns
         panes.styles.grid_size_rows = self._layout.rows
-        for agent_id, pane in self._panes.items():
+        for place, (agent_id, pane) in enumerate(self._panes.items(), 1):
             pane.set_class(self._layout.one_only and agent_id != self._current, "-hidden")
+            pane.has_divider = place % self._layout.columns > 0 and not self._layout.one_only
 
     def _focus_current(self) -> None:
         pane = self._panes.get(self._current)
