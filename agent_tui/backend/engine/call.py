@@ -85,8 +85,10 @@ class Call:
             self.error = f"LLM stream failed: {failure(error)}"
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        if task.cancelled() and not self.cut:  # by the model itself, which is not its business
+        if task.cancelled():  # unless we cut it, by the model itself, which is not its business
             self.error = "LLM stream failed: the call was cancelled"
+        elif (error := task.exception()) is not None:  # what is no Exception
+            self.error = f"LLM stream failed: {type(error).__name__}"
         self.ended = not self.cut
         self._news.set()
 

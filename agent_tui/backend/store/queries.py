@@ -17,6 +17,8 @@ from agent_tui.events import AgentInfo, Message
 _ROOMS = select(*(column for column in schema.room.c if column.name != "number"))
 _AGENTS = select(schema.room_agent).order_by(schema.room_agent.c.turn_order)
 _TURNS = select(*(column for column in schema.turn.c if column.name != "room_id"))
+# Where the turns of a round stand: closed texts may be long and do not matter for that.
+_STANDS = select(*(column for column in schema.turn.c if column.name not in ("room_id", "text")))
 _USER_MESSAGES = select(
     schema.user_message.c.first_seq,
     *(schema.user_message.c[field.name] for field in fields(UserSaid) if field.name != "event"),
@@ -58,10 +60,10 @@ def rooms(connection: Connection, *, deleted: bool = False) -> list[RoomRow]:
 
 
 def state(connection: Connection, room_id: str) -> tuple[RoomRow, list[TurnRow]]:
-    """Return the room and all attempts of its newest round; open ones with their text so far."""
+    """Return the room and all attempts of its newest round; only open ones with their text (so far)."""
     row = room(connection, room_id)
     condition = (schema.turn.c.room_id == room_id) & (schema.turn.c.round == row.round_open)
-    return row, _turns(connection, room_id, _TURNS.where(condition))
+    return row, _turns(connection, room_id, _STANDS.where(condition))
 
 
 def said(connection: Connection, room_id: str, from_round: int = 0) -> list[Said]:

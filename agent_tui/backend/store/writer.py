@@ -145,11 +145,14 @@ class Writer:
             loop.call_soon_threadsafe(self._resolve, group, outcomes)
 
     def _resolve(self, group: Sequence[Pending], outcomes: Sequence[Outcome]) -> None:
+        # Those who wait go on after this function: by then everything is published.
         for pending, outcome in zip(group, outcomes, strict=True):
-            if isinstance(outcome, list):
-                if outcome:
-                    self._published(outcome)
-                if not pending.done.done():
-                    pending.done.set_result(outcome[0].seq if outcome else 0)
-            elif not pending.done.done():
+            if pending.done.done():
+                continue  # its waiter was cancelled
+            if isinstance(outcome, StoreError):
                 pending.done.set_exception(outcome)
+            else:
+                pending.done.set_result(outcome[0].seq if outcome else 0)
+        for outcome in outcomes:
+            if isinstance(outcome, list) and outcome:
+                self._published(outcome)

@@ -7,6 +7,7 @@ import gc
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -221,6 +222,21 @@ async def test_a_full_disk_is_an_error_and_nothing_is_half_stored(
             assert (row.last_seq, row.status) == (0, "idle")
             space.free()
             assert await store.append("a", [event("x" * 50_000)]) == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_when_the_writer_dies_of_a_bug_nobody_waits_for_ever(tmp_path: Path) -> None:
+    def bug() -> datetime:
+        raise ZeroDivisionError
+
+    store = Store(tmp_path / "rooms.db", now=bug)
+    with pytest.raises(StoreError, match="failed"):
+        await made(store, "a")
+    store._writer._thread.join()
+    with pytest.raises(StoreError, match="closed"):
+        await made(store, "a")
+    assert await store.read(queries.rooms) == []
+    await store.close()
 
 
 async def test_closing_does_not_wait_for_a_full_disk(tmp_path: Path) -> None:

@@ -1,0 +1,171 @@
+"""The engine on a real file: durable tokens/s, token latency with many rooms, time from pause to paused.
+
+A token counts when a reader of its room has it, which is after its commit to disk. Models here are plain
+loops, so that the figures are those of engine, store and hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from statistics import median, quantiles
+
+from agent_tui.backend.engine.engine import Engine, NewAgent, NewRoom
+from agent_tui.backend.hub import Frame, Hub
+from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
+from agent_tui.backend.store.store import Store
+
+TOKEN = "abcdef "
+FAST_ROOMS, FAST_TOKENS = 10, 10_000
+MANY_ROOMS, MANY_RATE, MANY_TOKENS = 50, 50.0, 500
+PAUSES = 20
+
+
+class Talker:
+    """Says ``tokens`` tokens, ``rate`` a second (0: as fast as it goes), and notes when each was said."""
+
+    name = "talker"
+
+    def __init__(self, tokens: int, rate: float) -> None:
+        self.tokens = tokens
+        self.rate = rate
+        self.said: dict[str, list[float]] = {}
+
+    def default_provider(self) -> str:
+        """Return the only provider there is."""
+        return self.name
+
+    def default_model(self, provider_id: str) -> str:
+        """Return the only model there is."""
+        return self.name
+
+    def open(self, provider_id: str, model: str) -> tuple[Model, int]:
+        """Return itself."""
+        return self, 2000
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        """Say the tokens, each at its time; the task tells the room."""
+        said = self.said[request.task] = []
+        started = time.perf_counter()
+        for number in range(self.tokens):
+            if self.rate:
+                await asyncio.sleep(max(0.0, started + number / self.rate - time.perf_counter()))
+            said.append(time.perf_counter())
+            yield TextPiece(TOKEN)
+
+
+@asynccontextmanager
+async def opened(talker: Talker) -> AsyncIterator[tuple[Engine, Hub]]:
+    """Give an engine and its hub on a new file."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "rooms.db")
+        hub = Hub(store)
+        engine = Engine(store, hub, talker, unwatched_seconds=None)
+        await engine.start(resume=False)
+        try:
+            yield engine, hub
+        finally:
+            await engine.stop()
+            hub.close()
+            await store.close()
+
+
+async def read(hub: Hub, room_id: str, until: str) -> list[tuple[float, Frame]]:
+    """Return the room's frames and when they came, up to the first one of that name."""
+    frames: list[tuple[float, Frame]] = []
+    async with aclosing(hub.read(room_id, 0)) as batches:
+        async for batch in batches:
+            now = time.perf_counter()
+            frames += [(now, frame) for frame in batch]
+            if any(frame.name == until for frame in batch):
+                break
+    return frames
+
+
+async def run_rooms(talker: Talker, rooms: int) -> list[tuple[str, list[tuple[float, Frame]]]]:
+    """Run so many rooms of one turn at once; return each one's task and frames."""
+    async with opened(talker) as (engine, hub):
+
+        async def one(number: int) -> tuple[str, list[tuple[float, Frame]]]:
+            task = f"task {number}"
+            room = await engine.create_room(NewRoom(task, max_rounds=1, agents=(NewAgent("Ada"),)))
+            reading = asyncio.create_task(read(hub, room.id, "room_completed"))
+            await engine.run(room.id)
+            return task, await reading
+
+        return await asyncio.gather(*(one(number) for number in range(rooms)))
+
+
+def chunks(frames: list[tuple[float, Frame]]) -> list[tuple[float, int]]:
+    """Return when each chunk came and how many tokens it had."""
+    return [
+        (at, len(json.loads(frame.data)["content"]) // len(TOKEN))
+        for at, frame in frames
+        if frame.name == "message_chunk"
+    ]
+
+
+async def tokens_per_second() -> tuple[float, float]:
+    """Return (tokens/s, stored chunks/s) of rooms whose models never wait."""
+    talker = Talker(FAST_TOKENS, 0)
+    came = [chunk for _, frames in await run_rooms(talker, FAST_ROOMS) for chunk in chunks(frames)]
+    seconds = max(at for at, _ in came) - min(said[0] for said in talker.said.values())
+    return sum(tokens for _, tokens in came) / seconds, len(came) / seconds
+
+
+async def latencies() -> list[float]:
+    """Return for each token of many rooms the seconds from being said to being read."""
+    talker = Talker(MANY_TOKENS, MANY_RATE)
+    found: list[float] = []
+    for task, frames in await run_rooms(talker, MANY_ROOMS):
+        said = iter(talker.said[task])
+        for at, tokens in chunks(frames):
+            found += [at - next(said) for _ in range(tokens)]
+    return found
+
+
+async def pauses() -> list[float]:
+    """Return the seconds from each call of pause to ``room_paused`` at a reader, other rooms speaking."""
+    talker = Talker(1_000_000, MANY_RATE)
+    found = []
+    async with opened(talker) as (engine, hub):
+        for number in range(PAUSES):
+            three = tuple(NewAgent(name) for name in ("Ada", "Bob", "Cyd"))
+            room = await engine.create_room(NewRoom(f"task {number}", "", "parallel", 1, three))
+            await engine.run(room.id)
+            await read(hub, room.id, "message_chunk")
+            reading = asyncio.create_task(read(hub, room.id, "room_paused"))
+            began = time.perf_counter()
+            await engine.pause(room.id)
+            found.append((await reading)[-1][0] - began)
+            await engine.resume(room.id)
+    return found
+
+
+def main() -> None:
+    """Print each figure beside its target."""
+    tokens, stored = asyncio.run(tokens_per_second())
+    print(
+        f"  {FAST_ROOMS} rooms, durable tokens/s        target ≥ 5,000   "
+        f"ours {tokens:,.0f} (in {stored:,.0f} chunks/s)"
+    )
+    late = asyncio.run(latencies())
+    p95 = quantiles(late, n=20)[-1]
+    print(
+        f"  {MANY_ROOMS} rooms × {MANY_RATE:.0f} tok/s, p95 latency   target ≤ 60 ms   "
+        f"ours {p95 * 1000:.0f} ms (median {median(late) * 1000:.0f} ms)"
+    )
+    paused = asyncio.run(pauses())
+    print(
+        f"  pause → room_paused, worst        target ≤ 200 ms  "
+        f"ours {max(paused) * 1000:.0f} ms (median {median(paused) * 1000:.0f} ms)"
+    )
+
+
+if __name__ == "__main__":
+    main()
