@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 def main(arguments: list[str]) -> int:
     """Run the backend; return its exit code. Whatever goes wrong is one line on stderr."""
+    logging.getLogger().addHandler(logging.NullHandler())  # or tracebacks go to stderr while no file is open
     try:
         run(parse(arguments))
     except AgentBusy as error:

@@ -15,7 +15,7 @@ from agent_tui.errors import ConfigError
 EMBEDDED_DATABASE = "agent-tui.db"
 SERVE_DATABASE = "serve.db"  # not the embedded one: both may run at the same time
 RUNTIME_FILE = "backend.json"
-DEMO_TOKENS_PER_SECOND = 40.0
+DEMO_TOKENS_PER_SECOND = 22.0  # a demo room of three rounds talks for more than a minute
 DEMO_SEED = 1
 LOOPBACK = "127.0.0.1"
 MAX_PORT = 65535
@@ -109,13 +109,13 @@ def parse(arguments: list[str]) -> Settings:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _OneLineParser(prog="agent_tui.backend", description="The backend of agent-tui.")
+    parser = _OneLineParser(prog="agent-tui", description="The backend of agent-tui.")
     modes = parser.add_subparsers(dest="mode", required=True, parser_class=_OneLineParser)
     embedded = modes.add_parser("embedded", help="for the programs of one user; found by its runtime file")
     embedded.add_argument("--data", metavar="DIR", required=True, help="folder of the database")
     embedded.add_argument("--idle-seconds", type=float, default=30.0, help=argparse.SUPPRESS)
     embedded.add_argument("--unwatched-seconds", type=float, default=30.0, help=argparse.SUPPRESS)
-    serve = modes.add_parser("serve", prog="agent-tui serve", help="the backend alone")
+    serve = modes.add_parser("serve", help="the backend alone")
     serve.add_argument("--host", default=LOOPBACK, help="address to listen on (default: %(default)s)")
     serve.add_argument("--port", type=int, default=0, help="0 picks a free one (default)")
     serve.add_argument(
