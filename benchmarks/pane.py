@@ -11,10 +11,10 @@ import asyncio
 import fcntl
 import json
 import os
-import pty
 import random
 import select
 import struct
+import subprocess
 import sys
 import tempfile
 import termios
@@ -136,20 +136,29 @@ def measured(program: str) -> dict[str, float]:
     """Run one program in a pty and return its report, with the bytes it wrote to the terminal."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", TEXTUAL_FPS="240")
-            # The child of a fork has no other way on; nothing of it comes from outside.
-            os.execv(sys.executable, [sys.executable, "-m", "benchmarks.pane", program, str(report)])  # noqa: S606
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        written = sum(_played(pid, terminal))
+        terminal, inside = os.openpty()
+        fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        child = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.pane", program, str(report)],
+            stdin=inside,
+            stdout=inside,
+            stderr=inside,
+            start_new_session=True,
+            env=os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "TEXTUAL_FPS": "240"},
+        )
+        os.close(inside)
+        written = sum(_played(terminal))
         os.close(terminal)
+        child.kill()  # it has ended, or its time is up
+        child.wait()
+        if not report.exists():
+            raise SystemExit(f"{program} did not report within {CHILD_SECONDS:.0f} s")
         result: dict[str, float] = json.loads(report.read_text(encoding="utf-8"))
         return result | {"bytes": float(written)}
 
 
-def _played(pid: int, terminal: int) -> Iterator[int]:
-    """Play the terminal until the program ends; yield the sizes of what it wrote."""
+def _played(terminal: int) -> Iterator[int]:
+    """Play the terminal until the program ends or its time is up; yield the sizes of what it wrote."""
     deadline = time.monotonic() + CHILD_SECONDS
     while True:
         ready, _, _ = select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))
@@ -158,13 +167,10 @@ def _played(pid: int, terminal: int) -> Iterator[int]:
         except OSError:  # how a pty says that the other side is closed
             data = b""
         if not data:
-            break
+            return
         if b"\x1b[?2026$p" in data:
             os.write(terminal, b"\x1b[?2026;2$y")
         yield len(data)
-    if time.monotonic() >= deadline:
-        os.kill(pid, 9)
-    os.waitpid(pid, 0)
 
 
 def main() -> None:

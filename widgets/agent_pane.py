@@ -10,7 +10,6 @@ from rich.style import Style
 
 from agent_tui.inert import inert_line
 from widgets.color import readable
-from widgets.frame_clock import FrameClock
 from widgets.ink import DIM
 from widgets.ink import FAILED as FAILED_INK
 from widgets.layout import Line
@@ -36,29 +35,8 @@ class AgentPane(Transcript):
     }
     """
 
-    def __init__(
-        self,
-        *,
-        clock: FrameClock,
-        color: str = "",
-        ascii_only: bool = False,
-        has_divider: bool = False,
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - Textual's own word
-        classes: str | None = None,
-    ) -> None:
-        """As for ``Transcript``."""
-        super().__init__(
-            clock=clock,
-            color=color,
-            ascii_only=ascii_only,
-            has_divider=has_divider,
-            name=name,
-            id=id,
-            classes=classes,
-        )
-        self._told = ("", "", "", "")
-        self._header: tuple[Painter, bool, Line] | None = None
+    _told: tuple[str, str, str, str] = ("", "", "", "")  # name, model, state, colour
+    _header: tuple[Painter, bool, Line] | None = None
 
     def header(self, name: str, model: str, state: str, color: str) -> None:
         """Say who speaks and what it is doing, such as "● 41 tok/s". At most one row is drawn.

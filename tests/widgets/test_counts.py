@@ -107,6 +107,7 @@ async def test_what_the_terminal_shows_is_what_the_pane_composed() -> None:
             await pilot.pause()
             if number % 10 == 5:
                 pane.action_scroll_rows(-3 if number % 20 == 5 else 2)
+                hand.turn_until_clean()
                 await pilot.pause()
             assert driver.screen((60, 12)) == screen_of(pane)
         pane.turn_closed("a", "┄ cut")
@@ -147,6 +148,7 @@ async def test_while_the_reader_is_elsewhere_only_the_label_is_painted() -> None
         pane.text_added("a", "- item\n" * 100)
         hand.turn_until_clean()
         pane.action_scroll_rows(-30)
+        hand.turn_until_clean()
         await pilot.pause()
         driver.written = ""
         pane.text_added("a", "- item\n" * 5)

@@ -55,6 +55,7 @@ async def test_hostile_words_reach_the_terminal_as_words(name: str) -> None:
         hand.turn_until_clean()
         await pilot.pause()
         pane.action_to_start()
+        hand.turn_until_clean()
         await pilot.pause()
         rest = OWN.sub("", driver.written)
         assert FORBIDDEN.findall(rest) == []

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual import events
-from textual.app import App
 from textual.binding import Binding
 from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
 
-from tests.widgets.apps import Hand, OneWidget, running
+from tests.widgets.apps import Hand, running
 from tests.widgets.drawing import screen_of
 from tests.widgets.test_splitter import TEXTS, cut
 from widgets.signs import BELOW, CARET
@@ -98,7 +97,7 @@ async def test_clearing_shows_an_empty_pane() -> None:
         assert await shown(pane, hand, pilot) == ["", "", ""]
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=8)
 @given(TEXTS, st.lists(st.integers(0, 400), max_size=12))
 async def test_a_streamed_message_ends_as_the_same_screen_as_a_whole_one(
     text: str, places: list[int]
@@ -230,100 +229,6 @@ async def test_a_resize_shows_what_a_fresh_pane_of_that_size_shows() -> None:
         assert await shown(fresh, hand, pilot) == resized
 
 
-async def test_the_caret_waits_for_room() -> None:
-    hand = Hand()
-    pane = a_pane(hand)
-    async with running(pane, (12, 3)) as pilot:
-        pane.text_added("a", "0123456789")  # ten cells between the margins
-        assert await shown(pane, hand, pilot) == ["", " 0123456789", ""]
-        pane.text_replaced("a", "012345678")
-        assert await shown(pane, hand, pilot) == ["", f" 012345678{CARET}", ""]
-
-
-async def test_ascii_terminals_get_ascii_signs_and_the_words_as_they_are() -> None:
-    hand = Hand()
-    pane = a_pane(hand, ascii_only=True, has_divider=True)
-    async with running(pane, (30, 8)) as pilot:
-        pane.turn_opened("a", "● round")
-        pane.text_added("a", "- ü…\n> q\n\n---\n| a | b |\n|--|--|\n")
-        pane.turn_closed("a", "┄ cut")
-        rows = [row.rstrip("|").rstrip() for row in await shown(pane, hand, pilot)]
-        assert rows == [
-            " * round",
-            "   * ü…",
-            " | q",
-            "",
-            " " + "-" * 27,
-            " a | b",
-            " --+--",
-            " - cut",
-        ]
-
-
-async def test_a_divider_stands_at_the_right_of_every_row() -> None:
-    hand = Hand()
-    pane = a_pane(hand, has_divider=True)
-    async with running(pane, (20, 4)) as pilot:
-        pane.text_added("a", "中文" * 9)
-        assert all(row.endswith("│") for row in await shown(pane, hand, pilot))
-
-
-async def test_a_failure_is_red_and_other_notes_are_not() -> None:
-    hand = Hand()
-    pane = a_pane(hand)
-    async with running(pane, (30, 4)) as pilot:
-        pane.turn_opened("a")
-        pane.turn_closed("a", "✗ quota exceeded")
-        pane.turn_opened("b")
-        pane.turn_closed("b", "┄ cut")
-        await shown(pane, hand, pilot)
-        strips = pane.render_lines(pane.outer_size.region)
-        red = pane.app.theme_variables["error"].lower()
-        colors = {
-            segment.text.strip(): segment.style.color.get_truecolor().hex
-            for strip in strips
-            for segment in strip
-            if segment.style and segment.style.color
-        }
-        assert colors["✗ quota exceeded"] == red
-        assert colors["┄ cut"] != red
-
-
-async def test_no_color_leaves_no_colour_in_any_strip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    hand = Hand()
-    pane = a_pane(hand)
-    pane.color = "#00ff00"
-    async with running(pane, (30, 6)) as pilot:
-        pane.text_added("a", "`code` [link](x) **b**\n" + lines(1, 9))
-        await shown(pane, hand, pilot)
-        await pilot.press("up")
-        await shown(pane, hand, pilot)
-        for strip in pane.render_lines(pane.outer_size.region):
-            for segment in strip:
-                for color in (segment.style.color, segment.style.bgcolor) if segment.style else ():
-                    red, green, blue = color.get_truecolor() if color else (0, 0, 0)
-                    assert red == green == blue
-
-
-async def test_another_theme_repaints_everything_in_its_colours() -> None:
-    hand = Hand()
-    pane = a_pane(hand)
-    async with running(pane, (30, 6)) as pilot:
-        pane.text_added("a", "words")
-        await shown(pane, hand, pilot)
-        before = backgrounds(pane)
-        pilot.app.theme = "textual-light"
-        await pilot.pause()
-        assert backgrounds(pane).isdisjoint(before)
-        assert " words" in screen_of(pane)[1]
-
-
-def backgrounds(pane: Transcript) -> set[str]:
-    strips = pane.render_lines(pane.outer_size.region)
-    return {str(segment.style.bgcolor) for strip in strips for segment in strip if segment.style}
-
-
 async def test_a_pane_under_another_screen_is_drawn_when_it_is_uncovered() -> None:
     hand = Hand()
     pane = a_pane(hand)
@@ -392,6 +297,14 @@ async def test_a_part_of_the_pane_can_be_rendered() -> None:
         assert pane.render_lines(Region(0, 3, 30, 3))[-1].cell_length == 30
 
 
-def test_the_app_can_be_made_without_a_running_loop() -> None:
-    app: App[None] = OneWidget(a_pane(Hand()))
-    assert app.title
+async def test_a_pane_that_was_removed_can_still_be_asked_for_its_rows() -> None:
+    hand = Hand()
+    pane = a_pane(hand)
+    async with running(pane, (30, 4)) as pilot:
+        pane.text_added("a", "words")
+        await shown(pane, hand, pilot)
+        await pane.remove()
+        assert [strip.cell_length for strip in pane.render_lines(Region(0, 0, 30, 2))] == [30, 30]
+        pane.text_added("a", "more")
+        hand.turn_until_clean()
+        assert not pane.is_shown
