@@ -144,6 +144,7 @@ class _Run:
             self.left_because = "this server offers no pause: the room was left as it is"
         except AgentTuiError as error:
             self.left_because = f"the pause was not taken: {error}"
+        output.notice(self.left_because)
         limit.reschedule(asyncio.get_running_loop().time())
 
     async def _follow(self) -> Ending:

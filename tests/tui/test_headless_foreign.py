@@ -1,0 +1,212 @@
+"""``rooms run`` and its neighbours against servers of the original system, on real sockets."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.http_server import answers_json, streams
+from tests.fakes.rooms_server import (
+    AGENTS,
+    WORDS,
+    Event,
+    LogRoom,
+    LogRoomsServer,
+    OriginalRoomsServer,
+    in_thread,
+    run_events,
+    stored,
+)
+from tests.tui.programs import SECONDS, Home, one_line, own_environ
+
+TEXT = "".join(WORDS)
+FIRST_CHUNKS = 6  # room_started, message, round_start, message_start and two chunks
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path, own_environ(tmp_path))  # no command here starts a backend
+
+
+@pytest.fixture
+def original() -> Iterator[OriginalRoomsServer]:
+    with in_thread(OriginalRoomsServer()) as server:
+        yield server
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_an_original_server_is_run_to_its_end(home: Home, original: OriginalRoomsServer) -> None:
+    done = home.run("rooms", "run", "any-id", "--url", original.url, "--output", "stream-json")
+    assert done.returncode == 0, done.stderr
+    found = lines(done.stdout)
+    assert {line["id"] for line in found} == {None}
+    sent = [
+        {"event": name, "data": {k: v for k, v in data.items() if k != "accumulated"}}
+        for name, data in original.events
+    ]
+    assert [{"event": line["event"], "data": line["data"]} for line in found[:-1]] == sent
+    assert found[-1]["data"] == {"reason": "completed", "text": f"{TEXT}\n\n{TEXT}", "detail": None}
+    assert original.posts == 1
+
+
+def test_its_text_has_the_names_before_the_words(home: Home, original: OriginalRoomsServer) -> None:
+    done = home.run("rooms", "run", "r1", "--url", original.url)
+    assert (done.returncode, done.stdout) == (0, f"{AGENTS[0]}:\n{TEXT}\n\n{AGENTS[1]}:\n{TEXT}\n")
+
+
+def test_its_json_has_the_messages_it_streamed(home: Home, original: OriginalRoomsServer) -> None:
+    done = home.run("rooms", "run", "r1", "--url", original.url, "--output", "json")
+    value = json.loads(done.stdout)
+    assert (done.returncode, value["reason"], value["room"]) == (0, "completed", {"id": "r1"})
+    assert [message["sender_name"] for message in value["messages"]] == ["用户", *AGENTS]
+
+
+@pytest.mark.parametrize("then", ["drop", "reset", "end"])
+def test_a_stream_that_breaks_off_is_lost_and_never_asked_for_again(home: Home, then: str) -> None:
+    with in_thread(OriginalRoomsServer(stop_after=FIRST_CHUNKS, then=then)) as server:
+        done = home.run("rooms", "run", "r1", "--url", server.url, "--output", "stream-json")
+        assert server.posts == 1
+    assert done.returncode == 4
+    end = lines(done.stdout)[-1]
+    assert (end["event"], end["data"]["reason"], end["data"]["text"]) == ("end", "lost", "Short answer: ")
+    assert "interrupted" in done.stderr.splitlines()[-1]
+
+
+def test_a_server_that_offers_no_pause_is_left(home: Home) -> None:
+    with in_thread(OriginalRoomsServer(stop_after=FIRST_CHUNKS, then="stay")) as server:
+        run = home.start("rooms", "run", "r1", "--url", server.url, "--output", "stream-json")
+        assert run.stdout is not None
+        read = [run.stdout.readline() for _ in range(FIRST_CHUNKS)]
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=SECONDS)
+    assert run.returncode == 3
+    (end,) = lines(out)
+    assert (end["event"], end["data"]["reason"], end["data"]["text"]) == (
+        "end",
+        "interrupted",
+        "Short answer: ",
+    )
+    assert "no pause" in err
+    assert len(read) == FIRST_CHUNKS
+
+
+def run_with(home: Home, events: list[Event], *options: str) -> Any:
+    with in_thread(OriginalRoomsServer(events)) as server:
+        return home.run("rooms", "run", "r1", "--url", server.url, *options)
+
+
+def test_a_paused_run_is_code_3_and_a_failed_one_code_4(home: Home) -> None:
+    start = run_events()[:FIRST_CHUNKS]
+    paused = run_with(home, [*start, ("room_paused", {"room_id": "r1"})])
+    assert (paused.returncode, paused.stdout) == (3, f"{AGENTS[0]}:\nShort answer: \n")
+    failed = run_with(home, [*start, ("error", {"content": "the \x1b[31mquota\nis gone"})])
+    assert (failed.returncode, failed.stdout) == (4, f"{AGENTS[0]}:\nShort answer: \n")
+    assert failed.stderr.splitlines()[-1] == "agent-tui: the ␛[31mquota is gone"
+
+
+def test_a_failed_turn_is_one_line_and_the_run_completes(home: Home) -> None:
+    events = run_events()
+    second = next(n for n, (_, data) in enumerate(events) if data.get("sender_name") == AGENTS[1])
+    failure: Event = ("agent_error", {"agent": AGENTS[0], "error": "LLM stream failed:\nno luck"})
+    done = run_with(home, [*events[:FIRST_CHUNKS], failure, *events[second:]])
+    assert done.returncode == 0
+    assert f"{AGENTS[0]}: LLM stream failed: no luck" in done.stderr.splitlines()
+    assert done.stdout.startswith(f"{AGENTS[0]}:\nShort answer: \n\n{AGENTS[1]}:\n")
+
+
+def test_hostile_words_are_inert_as_text_and_escaped_as_json(home: Home) -> None:
+    hostile = "\x1b]52;c;aGk=\x07 \x9b31m \u202e \ud800 \x7f [red]x[/red]"
+    events = run_events(agents=[hostile], words=[hostile, "\r\nnext"])
+    frames = [f"event: {name}\ndata: {json.dumps(data)}\n\n".encode() for name, data in events]
+    with in_thread(LogRoomsServer(LogRoom("r1"))) as server:
+        server.on("POST", "/api/rooms/r1/run", streams(*frames))
+        text = home.run("rooms", "run", "r1", "--url", server.url)
+        streamed = home.run("rooms", "run", "r1", "--url", server.url, "--output", "stream-json")
+    assert (text.returncode, streamed.returncode) == (0, 0)
+    assert not set(text.stdout + text.stderr) & set("\x1b\x07\x9b\u202e\ud800\x7f\r")
+    assert "[red]x[/red]" in text.stdout
+    assert all(line.isprintable() for line in streamed.stdout.splitlines())
+    end = lines(streamed.stdout)[-1]["data"]
+    assert end["text"] == (hostile + "\r\nnext").replace("\ud800", "\ufffd")
+
+
+def test_data_that_is_no_json_object_is_kept_raw(home: Home) -> None:
+    done = run_with(home, [("message_chunk", ["odd"]), *run_events()], "--output", "stream-json")  # type: ignore[list-item]  # what a broken server sends
+    assert done.returncode == 0
+    assert lines(done.stdout)[0] == {"id": None, "event": "message_chunk", "data": {"raw": ["odd"]}}
+
+
+def test_a_completed_room_with_a_record_gives_the_stored_words(home: Home) -> None:
+    room = LogRoom("r1", messages=[stored("m1", "said long ago", "Ada", 1)], status="completed")
+    with in_thread(LogRoomsServer(room)) as server:
+        server.publish("r1", "room_completed", {"room_id": "r1", "total_rounds": 1})
+        done = home.run("rooms", "run", "room r1", "--url", server.url)
+    assert (done.returncode, done.stdout) == (0, "Ada:\nsaid long ago\n")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "reason"),
+    [(401, 6, "refused"), (403, 6, "refused"), (404, 4, "error"), (409, 6, "refused"), (500, 4, "error")],
+)
+def test_what_a_server_refuses_has_its_code_and_its_end(
+    home: Home, status: int, code: int, reason: str
+) -> None:
+    with in_thread(LogRoomsServer(LogRoom("r1"))) as server:
+        server.on("POST", "/api/rooms/r1/run", answers_json({"title": "No\x1b[31m"}, status))
+        arguments = (
+            "rooms",
+            "run",
+            "r1",
+            "--url",
+            server.url,
+            "--token",
+            "geheim",
+            "--output",
+            "stream-json",
+        )
+        done = home.run(*arguments)
+        assert len(server.asked("POST", "/api/rooms/r1/run")) == 1
+    assert done.returncode == code
+    (end,) = lines(done.stdout)
+    assert (end["event"], end["data"]["reason"]) == ("end", reason)
+    assert one_line(done.stderr).isprintable()
+    assert "geheim" not in done.stderr + done.stdout
+
+
+def test_commands_that_a_server_does_not_offer_are_code_6(home: Home, original: OriginalRoomsServer) -> None:
+    for arguments in (["list"], ["new", "--task", "T"], ["pause", "r1"], ["resume", "r1"]):
+        done = home.run("rooms", *arguments, "--url", original.url)
+        assert (done.returncode, done.stdout) == (6, ""), done.stderr
+        assert "not offer" in one_line(done.stderr)
+
+
+def test_a_list_that_is_bare_is_read_and_handed_on_as_it_is(home: Home) -> None:
+    rooms = [{"id": "r1", "name": "one", "owner": {"kept": True}}, {"no": "room"}]
+    with in_thread(LogRoomsServer()) as server:
+        server.on("GET", "/api/rooms", answers_json(rooms))
+        text = home.run("rooms", "list", "--url", server.url)
+        as_json = home.run("rooms", "list", "--url", server.url, "--output", "json")
+    assert (text.returncode, text.stdout.count("\n")) == (0, 2)
+    assert json.loads(as_json.stdout) == rooms
+
+
+def test_paths_token_and_timeout_come_from_the_config_file(home: Home) -> None:
+    with in_thread(OriginalRoomsServer()) as server:
+        home.config.write_text(
+            f'[backends.old]\nkind = "rooms"\nurl = "{server.url}"\ntoken_env = "OLD_TOKEN"\n'
+            'paths = { run = "/v9/{id}/go" }\n',
+            encoding="utf-8",
+        )
+        server.on("POST", "/v9/r1/go", answers_json({}, 409))
+        done = home.run("rooms", "run", "r1", "--backend", "old", OLD_TOKEN="geheim")
+        (asked,) = server.asked("POST", "/v9/r1/go")
+    assert done.returncode == 6
+    assert asked.headers["authorization"] == "Bearer geheim"
