@@ -5,7 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agent_tui.clients.net import Net
+from tests.fakes.clock import FakeClock
 from tests.fakes.http_server import FakeServer
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture

@@ -3,25 +3,22 @@ from __future__ import annotations
 import asyncio
 import gzip
 from contextlib import aclosing
-from typing import Any
 
 import pytest
 
-from agent_tui.clients.event_stream import FRAMES_PER_TURN, TICK_SECONDS, EventStream, Item
+from agent_tui.clients.event_stream import FRAMES_PER_TURN
 from agent_tui.clients.net import Net
-from agent_tui.clients.retry import Backoff
 from agent_tui.clients.sse import Frame
 from agent_tui.errors import (
     AgentTuiError,
-    ConnectFailed,
     NotFound,
     ProtocolError,
     Refused,
     Unauthorized,
 )
 from agent_tui.events import LinkChanged
+from tests.clients.stream_reading import data, links, open_stream, read, statuses, tick, wait_and_go_on, waits
 from tests.fakes.clock import FakeClock, settle
-from tests.fakes.collector import Collector
 from tests.fakes.http_server import (
     FakeServer,
     Reply,
@@ -29,47 +26,10 @@ from tests.fakes.http_server import (
     Responder,
     answers,
     answers_json,
-    listening,
     streams,
 )
 
 PROMPT_SECONDS = 1.0  # a few ms in truth; the rest is for a machine that is busy
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-def open_stream(net: Net, clock: FakeClock, **options: Any) -> EventStream:
-    backoff = Backoff(base=1, cap=8, random=lambda: 1.0)
-    return EventStream(net, "/s", clock=clock, backoff=backoff, **options)
-
-
-def read(stream: EventStream) -> Collector[Item]:
-    return Collector(aiter(stream))
-
-
-def data(items: list[Item]) -> list[str]:
-    return [item.data for item in items if isinstance(item, Frame)]
-
-
-def links(items: list[Item]) -> list[LinkChanged]:
-    return [item for item in items if isinstance(item, LinkChanged)]
-
-
-def statuses(items: list[Item]) -> list[str]:
-    return [link.status for link in links(items)]
-
-
-def waits(items: list[Item]) -> list[float]:
-    return [link.delay for link in links(items) if link.status == "waiting"]
-
-
-async def wait_and_go_on(reading: Collector[Item], clock: FakeClock, nth: int) -> None:
-    """Let the time of the nth wait pass."""
-    await reading.until(lambda items: len(waits(items)) >= nth)
-    await clock.advance(waits(reading.items)[nth - 1])
 
 
 async def test_a_stream_says_what_goes_on_and_gives_frames(
@@ -248,172 +208,6 @@ async def test_a_packed_stream_is_read(server: FakeServer, net: Net, clock: Fake
     async with read(open_stream(net, clock)) as reading:
         await reading.until(lambda items: data(items) == ["x"])
     assert reading.error is None
-
-
-# --- silence, sleep, giving up -----------------------------------------------------------------------
-
-
-async def tick(clock: FakeClock, seconds: float) -> None:
-    """Let an awake machine's time pass."""
-    for _ in range(int(seconds / TICK_SECONDS)):
-        await clock.advance(TICK_SECONDS)
-
-
-async def test_silence_after_a_heartbeat_is_a_broken_connection(
-    server: FakeServer, net: Net, clock: FakeClock
-) -> None:
-    server.on("GET", "/s", streams(b": hi\n\ndata: x\n\n", then="stay"), streams(b"data: y\n\n", then="stay"))
-    async with read(open_stream(net, clock, idle_timeout=45)) as reading:
-        await reading.until(lambda items: data(items) == ["x"])
-        await settle()
-        await tick(clock, 44)
-        assert waits(reading.items) == []
-        await tick(clock, 4)
-        await wait_and_go_on(reading, clock, 1)
-        await reading.until(lambda items: data(items) == ["x", "y"])
-        await tick(clock, 48)  # a heartbeat heard once is expected of the next connection too
-        await reading.until(lambda items: len(waits(items)) == 2)
-    assert "said nothing for 45 s" in links(reading.items)[2].detail
-
-
-async def test_any_byte_is_a_sign_of_life(server: FakeServer, net: Net, clock: FakeClock) -> None:
-    go_on = asyncio.Semaphore(0)
-    written = asyncio.Semaphore(0)
-
-    async def respond(request: Request, reply: Reply) -> None:
-        await reply.head(200, {"Content-Type": "text/event-stream"})
-        for byte in b": hi\n\ndata: x\n\n":
-            await reply.send(bytes([byte]))
-            written.release()
-            await go_on.acquire()
-        await reply.stay()
-
-    server.on("GET", "/s", respond)
-    async with read(open_stream(net, clock, idle_timeout=45)) as reading:
-        for _ in range(15):
-            await written.acquire()
-            await settle(30)
-            await tick(clock, 40)
-            go_on.release()
-        await reading.until(lambda items: data(items) == ["x"])
-    assert waits(reading.items) == []
-
-
-async def test_silence_of_a_server_without_heartbeat_is_no_error(
-    server: FakeServer, net: Net, clock: FakeClock
-) -> None:
-    server.on("GET", "/s", streams(b"data: x\n\n", then="stay"))
-    async with read(open_stream(net, clock, idle_timeout=45)) as reading:
-        await reading.until(lambda items: data(items) == ["x"])
-        await tick(clock, 1000)
-    assert waits(reading.items) == []
-
-
-async def test_a_machine_that_slept_reconnects_at_once(
-    server: FakeServer, net: Net, clock: FakeClock
-) -> None:
-    server.on("GET", "/s", streams(b"id: 1\ndata: x\n\n", then="stay"), streams(b"data: y\n\n", then="stay"))
-    async with read(open_stream(net, clock)) as reading:
-        await reading.until(lambda items: data(items) == ["x"])
-        await settle()
-        clock.jump(3600)
-        await reading.until(lambda items: data(items) == ["x", "y"])
-    assert waits(reading.items) == [0]
-    assert server.requests[1].headers["last-event-id"] == "1"
-
-
-async def test_a_sleep_is_noticed_by_a_reader_that_was_busy_then(
-    server: FakeServer, net: Net, clock: FakeClock
-) -> None:
-    server.on("GET", "/s", streams(b"id: 1\ndata: x\n\n", then="stay"), streams(b"data: y\n\n", then="stay"))
-    async with aclosing(aiter(open_stream(net, clock))) as items:
-        while not isinstance(await anext(items), Frame):
-            pass
-        clock.jump(3600)
-        await settle()
-        assert await anext(items) == LinkChanged("waiting", "this machine slept", 0, 0)
-        while (item := await anext(items)) != Frame("message", "y", "1"):
-            assert isinstance(item, LinkChanged)
-
-
-async def test_a_wait_the_machine_slept_through_is_over(
-    server: FakeServer, net: Net, clock: FakeClock
-) -> None:
-    server.on("GET", "/s", answers("", 503, {"Retry-After": "50"}), streams(then="stay"))
-    async with read(open_stream(net, clock)) as reading:
-        await reading.until(lambda items: len(waits(items)) == 1)
-        await settle()
-        clock.jump(3600)
-        await reading.until(lambda items: statuses(items)[-1] == "live")
-    assert waits(reading.items) == [50]
-
-
-async def test_retry_now_ends_the_wait(server: FakeServer, net: Net, clock: FakeClock) -> None:
-    server.on("GET", "/s", answers("", 503), streams(then="stay"))
-    stream = open_stream(net, clock)
-    async with read(stream) as reading:
-        await reading.until(lambda items: len(waits(items)) == 1)
-        await settle()
-        stream.retry_now()
-        await reading.until(lambda items: statuses(items)[-1] == "live")
-    assert clock.time() == 1000
-
-
-async def test_it_gives_up_when_told_to(clock: FakeClock) -> None:
-    async with listening(lambda reader, writer: asyncio.sleep(0)) as port:
-        pass  # the port is free again
-    async with (
-        Net(f"http://127.0.0.1:{port}", environ={}) as net,
-        read(open_stream(net, clock, give_up_seconds=10)) as reading,
-    ):
-        for nth in range(1, 5):
-            await wait_and_go_on(reading, clock, nth)
-        await reading.end()
-    assert waits(reading.items) == [1, 2, 4, 3]  # the last one is cut to what is left of the ten seconds
-    assert isinstance(reading.error, ConnectFailed)
-    assert "Connection refused" in reading.error.detail
-    assert isinstance(reading.error.__cause__, ConnectFailed)
-
-
-async def test_giving_up_counts_from_the_last_good_byte(
-    server: FakeServer, net: Net, clock: FakeClock
-) -> None:
-    server.on("GET", "/s", streams(b"data: x\n\n", then="stay"), answers("", 503))
-    async with read(open_stream(net, clock, give_up_seconds=10)) as reading:
-        await reading.until(lambda items: data(items) == ["x"])
-        await tick(clock, 600)
-        await server.drop_all()
-        for nth in range(1, 5):
-            await wait_and_go_on(reading, clock, nth)
-        await reading.end()
-    assert sum(waits(reading.items)) == 10
-    assert isinstance(reading.error, ConnectFailed)
-
-
-async def test_answers_without_a_byte_are_no_sign_of_life(
-    server: FakeServer, net: Net, clock: FakeClock
-) -> None:
-    server.on("GET", "/s", streams())
-    async with read(open_stream(net, clock, give_up_seconds=10)) as reading:
-        for nth in range(1, 5):
-            await wait_and_go_on(reading, clock, nth)
-        await reading.end()
-    assert isinstance(reading.error, ConnectFailed)
-
-
-async def test_giving_up_does_not_wait_for_a_server_that_never_answers(
-    server: FakeServer, net: Net, clock: FakeClock
-) -> None:
-    async def respond(request: Request, reply: Reply) -> None:
-        await reply.stay()
-
-    server.on("GET", "/s", respond)
-    async with read(open_stream(net, clock, give_up_seconds=10)) as reading:
-        await server.until(lambda: len(server.requests) == 1)
-        await tick(clock, 12)
-        await reading.end()
-    assert isinstance(reading.error, ConnectFailed)
-    await server.until(lambda: server.open == 0)
 
 
 # --- many, and leaving -------------------------------------------------------------------------------

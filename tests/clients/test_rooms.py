@@ -45,11 +45,6 @@ def with_ids(first: int, last: int, events: list[tuple[str, dict[str, object]]])
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 async def client(server: FakeServer, clock: FakeClock) -> AsyncIterator[RoomsClient]:
     client = RoomsClient(Net(server.url, environ={}), clock=clock)
     yield client

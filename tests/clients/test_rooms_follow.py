@@ -21,11 +21,6 @@ EVENTS = ROOM + "/events"
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 async def server() -> AsyncIterator[LogRoomsServer]:
     room = LogRoom("r1", messages=[stored("m0", "hello", "Mika", 1)], status="running", next_id=11)
     async with LogRoomsServer(room) as server:

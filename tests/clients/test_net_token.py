@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from agent_tui.clients.net import Net
+from agent_tui.errors import AgentTuiError, ConfigError, ProtocolError
+from tests.fakes.http_server import FakeServer, answers, answers_json, streams
+
+SECRET = "tok-en~SECRET"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_get_follows_redirects(server: FakeServer, net: Net, status: int) -> None:
+    server.on("GET", "/x", answers(status=status, headers={"Location": "../y?z=1"}))
+    server.on("GET", "/y", answers_json({"at": "y"}))
+    assert await net.call("GET", "/x", params={"a": "b"}) == {"at": "y"}
+    assert server.requests[1].target == "/y?z=1"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_post_is_never_sent_a_second_time(server: FakeServer, net: Net, status: int) -> None:
+    server.on("POST", "/x", answers(status=status, headers={"Location": "/y"}))
+    with pytest.raises(ProtocolError, match=f"redirects a POST: HTTP {status} to /y"):
+        await net.call("POST", "/x", json={})
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"),
+    [
+        ({}, "without saying where"),
+        ({"Location": ""}, "without saying where"),
+        ({"Location": "/x"}, "without end"),
+        ({"Location": "ftp://a.test/"}, "no valid address"),
+        ({"Location": "http://a.test:99999/"}, "no valid address"),
+        ({"Location": "http://a.test:port/"}, "location"),
+        ({"Location": "javascript:alert(1)"}, "no valid address"),
+    ],
+)
+async def test_a_redirect_that_leads_nowhere_is_one_clear_error(
+    server: FakeServer, net: Net, headers: dict[str, str], words: str
+) -> None:
+    server.on("GET", "/x", answers(status=302, headers=headers))
+    with pytest.raises(ProtocolError, match=words):
+        await net.call("GET", "/x")
+    assert len(server.requests) <= 11
+
+
+async def test_the_token_goes_to_our_server_and_not_to_where_it_redirects(server: FakeServer) -> None:
+    async with FakeServer() as other, Net(server.url, SECRET, environ={}) as net:
+        server.on("GET", "/x", answers(status=307, headers={"Location": other.url + "/y"}))
+        other.on("GET", "/y", answers(status=307, headers={"Location": server.url + "/z"}))
+        server.on("GET", "/z", streams(b"data: 1\n\n"))
+        async with net.stream("GET", "/x") as answer:
+            assert b"".join([piece async for piece in answer.aiter_bytes()]) == b"data: 1\n\n"
+        assert [r.headers.get("authorization") for r in server.requests] == [f"Bearer {SECRET}"] * 2
+        assert "authorization" not in other.requests[0].headers
+
+
+async def test_the_token_shows_nowhere(server: FakeServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.on("GET", "/401", answers_json({"detail": "no"}, 401))
+    server.on("GET", "/500", answers("broken", 500))
+    server.on("GET", "/html", answers("<html>", headers={"Content-Type": "text/html"}))
+    shown = []
+    async with Net(server.url, f" {SECRET}\n", environ={}) as net:
+        for path in ("/401", "/500", "/html", "/404"):
+            with pytest.raises(AgentTuiError) as caught:
+                await net.call("GET", path)
+            shown += [repr(caught.value), str(caught.value), repr(caught.value.__cause__)]
+        shown += [repr(net), str(net)]
+    assert all(request.headers["authorization"] == f"Bearer {SECRET}" for request in server.requests)
+    assert not any(SECRET in text for text in [*shown, *(r.target for r in server.requests), caplog.text])
+
+
+@pytest.mark.parametrize("token", ["a b", "a\nb", "пароль", "a\x00b"])
+def test_a_token_that_cannot_be_sent_is_refused_without_showing_it(token: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Net("http://127.0.0.1", token)
+    assert token not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "127.0.0.1:8000",
+        "ftp://a.test",
+        "http://",
+        "http://a.test:port",
+        "http://a.test:99999",
+        "http://a.test/?x=1",
+        "http://a.test/#x",
+        "http://user:hunter2@a.test",
+        "http://a.test/\x1b[2J",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_one_line(url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Net(url, environ={})
+    assert "hunter2" not in str(caught.value)
+    assert not set("\n\x1b") & set(str(caught.value))
+
+
+def test_a_bad_proxy_is_told_at_once() -> None:
+    with pytest.raises(ConfigError, match="HTTP_PROXY"):
+        Net("http://a.test", environ={"HTTP_PROXY": "ftp://x"})
