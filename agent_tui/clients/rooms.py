@@ -116,8 +116,9 @@ class RoomsClient(RoomCalls):
         try:
             async with aclosing(self._one_run(room_id)) as items:
                 async for item in items:
-                    if isinstance(item, LinkChanged) or fresh.takes(item):
-                        yield item
+                    if isinstance(item, Frame) and not fresh.takes(item):
+                        continue
+                    yield item
                     if isinstance(item, Frame) and item.event in TERMINAL:
                         return
             lost: TransportError = StreamLost("the stream ended before its last event")

@@ -154,7 +154,7 @@ async def test_what_follows_the_last_event_is_not_waited_for(server: FakeServer,
 
 async def test_empty_data_behind_a_comment_is_no_message(server: FakeServer, client: RoomsClient) -> None:
     done = frame("room_completed", {"room_id": "r1", "total_rounds": 1})
-    server.on("POST", RUN, streams(b": keep-alive\ndata:\n\n", b"data\n\n", done))
+    server.on("POST", RUN, streams(b": keep-alive\ndata:\n\n", b"event: error\ndata\n\n", done))
     async with Collector(client.run_frames("r1")) as reading:
         await reading.end()
     assert names(reading.items) == ["room_completed"]
