@@ -108,23 +108,23 @@ async def test_what_cannot_be_used_is_one_line_and_exit_2(tmp_path: Path) -> Non
     (tmp_path / "text.db").write_text("this is no database, whatever its name says\n" * 100)
     newer = tmp_path / "newer.db"
     async with running("serve", "--database", f"sqlite:///{newer}", folder=tmp_path) as process:
-        code, line = await refused(*serve(tmp_path, "--port", str(process.port)), folder=tmp_path)
-        assert (code, f"port {process.port}" in line) == (2, True)
+        port = str(process.port)
+        taken = asyncio.create_task(refused(*serve(tmp_path, "--port", port), folder=tmp_path))
+        text = asyncio.create_task(
+            refused("serve", "--database", f"sqlite:///{tmp_path}/text.db", folder=tmp_path)
+        )
+        assert await taken == (
+            2,
+            f"agent-tui: Cannot listen on 127.0.0.1 port {port}: Address already in use\n",
+        )
+        code, line = await text
+        assert (code, "text.db" in line) == (2, True)
         await process.end()
     with sqlite3.connect(newer) as database:
         database.execute("UPDATE alembic_version SET version_num = '9999'")
     database.close()
-    cases = {
-        ("--database", f"sqlite:///{tmp_path}/text.db"): "text.db",
-        ("--database", f"sqlite:///{newer}"): "newer",
-        ("--database", "postgresql://localhost/rooms"): "PostgreSQL",
-        ("--host", "192.0.2.7", "--token", "t"): "192.0.2.7",
-    }
-    answers = await asyncio.gather(*(refused("serve", *options, folder=tmp_path) for options in cases))
-    for (code, line), says in zip(answers, cases.values(), strict=True):
-        assert code == 2, line
-        assert says in line
-        assert "Traceback" not in line
+    code, line = await refused("serve", "--database", f"sqlite:///{newer}", folder=tmp_path)
+    assert (code, "newer" in line) == (2, True)
 
 
 # --- embedded ------------------------------------------------------------------------------------------
