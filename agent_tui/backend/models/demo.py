@@ -16,8 +16,9 @@ from agent_tui.backend.models.demo_tables import PHRASES
 from agent_tui.backend.models.demo_task import language_of
 from agent_tui.backend.models.demo_turn import Phase, Turn
 from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece, UsagePiece
+from agent_tui.config import DEMO_PROVIDER
 
-DEMO = "demo"
+DEMO = DEMO_PROVIDER  # its provider's id, its model's name, its own
 DEFAULT_RATE = 20.0  # tokens/s
 TOKENS_A_BREATH = 32  # given out between two turns of the event loop, at most
 

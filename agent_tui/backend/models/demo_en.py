@@ -255,5 +255,5 @@ PHRASES = Phrases(
         "From my side the room can be closed.",
         "If it fails, let it fail early; then this was time well spent.",
     ),
-    nothing_left="Round {round}: I have said what I had to say about this, and leave the word to the others.",
+    nothing_left="In round {round} I have nothing to add to what I said, and leave the word to others.",
 )

@@ -23,8 +23,8 @@ _MARKS = "“„«「\"'"
 # In the order of preference: the first that occurs in the name, else in the system prompt, wins.
 _ROLES = {
     "critic": (
-        r"\bcritic|\bsceptic|\bskeptic|devil.s advocate|\breviewer|批评|评论|评审|质疑|挑刺"
-        r"|критик|скептик|рецензент"
+        r"\bcritic(?:s|ism)?\b|\bcritique|\bsceptic|\bskeptic|devil.s advocate|\breviewer"
+        r"|批评|评论|评审|质疑|挑刺|критик|скептик|рецензент"
     ),
     "engineer": (
         r"\bengineer|\bdeveloper|\barchitect\b|\bprogrammer|工程师|开发|架构|程序员"

@@ -20,8 +20,8 @@ PHRASES = Phrases(
     inner_marks=("‘", "’"),
     no_task="一个没有文字的任务",
     no_word="这件事",
-    least=980,
-    most=1200,
+    least=880,
+    most=1020,
     themes=THEMES,
     voices=VOICES,
     replies=Replies(
@@ -46,7 +46,7 @@ PHRASES = Phrases(
             "“{bare}”——{name},这句我记下了。顺着它说:{answer}",
         ),
         disagree=(
-            "{name} 说:“{quote}”在我这里,这话说过头了。{answer}",
+            "{name} 写道:“{quote}”在我这里,这话说过头了。{answer}",
             "我看得没有 {name} 那么重(“{bare}”)。{answer}",
             "对“{bare}”,我要摆出另一面,{name}:{answer}",
             "“{bare}”——对,{name},但只对了一半。{answer}",
@@ -275,5 +275,5 @@ PHRASES = Phrases(
         "要是会失败,就让它早点失败,那这段时间就没有白花。",
         "就这样,带着疑问去做,好过带着把握不做。",
     ),
-    nothing_left="第 {round} 轮:关于这件事,我该说的都说了,话头留给其他人。",
+    nothing_left="到第 {round} 轮我已经没有要补充的了,话头留给其他人。",
 )

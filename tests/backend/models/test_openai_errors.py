@@ -1,0 +1,217 @@
+"""What goes wrong at an endpoint: each failure is one line a person can act on, and no secret leaks."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import traceback
+
+import pytest
+
+from agent_tui.backend.models.model import (
+    Piece,
+)
+from agent_tui.backend.models.openai import Endpoint
+from agent_tui.errors import ModelError
+from tests.backend.models.calls import KEY, REQUEST, error_of, pieces, provider, text
+from tests.fakes.model_server import DONE, Answer, FakeModelServer, chunk, data, fails, raw, says
+
+# --- ends that are not -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "retryable", "title", "detail"),
+    [
+        (fails(401, "bad key"), False, "refused the key", "LOCAL_KEY"),
+        (fails(403, "not yours"), False, "refused the key", "not yours"),
+        (fails(404, "model 'x' not found"), False, "no such model or path", "some-model"),
+        (fails(400, "what"), False, "refused the call", "status 400: what"),
+        (fails(400, "…", code="context_length_exceeded"), False, "too long for the model", ""),
+        (fails(429, "slow down", Retry_After="20"), True, "wants fewer calls", "wait 20 s"),
+        (fails(429, "pay", code="insufficient_quota"), False, "quota is used up", "pay"),
+        (fails(500, "boom"), True, "server failed", "status 500: boom"),
+        (fails(503, ""), True, "server failed", "status 503"),
+        (Answer((b"<h1>502</h1>",), 502, "text/html"), True, "server failed", "<h1>502</h1>"),
+        (Answer((), 302, headers={"Location": "/x"}), False, "no answer of an OpenAI-compatible", "/v1"),
+    ],
+)
+async def test_an_error_status_says_what_to_do(
+    answer: Answer, retryable: bool, title: str, detail: str
+) -> None:
+    error = await error_of(answer)
+    assert title in error.title
+    assert detail in error.detail
+    assert error.retryable is retryable
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        raw(b"<html>hello</html>", content_type="text/html"),
+        raw(b'{"answer": 42}', content_type="application/json"),
+        raw(b"data: {not json}\n\n"),
+        raw(b"data: \xff\xfe\n\n"),
+        raw(data(42)),
+        raw(data([1])),
+        raw(data({"choices": 7})),
+        raw(data({"choices": [{"delta": "word"}]})),
+        raw(data({"choices": ["x"]})),
+        raw(b"data: " + b"[" * 5000 + b"\n\n"),
+    ],
+)
+async def test_rubbish_is_an_error_that_names_the_address(answer: Answer) -> None:
+    error = await error_of(answer)
+    assert "no answer of an OpenAI-compatible server" in error.title
+    assert "127.0.0.1" in error.title
+    assert "base_url" in error.detail
+    assert not error.retryable
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        says("Half", ending="cut", finish=None, done=False, usage=None),
+        says("Half", finish=None, done=False, usage=None),
+        says("Half", ending="eof", finish=None, done=False, usage=None),
+        raw(),
+        Answer(ending="cut"),
+        Answer((chunk(content="Half")[:40],), ending="cut"),
+    ],
+    ids=["cut", "end without finish", "eof without finish", "empty", "cut at once", "cut in a frame"],
+)
+async def test_a_stream_without_its_end_broke_off(answer: Answer) -> None:
+    error = await error_of(answer)
+    assert error.title == "the answer broke off"
+    assert error.retryable
+
+
+async def test_the_words_before_the_break_are_given_out() -> None:
+    said: list[Piece] = []
+    async with FakeModelServer() as server, provider(server.url) as opened:
+        server.will(says("Half ", "a word", ending="cut", finish=None, done=False, usage=None))
+        stream = opened.model("m").stream(REQUEST)
+        said += [await anext(stream), await anext(stream)]
+        with pytest.raises(ModelError):
+            await anext(stream)
+    assert text(said) == "Half a word"
+
+
+@pytest.mark.parametrize(
+    ("answer", "retryable", "detail"),
+    [
+        (raw(chunk("stop"), DONE), True, "at once"),
+        (raw(DONE), True, "at once"),
+        (says(" ", "\n"), True, "at once"),
+        (raw(data({"choices": []}), DONE), True, "at once"),
+        (says(thinking=("long",), finish="length"), False, "max_tokens"),
+    ],
+)
+async def test_an_answer_without_a_word_is_an_error(answer: Answer, retryable: bool, detail: str) -> None:
+    error = await error_of(answer)
+    assert error.title == "the model said nothing"
+    assert detail in error.detail
+    assert error.retryable is retryable
+
+
+async def test_a_filtered_answer_says_so() -> None:
+    error = await error_of(says("Some", finish="content_filter"))
+    assert error.title == "the provider's content filter stopped the answer"
+    assert not error.retryable
+
+
+@pytest.mark.parametrize(
+    ("body", "retryable", "title"),
+    [
+        ({"message": "overloaded", "code": "server_error"}, True, "server failed"),
+        ({"message": "slow", "code": "rate_limit_exceeded"}, True, "wants fewer calls"),
+        ({"message": "pay", "code": "insufficient_quota"}, False, "quota is used up"),
+        ({"message": "odd"}, True, "reported an error"),
+    ],
+)
+async def test_an_error_inside_the_stream_is_told(body: dict[str, str], retryable: bool, title: str) -> None:
+    error = await error_of(raw(chunk(content="Some "), data({"error": body})))
+    assert title in error.title
+    assert body["message"] in error.detail
+    assert error.retryable is retryable
+
+
+async def test_a_server_that_falls_silent_is_a_timeout() -> None:
+    error = await error_of(says("Half", ending="stall", finish=None, done=False), silence=0.05)
+    assert "fell silent" in error.title
+    assert "0.05 s" in error.detail
+    assert error.retryable
+
+
+async def test_nobody_at_the_address_is_said_with_the_address() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(ModelError) as caught:
+        await pieces(f"http://127.0.0.1:{port}/v1")
+    assert caught.value.title == f"cannot connect to http://127.0.0.1:{port}/v1"
+    assert "Is the server running" in caught.value.detail
+    assert caught.value.retryable
+
+
+@pytest.mark.parametrize("url", ["http://", "http://host:port/v1", "http://me:pa55word@[::1/v1"])
+async def test_an_address_that_is_none_is_said_without_quoting_it(url: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        await pieces(url)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "base_url" in str(caught.value)
+    assert "pa55word" not in shown
+
+
+async def test_an_endless_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from agent_tui.backend.models import openai_calls  # lazily, as everybody imports it
+
+    monkeypatch.setattr(openai_calls, "MAX_ANSWER_BYTES", 20_000)
+    error = await error_of(raw(*[b"x" * 1000] * 30))
+    assert error.title == "the answer is too long"
+
+
+# --- secrets -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        fails(401, f"Incorrect API key: {KEY}"),
+        fails(500, "x" * 290 + KEY),
+        Answer((f"no key {KEY} here, pa55word".encode(),), 403, "text/plain"),
+        raw(data({"error": {"message": f"{KEY} is wrong"}})),
+        raw(b"data: {" + KEY.encode() + b"}\n\n"),
+        says("Half", ending="cut", finish=None, done=False),
+    ],
+)
+async def test_neither_key_nor_login_appear_in_errors_reprs_or_logs(
+    answer: Answer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with FakeModelServer() as server:
+        url = server.url.replace("//", "//someone:pa55word@") + "?token=qu3ry"
+        async with provider(url) as opened:
+            server.will(answer)
+            model = opened.model("m")
+            with pytest.raises(ModelError) as caught:
+                _ = [piece async for piece in model.stream(REQUEST)]
+            connection = await opened.connection()
+            shown = [
+                *traceback.format_exception(caught.value),
+                repr(caught.value),
+                repr(model),
+                repr(opened),
+                repr(connection),
+                repr(Endpoint("local", url, KEY)),
+            ]
+    told = "\n".join(shown) + caplog.text
+    assert "ModelError" in told
+    for secret in (KEY, KEY[:12], "pa55word", "qu3ry"):
+        assert secret not in told
+
+
+async def test_what_a_server_says_in_an_error_cannot_move_the_cursor() -> None:
+    error = await error_of(fails(500, "\x1b]0;title\x07\u202eevil\nline"))
+    assert "\x1b" not in str(error)
+    assert "\n" not in error.detail
+    assert "evil line" in error.detail
