@@ -11,10 +11,17 @@ from collections.abc import AsyncIterator
 
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
-from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
+from agent_tui.backend.models.model import (
+    Model,
+    ModelRequest,
+    Piece,
+    TextPiece,
+    ThinkingPiece,
+    UsagePiece,
+)
 from agent_tui.errors import ModelError
 
-MAX_TEXT_CHARACTERS = 1_000_000  # of one turn
+MAX_TEXT_CHARACTERS = 1_000_000  # of one turn; as many again may be thought
 # What may wait to be stored: a model that is faster than the disk is not asked for more meanwhile.
 MAX_WAITING_PIECES = 256
 MAX_WAITING_CHARACTERS = 64 * 1024
@@ -38,6 +45,7 @@ class Call:
         self._waiting: list[str] = []
         self._waiting_characters = 0
         self._characters = 0
+        self._thought_characters = 0
         self._begun = False  # a piece has come: asking again would say things twice
         self._news = asyncio.Event()
         self._taken = asyncio.Event()
@@ -127,14 +135,27 @@ class Call:
 
     def _hear(self, piece: Piece) -> None:
         self._begun = True
-        if not isinstance(piece, TextPiece) or not piece.text:
+        match piece:
+            case TextPiece(text):
+                self._hear_text(text)
+            case ThinkingPiece(text):
+                self._thought_characters += len(text)
+                if self._thought_characters > MAX_TEXT_CHARACTERS:
+                    raise ModelError(
+                        f"it thought more than {MAX_TEXT_CHARACTERS:,} characters", "It was stopped."
+                    )
+            case UsagePiece():
+                pass
+
+    def _hear_text(self, said: str) -> None:
+        if not said:
             return
-        text = storable(piece.text[: MAX_TEXT_CHARACTERS - self._characters])
+        text = storable(said[: MAX_TEXT_CHARACTERS - self._characters])
         self._characters += len(text)
         self._waiting.append(text)
         self._waiting_characters += len(text)
         self._news.set()
-        if len(text) < len(piece.text):
+        if len(text) < len(said):
             title = f"it said more than {MAX_TEXT_CHARACTERS:,} characters"
             raise ModelError(title, "What is beyond that was left out.")
 

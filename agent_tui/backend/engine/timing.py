@@ -16,7 +16,7 @@ class Timing:
 
     stall: float = 120.0  # without a piece from a model: its turn has failed
     retries: tuple[float, ...] = (0.5, 1.5)  # before each further try of a model call
-    grace: float = 1.0  # for a cancelled model call to let go of its connection
+    grace: float = 0.1  # for a cancelled model call to let go, before the room is said to be paused
     mend: tuple[float, ...] = (1.0, 2.0, 5.0, 10.0, 30.0)  # between tries to close what a full disk left open
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     now: Callable[[], datetime] = utc_now

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from agent_tui.errors import NotFound, Refused
 from agent_tui.wire.rooms_encode import message_fields
 from tests.backend.engine.house import MODES, House, data, free_models, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
+from tests.fakes.clock import settle
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 
 
@@ -216,3 +219,27 @@ async def test_the_stored_message_is_the_one_in_the_log(tmp_path: Path) -> None:
         logged = [data(frame) for frame in house.log.of(room.id) if frame.name == "message"]
         page = await house.engine.messages(room.id, None, None)
         assert [message_fields(message) for message in page.messages] == logged
+
+
+async def test_what_was_heard_while_the_disk_was_busy_is_part_of_the_cut_turn(tmp_path: Path) -> None:
+    file, pieces = tmp_path / "rooms.db", ["one ", "two ", "three ", "four "]
+    model = ScriptedModel(lambda request: pieces)
+    async with open_house(file, FakeModels(model), retry_seconds=[0.01] * 1000) as house:
+        room = await house.engine.create_room(new_room("sequential"))
+        await house.engine.run(room.id)
+        call = await model.called(1)
+        with closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            call.release(3)
+            await settle()
+            pausing = asyncio.create_task(house.engine.pause(room.id))
+            await settle()
+            assert not pausing.done()
+            assert "message_chunk" not in house.log.names(room.id)
+            other.execute("ROLLBACK")
+        assert await house.log.ended(room.id) == "room_paused"
+        await pausing
+        await check_room(house, room.id)
+        page = await house.engine.messages(room.id, None, None)
+        assert [message.text for message in page.messages[1:]] == ["one two three "]
+        assert house.log.names(room.id).count("message_chunk") <= 2

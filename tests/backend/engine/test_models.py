@@ -240,6 +240,14 @@ async def test_a_model_that_says_too_much_is_stopped_and_what_fits_is_kept(tmp_p
         assert model.open_calls() == []
 
 
+async def test_a_model_that_thinks_without_end_is_stopped(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: ["So: ", *[ThinkingPiece("x" * 400_000)] * 3, "done"], free=True)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room_id = await ran(house)
+        assert "thought more than" in errors(house, room_id)[0]
+        assert [message.text for message in await said(house, room_id)] == ["So: "]
+
+
 async def test_long_words_become_several_chunks(tmp_path: Path) -> None:
     text = "".join(chr(0x4E00 + number % 5000) for number in range(40_000))
     model = ScriptedModel(lambda request: [text], free=True)
