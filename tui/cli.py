@@ -21,6 +21,7 @@ from tui import backend_commands, config_commands, exits, output
 from tui.arguments import Connection, completing
 from tui.formats import FormatName
 from tui.help_pages import HELP
+from tui.logs import start_logging
 from tui.new_room import Mode, NewRoom, parse_agent
 from tui.output import PROGRAM
 from tui.startup import choose_source, open_rooms, serve
@@ -46,6 +47,7 @@ def run(connection: Connection, arguments: Sequence[str]) -> int:
 
     Raises ``ConfigError`` for wrong usage and whatever the command itself raises.
     """
+    start_logging()
     command = get_command(app)
     if completing(os.environ):
         command.main(args=list(arguments), prog_name=PROGRAM)  # answers the shell and exits

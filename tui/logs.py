@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import logging
-import logging.handlers
 import os
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from agent_tui.config import data_path
@@ -14,39 +15,42 @@ MAX_LOG_BYTES = 1_000_000
 KEPT_LOGS = 2
 
 
-def log_path() -> Path:
-    """Return where the log is."""
-    return data_path() / LOG_FILE
-
-
 def start_logging() -> None:
-    """Send everything that is logged to the file; where it cannot be written, nothing is logged."""
-    root = logging.getLogger()
-    root.setLevel(logging.INFO)
-    root.addHandler(_handler())
+    """Send what is logged from now on to the file; our own modules from INFO, libraries from WARNING.
+
+    Without this Python writes the warnings of libraries to stderr: onto a screen, or behind the one line
+    that a command leaves there.
+    """
+    logging.getLogger().addHandler(_LogFile())
+    for ours in ("agent_tui", "tui", "widgets"):
+        logging.getLogger(ours).setLevel(logging.INFO)
 
 
 def log_crash() -> Path | None:
     """Write the traceback of the exception being handled; return the file, ``None`` if it cannot be."""
-    handler = _handler()
+    file = _LogFile()
     logger = logging.getLogger("agent_tui.crash")
     logger.propagate = False
-    logger.addHandler(handler)
+    logger.addHandler(file)
     logger.exception("the program failed")
-    handler.close()
-    logger.removeHandler(handler)
-    return log_path() if isinstance(handler, logging.FileHandler) else None
+    logger.removeHandler(file)
+    file.close()
+    return None if file.failed else Path(file.baseFilename)
 
 
-def _handler() -> logging.Handler:
-    path = log_path()
-    try:
+class _LogFile(RotatingFileHandler):
+    """Made, for its owner alone, with the first record; a log that cannot be written is left out."""
+
+    def __init__(self) -> None:
+        super().__init__(data_path() / LOG_FILE, maxBytes=MAX_LOG_BYTES, backupCount=KEPT_LOGS, delay=True)
+        self.failed = False
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+
+    def _open(self) -> io.TextIOWrapper:
+        path = Path(self.baseFilename)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
-        handler = logging.handlers.RotatingFileHandler(
-            path, maxBytes=MAX_LOG_BYTES, backupCount=KEPT_LOGS, encoding="utf-8", errors="backslashreplace"
-        )
-    except OSError:
-        return logging.NullHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    return handler
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return io.TextIOWrapper(io.FileIO(descriptor, "a"), encoding="utf-8", errors="backslashreplace")
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  the library's name
+        self.failed = True

@@ -40,8 +40,11 @@ def open_rooms(connection: Connection, room: str | None) -> int:
         raise ConfigError("TERM=dumb cannot show a screen", INSTEAD)
     source = choose_source(connection)
     request = ScreenRequest(source, room, load())
-    from tui.app import run_rooms  # lazy: Textual loads while the backend comes up
+    # Lazy: these load while the backend comes up.
+    from tui.app import run_rooms
+    from tui.logs import start_logging
 
+    start_logging()
     with restored():
         return run_rooms(request)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -72,6 +73,7 @@ def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(
 ) -> None:
     for name, value in own_environ(tmp_path).items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(logging.root, "handlers", [*logging.root.handlers])  # ours does not stay
     monkeypatch.setattr(sys, "argv", ["agent-tui", *command.split()])
     code = main()
     out, err = capsys.readouterr()

@@ -1,0 +1,114 @@
+"""What happens before the first frame, and what is left of the terminal after a crash."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.terminal import ENTERS_SCREEN, LEAVES_SCREEN, terminal
+from tests.tui.programs import PROGRAM, own_environ
+
+RUN = """
+import sys
+import tui.startup
+{patch}
+from tui.__main__ import main
+sys.argv = ["agent-tui", "rooms", "my-room"]
+sys.exit(main())
+"""
+
+SPAWNS = """
+def begin():
+    heavy = {"textual", "typer", "httpx", "pydantic", "rich", "asyncio"} & set(sys.modules)
+    print("spawned before:", sorted(heavy))
+    raise SystemExit(0)
+tui.startup.is_terminal = lambda: True
+tui.startup.begin = begin
+"""
+
+ASKED = """
+import types
+def run_rooms(request):
+    heavy = {"typer", "httpx", "pydantic"} & set(sys.modules)
+    print(request.room, request.embedded, request.config.theme, sorted(heavy))
+    return 7
+sys.modules["tui.app"] = types.SimpleNamespace(run_rooms=run_rooms)
+tui.startup.is_terminal = lambda: True
+tui.startup.restored = __import__("contextlib").nullcontext
+tui.startup.begin = lambda: object.__new__(tui.runtime.Starting)
+"""
+
+BREAKS = """
+import os, sys, tty, types
+def run_rooms(request):
+    tty.setraw(0)
+    os.write(1, b"\\x1b[?1049h\\x1b[?25l\\x1b[?1000h")
+    raise RuntimeError("in the middle of a screen")
+sys.modules["tui.app"] = types.SimpleNamespace(run_rooms=run_rooms)
+tui.startup.begin = lambda: object.__new__(tui.runtime.Starting)
+"""
+
+
+def run(folder: Path, patch: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-c", RUN.format(patch=patch)],
+        env=own_environ(folder),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_backend_is_started_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
+    done = run(tmp_path, SPAWNS)
+    assert (done.stdout, done.stderr) == ("spawned before: []\n", "")
+
+
+def test_the_screen_is_asked_for_without_the_parser_and_its_code_is_ours(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('theme = "light"\n', encoding="utf-8")
+    done = run(tmp_path, ASKED)
+    assert (done.returncode, done.stdout, done.stderr) == (7, "my-room True light []\n", "")
+
+
+@pytest.mark.parametrize("arguments", [[], ["rooms"], ["rooms", "my-room"]])
+def test_a_dumb_terminal_gets_one_line_that_says_what_to_do(tmp_path: Path, arguments: list[str]) -> None:
+    environ = own_environ(tmp_path) | {"TERM": "dumb"}
+    with terminal([*PROGRAM, *arguments], environ, tmp_path) as screen:
+        assert screen.wait_for_end() == 2
+        said = bytes(screen.raw).decode()
+    assert said.count("\n") == 1
+    assert said.startswith("agent-tui: TERM=dumb")
+    assert "rooms list" in said
+    assert "\x1b" not in said
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_screen_that_breaks_leaves_a_usable_terminal_and_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-c", RUN.format(patch=BREAKS)]
+    with terminal(command, own_environ(tmp_path), tmp_path) as screen:
+        screen.wait_for_bytes(LEAVES_SCREEN)
+        assert screen.wait_for_end() == 1
+        assert screen.is_as_before()
+        said = bytes(screen.raw)
+    assert said.index(ENTERS_SCREEN) < said.index(LEAVES_SCREEN)
+    assert b"\x1b[?25h" in said
+    assert b"\x1b[?1000l" in said
+    after = said[said.rindex(b"\x1b[0m") + 4 :].decode()
+    assert after.startswith("agent-tui: a bug of ours")
+    assert after.count("\n") == 1
+
+
+def test_a_broken_config_file_is_one_line_before_any_screen(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("theme = 3\n", encoding="utf-8")
+    with terminal(
+        [*PROGRAM, "rooms", "--url", "http://127.0.0.1:1"], own_environ(tmp_path), tmp_path
+    ) as screen:
+        assert screen.wait_for_end() == 2
+        said = bytes(screen.raw).decode()
+    assert said.count("\n") == 1
+    assert "theme" in said
+    assert "\x1b" not in said
