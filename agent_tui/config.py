@@ -46,7 +46,7 @@ class ProviderConfig:
 
     name: str
     kind: str
-    base_url: str
+    base_url: str = field(repr=False)  # may hold a login
     model: str = ""
     api_key: str = field(default="", repr=False)
     api_key_env: str = ""

@@ -33,7 +33,7 @@ class Models:
         self._read = False
         self._broken: ConfigError | None = None
         self._configured: Mapping[str, ProviderConfig] = {}
-        self._opened: dict[tuple[ProviderConfig, str], OpenAIProvider] = {}
+        self._opened: dict[Endpoint, OpenAIProvider] = {}
 
     def default_provider(self) -> str:
         """Return the name of the first configured provider, else ``DEMO``. Never raises.
@@ -66,25 +66,21 @@ class Models:
         if provider is None:
             known = ", ".join((*self._configured, DEMO))
             raise ModelError(f"no provider called {provider_id!r}", f"the config file has: {known}")
-        opened = self._provider(provider, _key(provider))
-        return opened.model(
-            model or self.default_model(provider_id)
-        ), provider.max_tokens or DEFAULT_MAX_TOKENS
+        opened = self._at(_endpoint(provider))
+        max_tokens = provider.max_tokens or DEFAULT_MAX_TOKENS
+        return opened.model(model or provider.model or DEFAULT_MODEL), max_tokens
 
     async def aclose(self) -> None:
         """Close every provider's HTTP client."""
         for provider in self._opened.values():
             await provider.aclose()
 
-    def _provider(self, provider: ProviderConfig, key: str) -> OpenAIProvider:
-        """Return the provider's one client; a changed configuration gets one of its own, and turns under
+    def _at(self, endpoint: Endpoint) -> OpenAIProvider:
+        """Return the endpoint's one client; a changed configuration gets one of its own, and turns under
         way keep theirs until ``aclose``."""
-        opened = self._opened.get((provider, key))
+        opened = self._opened.get(endpoint)
         if opened is None:
-            key_name = f"the environment's {provider.api_key_env}" if provider.api_key_env else ""
-            key_name = key_name or (f"providers.{provider.name}.api_key" if key else "")
-            opened = OpenAIProvider(Endpoint(provider.name, provider.base_url, key, key_name))
-            self._opened[provider, key] = opened
+            opened = self._opened[endpoint] = OpenAIProvider(endpoint)
         return opened
 
     def _refresh(self) -> None:
@@ -109,11 +105,13 @@ def _stamp(path: Path) -> Stamp:
     return found.st_mtime_ns, found.st_size
 
 
-def _key(provider: ProviderConfig) -> str:
-    key = provider.key()
-    if provider.api_key_env and not key:
+def _endpoint(provider: ProviderConfig) -> Endpoint:
+    """Return where a provider is, with its key; raises ``ModelError`` when a key is wanted and missing."""
+    key, variable = provider.key(), provider.api_key_env
+    if variable and not key:
         raise ModelError(
-            f"the environment variable {provider.api_key_env} is not set",
+            f"the environment variable {variable} is not set",
             f"providers.{provider.name} takes its key from it: set it and start the backend again",
         )
-    return key
+    key_name = f"the environment's {variable}" if variable else f"providers.{provider.name}.api_key"
+    return Endpoint(provider.name, provider.base_url, key, key_name if key else "")

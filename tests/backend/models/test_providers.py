@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from agent_tui.backend.models.model import TextPiece
 from agent_tui.backend.models.providers import DEMO, Models
+from agent_tui.config import load
 from agent_tui.errors import ModelError
 from tests.backend.models.talk import TASKS, ask
 from tests.fakes.model_server import FakeModelServer
@@ -107,6 +108,15 @@ async def test_the_key_of_the_environment_is_sent(
         assert server.requests[0].headers["authorization"] == "Bearer sk-environment"
         assert server.requests[0].body["model"] == "small"
         await models.aclose()
+
+
+async def test_no_repr_shows_a_key_or_a_login(models: Models, path: Path) -> None:
+    write(path, LOCAL.format(url="http://me:pa55word@a/v1") + 'api_key = "sk-file"\n')
+    speaker, _ = models.open("local", "")
+    shown = repr((load(path), speaker, models, vars(models)))
+    assert "local" in shown
+    assert "pa55word" not in shown
+    assert "sk-file" not in shown
 
 
 async def test_the_file_is_read_again_when_it_changed(models: Models, path: Path) -> None:
