@@ -19,6 +19,7 @@ from agent_tui.backend.engine.engine import Engine, NewAgent, NewRoom
 from agent_tui.backend.hub import Frame, Hub
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
 from agent_tui.backend.store.store import Store
+from benchmarks.table import row
 
 TOKEN = "abcdef "
 FAST_ROOMS, FAST_TOKENS = 10, 10_000
@@ -150,21 +151,15 @@ async def pauses() -> list[float]:
 def main() -> None:
     """Print each figure beside its target."""
     tokens, stored = asyncio.run(tokens_per_second())
-    print(
-        f"  {FAST_ROOMS} rooms, durable tokens/s        target ≥ 5,000   "
-        f"ours {tokens:,.0f} (in {stored:,.0f} chunks/s)"
-    )
+    figure = f"{FAST_ROOMS} rooms in one backend, durable tokens/s"
+    row(figure, "≥ 5,000", f"{tokens:,.0f}", f"in {stored:,.0f} chunks/s")
     late = asyncio.run(latencies())
-    p95 = quantiles(late, n=20)[-1]
-    print(
-        f"  {MANY_ROOMS} rooms × {MANY_RATE:.0f} tok/s, p95 latency   target ≤ 60 ms   "
-        f"ours {p95 * 1000:.0f} ms (median {median(late) * 1000:.0f} ms)"
-    )
+    p95, middle = quantiles(late, n=20)[-1] * 1000, median(late) * 1000
+    figure = f"{MANY_ROOMS} rooms × {MANY_RATE:.0f} tok/s, p95 token latency"
+    row(figure, "≤ 60 ms", f"{p95:.0f} ms", f"median {middle:.0f} ms")
     paused = asyncio.run(pauses())
-    print(
-        f"  pause → room_paused, worst        target ≤ 200 ms  "
-        f"ours {max(paused) * 1000:.0f} ms (median {median(paused) * 1000:.0f} ms)"
-    )
+    note = f"median {median(paused) * 1000:.0f} ms, other rooms speaking"
+    row("pause to room_paused at a reader, worst", "≤ 200 ms", f"{max(paused) * 1000:.0f} ms", note)
 
 
 if __name__ == "__main__":

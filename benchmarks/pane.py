@@ -23,6 +23,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from benchmarks.table import row, times
+
 TOKENS_PER_SECOND: Final = 150
 FEED_SECONDS: Final = 6.0
 CHILD_SECONDS: Final = 40.0  # then a child is ended, whatever it does
@@ -176,18 +178,12 @@ def _played(terminal: int) -> Iterator[int]:
 def main() -> None:
     """Print CPU and bytes of both programs and their ratio."""
     results = {program: measured(program) for program in ("ours", "stock")}
-    print(
-        f"one pane, {TOKENS_PER_SECOND} tokens/s for {FEED_SECONDS:.0f} s, {COLUMNS}x{ROWS},"
-        f" load {os.getloadavg()[0]:.1f}"
-    )
-    for program, result in results.items():
-        per_token, per_10k = result["bytes"] / result["words"], result["cpu"] / result["words"] * 10_000
-        print(
-            f"  {program:5}  {result['cpu']:6.2f} CPU s  {result['wall']:5.1f} s"
-            f"  {per_10k:6.1f} CPU s/10k tokens  {per_token:6.0f} bytes/token"
-        )
-    ratio = results["ours"]["cpu"] / results["stock"]["cpu"]
-    print(f"  ratio 1/{1 / ratio:.1f} (target: at most 1/{1 / TARGET:.0f})")
+    ours, stock = results["ours"], results["stock"]
+    figure = f"pane at {TOKENS_PER_SECOND} tok/s, CPU against Markdown stream"
+    note = f"{ours['cpu']:.2f} s against {stock['cpu']:.2f} s of CPU"
+    row(figure, f"≤ {times(TARGET)}", times(ours["cpu"] / stock["cpu"]), note)
+    written = [f"{result['bytes'] / result['words']:.0f}" for result in (ours, stock)]
+    row("pane, bytes/token to the terminal", "", written[0], f"stock {written[1]}")
 
 
 def _child(program: str, path: str) -> None:

@@ -9,5 +9,5 @@ def row(figure: str, target: str, ours: str, note: str = "") -> None:
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as people say it: "1.6 ×", or "1/9" when it is below one."""
-    return f"{ratio:.1f} ×" if ratio >= 1 else f"1/{1 / ratio:.1f}"
+    """Return a ratio as people say it: "1.6 ×", or "1/9.2" when it is below one."""
+    return f"{ratio:.1f} ×" if ratio >= 1 else f"1/{1 / ratio:.3g}"

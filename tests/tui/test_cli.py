@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ import pytest
 
 import agent_tui
 from tests.tui.programs import PROGRAM, Home, home_at, one_line, own_environ
-from tui.__main__ import main
 
 TASK = "Which tea for the office?"
 
@@ -68,17 +66,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
         "conversations",
     ],
 )
-def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(
-    tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, value in own_environ(tmp_path).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(logging.root, "handlers", [*logging.root.handlers])  # ours does not stay
-    monkeypatch.setattr(sys, "argv", ["agent-tui", *command.split()])
-    code = main()
-    out, err = capsys.readouterr()
-    assert (code, out) == (2, "")
-    assert one_line(err)
+def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(tmp_path: Path, command: str) -> None:
+    done = Home(tmp_path, own_environ(tmp_path)).main(*command.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert one_line(done.stderr)
     assert not (tmp_path / "data").exists()  # no backend was started for it
 
 
@@ -91,13 +82,13 @@ def test_it_is_so_in_a_process_of_its_own_too(home: Home, command: str) -> None:
 
 def test_an_empty_room_or_task_is_wrong_usage(home: Home) -> None:
     for arguments in (["rooms", "show", " "], ["rooms", "new", "--task", " "], ["rooms", ""]):
-        done = home.run(*arguments)
+        done = home.main(*arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments
         assert one_line(done.stderr)
 
 
 def test_control_characters_of_the_command_line_are_inert_in_the_complaint(home: Home) -> None:
-    done = home.run("rooms", "list", "\x1b]0;title\x07\u202e")
+    done = home.main("rooms", "list", "\x1b]0;title\x07\u202e")
     assert done.returncode == 2
     assert one_line(done.stderr).isprintable()
 
@@ -106,7 +97,7 @@ def test_control_characters_of_the_command_line_are_inert_in_the_complaint(home:
 def test_a_screen_without_a_terminal_is_one_line_that_says_what_to_do(
     home: Home, arguments: list[str]
 ) -> None:
-    done = home.run(*arguments)
+    done = home.main(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     line = one_line(done.stderr)
     assert "terminal" in line
@@ -126,11 +117,11 @@ def test_version_and_help_go_to_stdout(home: Home) -> None:
 
 
 def test_help_wins_over_what_else_is_said(home: Home) -> None:
-    assert home.run("rooms", "run", "a-room", "--rounds", "3", "--help").stdout.startswith(
+    assert home.main("rooms", "run", "a-room", "--rounds", "3", "--help").stdout.startswith(
         "Usage: agent-tui rooms run"
     )
-    assert home.run("rooms", "a-room", "--help").stdout.startswith("Usage: agent-tui rooms [ROOM]")
-    assert home.run("serve", "--port", "0", "--help").returncode == 0
+    assert home.main("rooms", "a-room", "--help").stdout.startswith("Usage: agent-tui rooms [ROOM]")
+    assert home.main("serve", "--port", "0", "--help").returncode == 0
 
 
 def test_the_console_script_is_the_same_program(home: Home) -> None:
@@ -197,7 +188,7 @@ def test_new_without_options_has_three_agents_in_sequence(home: Home) -> None:
 
 
 def test_what_the_server_finds_out_of_range_is_wrong_usage(home: Home) -> None:
-    done = home.run("rooms", "new", "--task", TASK, "--rounds", "1000000")
+    done = home.main("rooms", "new", "--task", TASK, "--rounds", "1000000")
     assert (done.returncode, done.stdout) == (2, "")
     assert one_line(done.stderr)
 
@@ -213,12 +204,12 @@ def test_show_as_text_tells_what_a_room_is(home: Home) -> None:
 def test_a_room_is_found_by_id_name_or_beginning(home: Home) -> None:
     room_id = home.new_room(TASK, name="found-by-its-name")
     for wanted in (room_id, "found-by-its-name", "found-by-", room_id[:12]):
-        assert home.answer("rooms", "show", wanted, "--output", "json")["id"] == room_id
+        assert home.quick("rooms", "show", wanted, "--output", "json")["id"] == room_id
 
 
 def test_a_beginning_that_fits_several_names_them(home: Home) -> None:
     ids = {home.new_room(TASK, name=f"twins-{n}") for n in ("one", "two")}
-    done = home.run("rooms", "show", "twins-")
+    done = home.main("rooms", "show", "twins-")
     assert (done.returncode, done.stdout) == (2, "")
     line = one_line(done.stderr)
     assert all(room_id in line for room_id in ids)
@@ -228,14 +219,14 @@ def test_a_beginning_that_fits_several_names_them(home: Home) -> None:
 @pytest.mark.parametrize("command", ["show", "delete --yes", "pause", "resume", "run"])
 def test_a_room_that_is_not_there_is_exit_code_4(home: Home, command: str) -> None:
     name, *options = command.split()
-    done = home.run("rooms", name, "no-such-room-at-all", *options)
+    done = home.main("rooms", name, "no-such-room-at-all", *options)
     assert (done.returncode, done.stdout) == (4, "")
     assert "no-such-room-at-all" in one_line(done.stderr)
 
 
 def test_delete_needs_a_yes_where_nobody_can_be_asked(home: Home) -> None:
     room_id = home.new_room(TASK)
-    done = home.run("rooms", "delete", room_id, stdin="y\n")
+    done = home.main("rooms", "delete", room_id, stdin="y\n")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--yes" in one_line(done.stderr)
     assert home.room(room_id)["id"] == room_id
@@ -252,11 +243,11 @@ def test_delete_with_yes_deletes(home: Home) -> None:
 
 def test_pause_leaves_a_room_that_does_not_run_and_resume_refuses_it(home: Home) -> None:
     room_id = home.new_room(TASK)
-    paused = home.run("rooms", "pause", room_id)
+    paused = home.main("rooms", "pause", room_id)
     assert (paused.returncode, paused.stderr) == (0, "")
     assert paused.stdout.count("\n") == 1
     assert "idle" in paused.stdout
-    resumed = home.run("rooms", "resume", room_id)
+    resumed = home.main("rooms", "resume", room_id)
     assert (resumed.returncode, resumed.stdout) == (6, "")
     assert one_line(resumed.stderr)
 
@@ -280,7 +271,7 @@ def test_hostile_names_and_tasks_never_reach_the_terminal(home: Home) -> None:
     hostile = "\x1b]52;c;aGk=\x07 \x9b31m \u202e[bold]x[/bold]"
     room_id = home.new_room(hostile, name=hostile, agents=[{"name": hostile}])
     for arguments in (["list"], ["show", room_id], ["delete", room_id, "--yes"]):
-        done = home.run("rooms", *arguments)
+        done = home.main("rooms", *arguments)
         assert done.returncode == 0
         assert not set(done.stdout + done.stderr) & set("\x1b\x07\x9b\u202e")
         assert arguments == ["list"] or "[bold]x[/bold]" in done.stdout
@@ -288,7 +279,7 @@ def test_hostile_names_and_tasks_never_reach_the_terminal(home: Home) -> None:
 
 def test_json_escapes_what_a_terminal_would_obey(home: Home) -> None:
     name = "\x9b31m\u202e名"
-    done = home.run("rooms", "show", home.new_room(TASK, name=name), "--output", "json")
+    done = home.main("rooms", "show", home.new_room(TASK, name=name), "--output", "json")
     assert done.stdout.rstrip("\n").isprintable()
     assert json.loads(done.stdout)["name"] == name
 
@@ -297,14 +288,14 @@ def test_json_escapes_what_a_terminal_would_obey(home: Home) -> None:
 
 
 def test_a_server_that_does_not_answer_is_exit_code_5(home: Home) -> None:
-    done = home.run("rooms", "list", "--url", "http://127.0.0.1:1")
+    done = home.main("rooms", "list", "--url", "http://127.0.0.1:1")
     assert (done.returncode, done.stdout) == (5, "")
     assert one_line(done.stderr)
 
 
 def test_a_token_that_is_wrong_is_exit_code_6(home: Home) -> None:
-    url = home.answer("backend", "status", "--output", "json")["url"]
-    done = home.run("rooms", "list", "--url", url, "--token", "geheim")
+    url = home.quick("backend", "status", "--output", "json")["url"]
+    done = home.main("rooms", "list", "--url", url, "--token", "geheim")
     assert (done.returncode, done.stdout) == (6, "")
     assert "geheim" not in one_line(done.stderr)
 
@@ -320,7 +311,7 @@ def test_commands_that_start_at_once_share_one_backend(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_one_line_and_exit_code_2(home: Home, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    done = home.run("rooms", "list", AGENT_TUI_DATA=str(tmp_path / "file" / "data"))
+    done = home.main("rooms", "list", AGENT_TUI_DATA=str(tmp_path / "file" / "data"))
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot be" in one_line(done.stderr)
 
@@ -357,7 +348,6 @@ def crashing(home: Home, error: str) -> subprocess.CompletedProcess[str]:
 import sys, tui.startup
 def fail(*_): raise {error}
 tui.startup.open_rooms = fail
-from tui.__main__ import main
 sys.argv = ["agent-tui"]
 sys.exit(main())
 """

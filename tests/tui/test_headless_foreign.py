@@ -58,12 +58,12 @@ def test_an_original_server_is_run_to_its_end(home: Home, original: OriginalRoom
 
 
 def test_its_text_has_the_names_before_the_words(home: Home, original: OriginalRoomsServer) -> None:
-    done = home.run("rooms", "run", "r1", "--url", original.url)
+    done = home.main("rooms", "run", "r1", "--url", original.url)
     assert (done.returncode, done.stdout) == (0, f"{AGENTS[0]}:\n{TEXT}\n\n{AGENTS[1]}:\n{TEXT}\n")
 
 
 def test_its_json_has_the_messages_it_streamed(home: Home, original: OriginalRoomsServer) -> None:
-    done = home.run("rooms", "run", "r1", "--url", original.url, "--output", "json")
+    done = home.main("rooms", "run", "r1", "--url", original.url, "--output", "json")
     value = json.loads(done.stdout)
     assert (done.returncode, value["reason"], value["room"]) == (0, "completed", {"id": "r1"})
     assert [message["sender_name"] for message in value["messages"]] == ["用户", *AGENTS]
@@ -72,7 +72,7 @@ def test_its_json_has_the_messages_it_streamed(home: Home, original: OriginalRoo
 @pytest.mark.parametrize("then", ["drop", "reset", "end"])
 def test_a_stream_that_breaks_off_is_lost_and_never_asked_for_again(home: Home, then: str) -> None:
     with in_thread(OriginalRoomsServer(stop_after=FIRST_CHUNKS, then=then)) as server:
-        done = home.run("rooms", "run", "r1", "--url", server.url, "--output", "stream-json")
+        done = home.main("rooms", "run", "r1", "--url", server.url, "--output", "stream-json")
         assert server.posts == 1
     assert done.returncode == 4
     end = lines(done.stdout)[-1]
@@ -100,7 +100,7 @@ def test_a_server_that_offers_no_pause_is_left(home: Home) -> None:
 
 def run_with(home: Home, events: list[Event], *options: str) -> Any:
     with in_thread(OriginalRoomsServer(events)) as server:
-        return home.run("rooms", "run", "r1", "--url", server.url, *options)
+        return home.main("rooms", "run", "r1", "--url", server.url, *options)
 
 
 def test_a_paused_run_is_code_3_and_a_failed_one_code_4(home: Home) -> None:
@@ -128,8 +128,8 @@ def test_hostile_words_are_inert_as_text_and_escaped_as_json(home: Home) -> None
     frames = [f"event: {name}\ndata: {json.dumps(data)}\n\n".encode() for name, data in events]
     with in_thread(LogRoomsServer(LogRoom("r1"))) as server:
         server.on("POST", "/api/rooms/r1/run", streams(*frames))
-        text = home.run("rooms", "run", "r1", "--url", server.url)
-        streamed = home.run("rooms", "run", "r1", "--url", server.url, "--output", "stream-json")
+        text = home.main("rooms", "run", "r1", "--url", server.url)
+        streamed = home.main("rooms", "run", "r1", "--url", server.url, "--output", "stream-json")
     assert (text.returncode, streamed.returncode) == (0, 0)
     assert not set(text.stdout + text.stderr) & set("\x1b\x07\x9b\u202e\ud800\x7f\r")
     assert "[red]x[/red]" in text.stdout
@@ -148,7 +148,7 @@ def test_a_completed_room_with_a_record_gives_the_stored_words(home: Home) -> No
     room = LogRoom("r1", messages=[stored("m1", "said long ago", "Ada", 1)], status="completed")
     with in_thread(LogRoomsServer(room)) as server:
         server.publish("r1", "room_completed", {"room_id": "r1", "total_rounds": 1})
-        done = home.run("rooms", "run", "room r1", "--url", server.url)
+        done = home.main("rooms", "run", "room r1", "--url", server.url)
     assert (done.returncode, done.stdout) == (0, "Ada:\nsaid long ago\n")
 
 
@@ -172,7 +172,7 @@ def test_what_a_server_refuses_has_its_code_and_its_end(
             "--output",
             "stream-json",
         )
-        done = home.run(*arguments)
+        done = home.main(*arguments)
         assert len(server.asked("POST", "/api/rooms/r1/run")) == 1
     assert done.returncode == code
     (end,) = lines(done.stdout)
@@ -183,7 +183,7 @@ def test_what_a_server_refuses_has_its_code_and_its_end(
 
 def test_commands_that_a_server_does_not_offer_are_code_6(home: Home, original: OriginalRoomsServer) -> None:
     for arguments in (["list"], ["new", "--task", "T"], ["pause", "r1"], ["resume", "r1"]):
-        done = home.run("rooms", *arguments, "--url", original.url)
+        done = home.main("rooms", *arguments, "--url", original.url)
         assert (done.returncode, done.stdout) == (6, ""), done.stderr
         assert "not offer" in one_line(done.stderr)
 
@@ -192,8 +192,8 @@ def test_a_list_that_is_bare_is_read_and_handed_on_as_it_is(home: Home) -> None:
     rooms = [{"id": "r1", "name": "one", "owner": {"kept": True}}, {"no": "room"}]
     with in_thread(LogRoomsServer()) as server:
         server.on("GET", "/api/rooms", answers_json(rooms))
-        text = home.run("rooms", "list", "--url", server.url)
-        as_json = home.run("rooms", "list", "--url", server.url, "--output", "json")
+        text = home.main("rooms", "list", "--url", server.url)
+        as_json = home.main("rooms", "list", "--url", server.url, "--output", "json")
     assert (text.returncode, text.stdout.count("\n")) == (0, 2)
     assert json.loads(as_json.stdout) == rooms
 

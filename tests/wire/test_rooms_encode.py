@@ -36,13 +36,21 @@ MESSAGE = ev.Message(
 
 def test_a_room_has_the_fields_of_the_reference_in_its_order() -> None:
     fields = room_fields(ROOM)
-    assert (
-        list(fields)[:13]
-        == (
-            "id name task status execution_mode current_round max_rounds turn_order agents last_event_id"
-            " created_at updated_at keep_running"
-        ).split()
-    )
+    assert list(fields)[:13] == [
+        "id",
+        "name",
+        "task",
+        "status",
+        "execution_mode",
+        "current_round",
+        "max_rounds",
+        "turn_order",
+        "agents",
+        "last_event_id",
+        "created_at",
+        "updated_at",
+        "keep_running",
+    ]
     assert fields["turn_order"] == ["a1", "a2"]
     assert fields["last_event_id"] == 41
     assert fields["agents"][1]["turn_order"] == 1

@@ -98,7 +98,6 @@ Index(
     turn.c.turn_order,
     unique=True,
     sqlite_where=text("status = 'completed'"),
-    postgresql_where=text("status = 'completed'"),
 )
 Index("turn_by_first_seq", turn.c.room_id, turn.c.first_seq)
 
