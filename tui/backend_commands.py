@@ -12,14 +12,15 @@ def status(output_format: Literal["text", "json"]) -> int:
     endpoint = runtime.find()
     if endpoint is None:
         if output_format == "json":
-            output.write_json({"running": False, "pid": None, "version": None, "url": None, "rooms": 0})
+            nothing = {"pid": None, "version": None, "url": None, "rooms_running": 0}
+            output.write_json({"running": False, **nothing})
         else:
             output.say("not running")
         return exits.DONE
     rooms = runtime.rooms_running(endpoint)
     if output_format == "json":
-        fields = {"pid": endpoint.pid, "version": endpoint.version, "url": endpoint.url, "rooms": rooms}
-        output.write_json({"running": True, **fields})
+        about_it = {"pid": endpoint.pid, "version": endpoint.version, "url": endpoint.url}
+        output.write_json({"running": True, **about_it, "rooms_running": rooms})
     else:
         about = f"running: process {endpoint.pid}, version {endpoint.version}, {endpoint.url}"
         output.say(f"{about}, {rooms} {'room runs' if rooms == 1 else 'rooms run'}")

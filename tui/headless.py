@@ -125,11 +125,12 @@ class _Run:
 
                 interrupts.on_first = lambda: loop.call_soon_threadsafe(pause)
                 ending = await self._follow()
-                interrupts.on_first = None
         except TimeoutError:
             return Ending("interrupted", self.left_because or "the room did not pause in time")
         except BaseExceptionGroup as group_error:
             raise group_error.exceptions[0] from None  # there is only ever one, from the following itself
+        finally:
+            interrupts.on_first = None
         return (
             Ending("interrupted", ending.detail) if self.interrupted and ending.reason == "paused" else ending
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import agent_tui
+from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, Home, home_at, one_line, own_environ
 
 TASK = "Which tea for the office?"
@@ -97,7 +98,7 @@ def test_control_characters_of_the_command_line_are_inert_in_the_complaint(home:
 def test_a_screen_without_a_terminal_is_one_line_that_says_what_to_do(
     home: Home, arguments: list[str]
 ) -> None:
-    done = home.main(*arguments)
+    done = home.run(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     line = one_line(done.stderr)
     assert "terminal" in line
@@ -117,11 +118,11 @@ def test_version_and_help_go_to_stdout(home: Home) -> None:
 
 
 def test_help_wins_over_what_else_is_said(home: Home) -> None:
-    assert home.main("rooms", "run", "a-room", "--rounds", "3", "--help").stdout.startswith(
+    assert home.run("rooms", "run", "a-room", "--rounds", "3", "--help").stdout.startswith(
         "Usage: agent-tui rooms run"
     )
-    assert home.main("rooms", "a-room", "--help").stdout.startswith("Usage: agent-tui rooms [ROOM]")
-    assert home.main("serve", "--port", "0", "--help").returncode == 0
+    assert home.run("rooms", "a-room", "--help").stdout.startswith("Usage: agent-tui rooms [ROOM]")
+    assert home.run("serve", "--port", "0", "--help").returncode == 0
 
 
 def test_the_console_script_is_the_same_program(home: Home) -> None:
@@ -204,7 +205,7 @@ def test_show_as_text_tells_what_a_room_is(home: Home) -> None:
 def test_a_room_is_found_by_id_name_or_beginning(home: Home) -> None:
     room_id = home.new_room(TASK, name="found-by-its-name")
     for wanted in (room_id, "found-by-its-name", "found-by-", room_id[:12]):
-        assert home.quick("rooms", "show", wanted, "--output", "json")["id"] == room_id
+        assert json.loads(home.main("rooms", "show", wanted, "--output", "json").stdout)["id"] == room_id
 
 
 def test_a_beginning_that_fits_several_names_them(home: Home) -> None:
@@ -226,7 +227,7 @@ def test_a_room_that_is_not_there_is_exit_code_4(home: Home, command: str) -> No
 
 def test_delete_needs_a_yes_where_nobody_can_be_asked(home: Home) -> None:
     room_id = home.new_room(TASK)
-    done = home.main("rooms", "delete", room_id, stdin="y\n")
+    done = home.main("rooms", "delete", room_id)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--yes" in one_line(done.stderr)
     assert home.room(room_id)["id"] == room_id
@@ -239,6 +240,20 @@ def test_delete_with_yes_deletes(home: Home) -> None:
     assert room_id in done.stdout
     assert home.room(room_id)["status"] == 404
     assert home.answer("rooms", "delete", home.new_room(TASK), "--yes", "--output", "json")["task"] == TASK
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_gone"), [("n\r", False), ("\r", False), ("\x04", False), ("y\r", True)]
+)
+def test_delete_asks_on_a_terminal_and_only_a_yes_counts(home: Home, typed: str, is_gone: bool) -> None:
+    room_id = home.new_room(TASK, name="asked for")
+    with terminal([*PROGRAM, "rooms", "delete", room_id], home.environ, home.folder) as view:
+        view.wait_for("[y/N]")
+        assert "asked for" in view.text
+        view.send(typed)
+        assert view.wait_for_end() == 0
+        assert ("deleted" if is_gone else "kept") in view.text
+    assert (home.room(room_id)["status"] == 404) is is_gone
 
 
 def test_pause_leaves_a_room_that_does_not_run_and_resume_refuses_it(home: Home) -> None:
@@ -294,7 +309,7 @@ def test_a_server_that_does_not_answer_is_exit_code_5(home: Home) -> None:
 
 
 def test_a_token_that_is_wrong_is_exit_code_6(home: Home) -> None:
-    url = home.quick("backend", "status", "--output", "json")["url"]
+    url = json.loads(home.main("backend", "status", "--output", "json").stdout)["url"]
     done = home.main("rooms", "list", "--url", url, "--token", "geheim")
     assert (done.returncode, done.stdout) == (6, "")
     assert "geheim" not in one_line(done.stderr)
@@ -311,7 +326,7 @@ def test_commands_that_start_at_once_share_one_backend(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_one_line_and_exit_code_2(home: Home, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    done = home.main("rooms", "list", AGENT_TUI_DATA=str(tmp_path / "file" / "data"))
+    done = home.run("rooms", "list", AGENT_TUI_DATA=str(tmp_path / "file" / "data"))
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot be" in one_line(done.stderr)
 
@@ -333,7 +348,11 @@ def test_backend_status_and_stop(tmp_path: Path) -> None:
         assert home.answer("backend", "status", "--output", "json")["running"] is False
         home.run("rooms", "list")
         status = home.answer("backend", "status", "--output", "json")
-        assert (status["running"], status["version"], status["rooms"]) == (True, agent_tui.__version__, 0)
+        assert (status["running"], status["version"], status["rooms_running"]) == (
+            True,
+            agent_tui.__version__,
+            0,
+        )
         assert str(status["pid"]) in home.run("backend", "status").stdout
         stopped = home.run("backend", "stop")
         assert (stopped.returncode, stopped.stdout, stopped.stderr) == (0, "stopped\n", "")
@@ -348,6 +367,7 @@ def crashing(home: Home, error: str) -> subprocess.CompletedProcess[str]:
 import sys, tui.startup
 def fail(*_): raise {error}
 tui.startup.open_rooms = fail
+from tui.__main__ import main
 sys.argv = ["agent-tui"]
 sys.exit(main())
 """
