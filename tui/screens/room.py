@@ -175,11 +175,12 @@ class RoomScreen(Screen[None]):
             self._current = next(iter(self._panes), "")
         self._arrange()
         self._focus_current()
+        self.call_after_refresh(self._show)  # headers are as long as their panes are wide
 
     def on_resize(self, event: Resize) -> None:
         """Arrange the panes anew."""
         self._arrange()
-        self._show()
+        self.call_after_refresh(self._show)
 
     def _arrange(self) -> None:
         """Put the panes side by side, below each other, or show only the focused one."""

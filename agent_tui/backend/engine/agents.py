@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import cycle
 
+from agent_tui.backend.models.demo_task import language_of
+
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
 # Neighbours differ much in hue, also for the colour-blind; no red, which means failure on every screen.
@@ -23,9 +25,6 @@ PALETTE = (
     "#5fb0a5",  # teal
     "#c39bd3",  # lilac
 )
-
-_CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
-_RUSSIAN = re.compile("[\u0400-\u04ff]")
 
 # (name, system prompt) of three different roles, in each language.
 _ENGLISH = (
@@ -92,12 +91,12 @@ _IN_RUSSIAN = (
     ),
 )
 
+_BY_LANGUAGE = {"en": _ENGLISH, "zh": _IN_CHINESE, "ru": _IN_RUSSIAN}
+
 
 def default_agents(task: str) -> tuple[tuple[str, str], ...]:
     """Return (name, system prompt) of three agents that speak the task's language."""
-    if _CHINESE.search(task):
-        return _IN_CHINESE
-    return _IN_RUSSIAN if _RUSSIAN.search(task) else _ENGLISH
+    return _BY_LANGUAGE[language_of(task)]
 
 
 def colors(wanted: Sequence[str]) -> list[str]:
