@@ -68,7 +68,7 @@ class Screen:
     async def text(self) -> str:
         """All rows of the screen, once everything that was sent is drawn and nothing changes any more."""
         seen: list[str] = []
-        while len(seen) < 4 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
+        while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
             await self.pilot.pause()
             for pane in self.app.room.query(AgentPane):
                 if pane.is_shown:
@@ -110,7 +110,7 @@ async def test_every_agent_speaks_in_its_own_pane_with_its_model_named() -> None
         assert "round 1 of 3 · parallel" in text
         assert "● live" in text
         row = next(line for line in text.splitlines() if "I doubt it." in line).split("│")
-        assert [words.strip() for words in row] == ["I doubt it.", "It works.", "先把会话分开。"]
+        assert [words.strip(" ▌") for words in row] == ["I doubt it.", "It works.", "先把会话分开。"]
         header = text.splitlines()[1]
         assert "Mika · some-model" in header
         assert "Ada · demo model" in header
