@@ -25,6 +25,7 @@ def main() -> int:
         output.complain(str(error))
         return exits.exit_code(error)
     except KeyboardInterrupt:
+        output.drop()  # perhaps out of a write that nobody reads: the last flush must not wait there again
         output.complain("interrupted")
         return exits.PAUSED
     except BrokenPipeError:

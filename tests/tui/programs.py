@@ -159,6 +159,19 @@ def served(
         process.communicate(timeout=SECONDS)
 
 
+def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Wait for the end of a process that was read from; return what it wrote since.
+
+    ``communicate`` would read behind the back of the buffer that ``readline`` left, and lose what is in it.
+    """
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
+        out, err = process.stdout.read(), process.stderr.read()
+        process.wait(timeout=SECONDS)
+    return out, err
+
+
 def one_line(text: str) -> str:
     """Return the only line of ``text``, which begins with the program's name."""
     assert text.endswith("\n")

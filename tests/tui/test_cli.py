@@ -13,7 +13,7 @@ import pytest
 
 import agent_tui
 from tests.fakes.terminal import terminal
-from tests.tui.programs import PROGRAM, Home, home_at, one_line, own_environ
+from tests.tui.programs import PROGRAM, Home, finish, home_at, one_line, own_environ
 
 TASK = "Which tea for the office?"
 
@@ -276,7 +276,7 @@ def test_a_room_is_resumed_and_paused_by_name(home: Home) -> None:
         while '"message_chunk"' not in run.stdout.readline():
             pass
         assert other.answer("rooms", "pause", "slow", "--output", "json")["name"] == "slow"
-        run.communicate(timeout=30)
+        finish(run)
         assert run.returncode == 3
         assert other.answer("rooms", "resume", "slow", "--output", "json")["status"] == "running"
         assert other.run("rooms", "pause", "slow").stdout.rstrip().endswith(("pausing", "paused"))

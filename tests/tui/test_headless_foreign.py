@@ -22,7 +22,7 @@ from tests.fakes.rooms_server import (
     run_events,
     stored,
 )
-from tests.tui.programs import SECONDS, Home, one_line, own_environ
+from tests.tui.programs import Home, finish, one_line, own_environ
 
 TEXT = "".join(WORDS)
 FIRST_CHUNKS = 6  # room_started, message, round_start, message_start and two chunks
@@ -86,7 +86,7 @@ def test_a_server_that_offers_no_pause_is_left(home: Home) -> None:
         assert run.stdout is not None
         read = [run.stdout.readline() for _ in range(FIRST_CHUNKS)]
         run.send_signal(signal.SIGINT)
-        out, err = run.communicate(timeout=SECONDS)
+        out, err = finish(run)
     assert run.returncode == 3
     (end,) = lines(out)
     assert (end["event"], end["data"]["reason"], end["data"]["text"]) == (

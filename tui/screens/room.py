@@ -175,12 +175,11 @@ class RoomScreen(Screen[None]):
             self._current = next(iter(self._panes), "")
         self._arrange()
         self._focus_current()
-        self.call_after_refresh(self._show)  # headers are as long as their panes are wide
 
     def on_resize(self, event: Resize) -> None:
         """Arrange the panes anew."""
         self._arrange()
-        self.call_after_refresh(self._show)
+        self._show()
 
     def _arrange(self) -> None:
         """Put the panes side by side, below each other, or show only the focused one."""
@@ -236,7 +235,7 @@ class RoomScreen(Screen[None]):
         since = self._thinking_since.setdefault(agent_id, now) if agent.word == "thinking" else now
         rate = self._speeds[agent_id].look(now, agent.tokens)
         what = texts.doing(agent, self.state, rate, int(now - since))
-        right = texts.header(agent, what, pane.outer_size.width)
+        right = texts.header(agent, what, self.size.width // self._layout.columns)
         pane.header(agent.name, texts.model(agent), right, agent.color)
 
     def _show_lines(self) -> None:
