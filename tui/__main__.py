@@ -7,6 +7,7 @@ machinery (architecture.md §3): heavy imports stand inside the functions that n
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -25,6 +26,7 @@ def main() -> int:
         output.complain(str(error))
         return exits.exit_code(error)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a key held down does not change the exit code
         output.drop()  # perhaps out of a write that nobody reads: the last flush must not wait there again
         output.complain("interrupted")
         return exits.PAUSED

@@ -155,7 +155,7 @@ def test_list_as_json_is_the_body_of_the_api(home: Home) -> None:
 
 def test_list_as_text_has_a_line_for_each_room(home: Home) -> None:
     room_id = home.new_room(TASK, name="会话 listed as text")
-    done = home.run("rooms", "list")
+    done = home.main("rooms", "list")
     assert (done.returncode, done.stderr) == (0, "")
     (line,) = [line for line in done.stdout.splitlines() if line.startswith(room_id)]
     assert "会话 listed as text" in line
@@ -182,7 +182,7 @@ def test_new_takes_name_agents_models_rounds_and_mode(home: Home) -> None:
 
 
 def test_new_without_options_has_three_agents_in_sequence(home: Home) -> None:
-    room = home.answer("rooms", "new", "--task", TASK, "--output", "json")
+    room = json.loads(home.main("rooms", "new", "--task", TASK, "--output", "json").stdout)
     assert (room["execution_mode"], room["max_rounds"], len(room["agents"])) == ("sequential", 3, 3)
     assert room["status"] == "idle"
     assert room["keep_running"] is False
@@ -196,7 +196,7 @@ def test_what_the_server_finds_out_of_range_is_wrong_usage(home: Home) -> None:
 
 def test_show_as_text_tells_what_a_room_is(home: Home) -> None:
     room_id = home.new_room(TASK, name="shown", agents=[{"name": "Ada", "model": "m1"}])
-    done = home.run("rooms", "show", "shown")
+    done = home.main("rooms", "show", "shown")
     assert (done.returncode, done.stderr) == (0, "")
     for words in (room_id, "shown", TASK, "idle", "sequential", "Ada", "m1"):
         assert words in done.stdout

@@ -41,7 +41,7 @@ def test_path_is_in_the_users_folder_by_default(home: Home) -> None:
 
 def test_show_hides_every_secret_and_keeps_the_rest(home: Home) -> None:
     home.config.write_text(SECRETS, encoding="utf-8")
-    done = home.run("config", "show")
+    done = home.main("config", "show")
     assert done.returncode == 0
     assert "geheim" not in done.stdout + done.stderr
     shown = tomllib.loads(done.stdout)
@@ -51,16 +51,16 @@ def test_show_hides_every_secret_and_keeps_the_rest(home: Home) -> None:
 
 
 def test_show_without_a_file_says_so_in_a_comment(home: Home) -> None:
-    done = home.run("config", "show")
+    done = home.main("config", "show")
     assert done.returncode == 0
     assert tomllib.loads(done.stdout) == {}
     assert str(home.config) in done.stdout
 
 
 def test_check_is_ok_with_and_without_a_file(home: Home) -> None:
-    assert home.run("config", "check").stdout.startswith("ok")
+    assert home.main("config", "check").stdout.startswith("ok")
     home.config.write_text('[backends.a]\nkind = "rooms"\nurl = "http://127.0.0.1:1"\n', encoding="utf-8")
-    done = home.run("config", "check")
+    done = home.main("config", "check")
     assert (done.returncode, done.stdout) == (0, f"ok: {home.config}\n")
 
 
@@ -68,7 +68,7 @@ def test_check_prints_one_line_for_each_warning(home: Home) -> None:
     text = SECRETS + 'surprise = 1\napi_key_env = "NOT_SET_ANYWHERE"\n'
     home.config.write_text(text, encoding="utf-8")
     home.config.chmod(0o644)
-    done = home.run("config", "check")
+    done = home.main("config", "check")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert len(lines) == 3
@@ -83,7 +83,7 @@ def test_check_prints_one_line_for_each_warning(home: Home) -> None:
 @pytest.mark.parametrize("command", ["check", "show"])
 def test_an_error_is_one_line_and_exit_code_2(home: Home, text: str, command: str) -> None:
     home.config.write_text(text, encoding="latin-1")
-    done = home.run("config", command)
+    done = home.main("config", command)
     if command == "show" and done.returncode == 0:
         assert tomllib.loads(done.stdout)  # it is TOML, only its meaning is wrong
         return
@@ -92,6 +92,6 @@ def test_an_error_is_one_line_and_exit_code_2(home: Home, text: str, command: st
 
 
 def test_flags_that_point_elsewhere_are_refused(home: Home) -> None:
-    done = home.run("config", "path", "--url", "http://127.0.0.1:1")
+    done = home.main("config", "path", "--url", "http://127.0.0.1:1")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--url" in one_line(done.stderr)

@@ -75,7 +75,7 @@ def until(process: subprocess.Popen[str], event: str) -> list[str]:
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
 def test_stream_json_is_every_event_with_its_id_and_one_last_line(home: Home, mode: str) -> None:
-    done = home.run("rooms", "run", *SHORT, "--mode", mode, "--output", "stream-json")
+    done = home.main("rooms", "run", *SHORT, "--mode", mode, "--output", "stream-json")
     assert done.returncode == 0, done.stderr
     found = lines(done.stdout)
     ids = [int(line["id"]) for line in found[:-1]]
@@ -120,20 +120,20 @@ def test_text_has_every_name_before_its_words(home: Home, mode: str) -> None:
 
 
 def test_a_completed_room_gives_what_is_stored_and_stores_nothing(home: Home) -> None:
-    first = json.loads(home.run("rooms", "run", *SHORT, "--output", "json").stdout)
+    first = json.loads(home.main("rooms", "run", *SHORT, "--output", "json").stdout)
     room_id = first["room"]["id"]
-    again = home.run("rooms", "run", room_id, "--output", "stream-json")
+    again = home.main("rooms", "run", room_id, "--output", "stream-json")
     assert again.returncode == 0
     assert [line["event"] for line in lines(again.stdout)] == ["room_completed", "end"]
     assert end_of(again.stdout)["text"] == first["text"]
-    text = home.run("rooms", "run", room_id)
+    text = home.main("rooms", "run", room_id)
     assert (text.returncode, text.stdout.count("Ada:\n")) == (0, 2)
     assert home.room(room_id) == first["room"]
 
 
 def test_a_room_is_run_by_its_name_and_told_to_go_on_unwatched(home: Home) -> None:
     room_id = home.new_room(TASK, name="run me by name", max_rounds=1, agents=[{"name": "Ada"}])
-    done = home.run("rooms", "run", "run me", "--keep-running", "--output", "json")
+    done = home.main("rooms", "run", "run me", "--keep-running", "--output", "json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["room"]["id"] == room_id
     assert home.room(room_id)["keep_running"] is True
@@ -142,10 +142,10 @@ def test_a_room_is_run_by_its_name_and_told_to_go_on_unwatched(home: Home) -> No
 def test_hostile_names_and_words_are_inert_in_text_and_escaped_in_json(home: Home) -> None:
     hostile = "\x1b]52;c;aGk=\x07\x9b31m\u202e"
     agents = ("--agent", f"A{hostile}", "--rounds", "1")
-    text = home.run("rooms", "run", "--task", hostile, *agents)
+    text = home.main("rooms", "run", "--task", hostile, *agents)
     assert text.returncode == 0
     assert not set(text.stdout + text.stderr) & set(hostile) - set("]52;caGk=31m")
-    streamed = home.run("rooms", "run", "--task", hostile, *agents, "--output", "stream-json")
+    streamed = home.main("rooms", "run", "--task", hostile, *agents, "--output", "stream-json")
     assert all(line.isprintable() for line in streamed.stdout.splitlines())
     assert lines(streamed.stdout)[0]["data"]["task"] == hostile
 
@@ -155,7 +155,7 @@ def test_hostile_names_and_words_are_inert_in_text_and_escaped_in_json(home: Hom
 
 def test_a_room_without_agents_is_an_error_with_code_4(home: Home) -> None:
     room_id = home.new_room(TASK, agents=[])
-    done = home.run("rooms", "run", room_id, "--output", "stream-json")
+    done = home.main("rooms", "run", room_id, "--output", "stream-json")
     assert done.returncode == 4
     assert end_of(done.stdout)["reason"] == "error"
     assert "No agents in room" in (end_of(done.stdout)["detail"] or "")
@@ -163,11 +163,11 @@ def test_a_room_without_agents_is_an_error_with_code_4(home: Home) -> None:
 
 
 def test_a_room_that_is_not_there_has_its_end_in_json_too(home: Home) -> None:
-    done = home.run("rooms", "run", "no-such-room", "--output", "stream-json")
+    done = home.main("rooms", "run", "no-such-room", "--output", "stream-json")
     assert done.returncode == 4
     assert end_of(done.stdout) | {"detail": ""} == {"reason": "error", "text": "", "detail": ""}
     assert "no-such-room" in one_line(done.stderr)
-    value = json.loads(home.run("rooms", "run", "no-such-room", "--output", "json").stdout)
+    value = json.loads(home.main("rooms", "run", "no-such-room", "--output", "json").stdout)
     assert (value["reason"], value["room"], value["messages"]) == ("error", None, [])
 
 
@@ -175,7 +175,7 @@ def test_a_turn_that_fails_is_one_line_on_stderr_and_the_room_completes(tmp_path
     with home_at(tmp_path) as home:
         provider = 'kind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key_env = "NOT_SET_HERE"\n'
         home.config.write_text(f"[providers.gone]\n{provider}", encoding="utf-8")
-        done = home.run("rooms", "run", "--task", TASK, *PAIR, "--rounds", "1")
+        done = home.main("rooms", "run", "--task", TASK, *PAIR, "--rounds", "1")
     assert (done.returncode, done.stdout) == (0, "")
     assert [line.split(":")[0] for line in done.stderr.splitlines() if "NOT_SET_HERE" in line] == [
         "Ada",
@@ -349,6 +349,6 @@ def test_a_server_that_stays_away_is_given_up_with_code_5(tmp_path: Path) -> Non
 
 
 def test_a_server_that_never_was_there_is_code_5(home: Home) -> None:
-    done = home.run("rooms", "run", "a-room", "--url", f"http://127.0.0.1:{free_port()}")
+    done = home.main("rooms", "run", "a-room", "--url", f"http://127.0.0.1:{free_port()}")
     assert (done.returncode, done.stdout) == (5, "")
     assert one_line(done.stderr)
