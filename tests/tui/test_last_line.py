@@ -1,0 +1,76 @@
+"""The last line of defence: bugs, interrupts, readers that leave, disks that are full."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tui.programs import PROGRAM, Home, one_line, own_environ
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path, own_environ(tmp_path))  # no command here starts a backend
+
+
+def crashing(home: Home, error: str) -> subprocess.CompletedProcess[str]:
+    code = f"""
+import sys, tui.startup
+def fail(*_): raise {error}
+tui.startup.open_rooms = fail
+from tui.__main__ import main
+sys.argv = ["agent-tui"]
+sys.exit(main())
+"""
+    return subprocess.run(
+        [sys.executable, "-P", "-c", code], env=home.environ, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_bug_is_one_line_and_its_traceback_only_in_the_log(home: Home) -> None:
+    done = crashing(home, "RuntimeError('secret words')")
+    assert (done.returncode, done.stdout) == (1, "")
+    line = one_line(done.stderr)
+    log = home.data / "agent-tui.log"
+    assert str(log) in line
+    assert "secret words" not in line
+    assert "Traceback" in log.read_text(encoding="utf-8")
+    assert log.stat().st_mode & 0o077 == 0
+
+
+def test_a_bug_where_no_log_can_be_written_is_one_line_too(home: Home) -> None:
+    home.data.write_text("in the way", encoding="utf-8")
+    done = crashing(home, "RuntimeError()")
+    assert done.returncode == 1
+    assert one_line(done.stderr)
+
+
+def test_an_interrupt_before_anything_ran_is_exit_code_3(home: Home) -> None:
+    done = crashing(home, "KeyboardInterrupt")
+    assert done.returncode == 3
+    assert one_line(done.stderr) == "interrupted"
+
+
+def written_to(home: Home, output: int) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROGRAM, "--help"], env=home.environ, stdout=output, stderr=subprocess.PIPE, text=True, check=False
+    )
+
+
+def test_a_reader_that_has_left_ends_the_program_quietly(home: Home) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = written_to(home, writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_full_disk_is_one_line(home: Home) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = written_to(home, full.fileno())
+    assert done.returncode == 2
+    assert "No space" in one_line(done.stderr)
