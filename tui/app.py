@@ -17,6 +17,7 @@ os.environ.setdefault("TEXTUAL_FPS", "240")
 from textual import work
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import Static
 from textual.worker import WorkerFailed
@@ -36,7 +37,7 @@ from tui.screens.signs import wants_ascii
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 
-KEY_NAMES = {"question_mark": "?", "left": "←", "right": "→", "space": "space"}
+NOT_OURS = ("screen.copy_text",)  # Textual's own: panes cannot be selected yet
 MAX_ERROR_CHARACTERS = 500
 RETRY_SECONDS = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 
@@ -153,21 +154,29 @@ class AgentTuiApp(App[int]):
 
     def action_help(self) -> None:
         """Show the keys of this screen."""
-        bindings = [active.binding for active in self.screen.active_bindings.values()]
-        self.push_screen(HelpScreen(rows(bindings, KEY_NAMES)))
+        self.push_screen(HelpScreen(rows(binding for _, binding in self._offered(self.screen))))
 
     def get_system_commands(self, screen: Screen[object]) -> list[SystemCommand]:
         """Return the palette: every key of the screen, and the themes."""
         commands = [
-            SystemCommand(binding.description, binding.key, partial(self.run_action, binding.action, node))
-            for node, binding, *_ in screen.active_bindings.values()
-            if binding.description and not binding.system
+            SystemCommand(title, keys, partial(self.run_action, binding.action, node))
+            for node, binding in self._offered(screen)
+            for keys, title in rows([binding])
+            if binding.action != "command_palette"
         ]
         commands += [
             SystemCommand(say("theme.use", name=name), "", partial(setattr, self, "theme", name))
             for name in themes.names()
         ]
         return list({command.title: command for command in commands}.values())
+
+    def _offered(self, screen: Screen[object]) -> list[tuple[DOMNode, Binding]]:
+        """Return the bindings of ours on ``screen`` with what they act on, most specific first."""
+        return [
+            (node, binding)
+            for node, binding, *_ in screen.active_bindings.values()
+            if binding.action not in NOT_OURS and not binding.system
+        ]
 
     # --- ends that nobody wanted -----------------------------------------------------------------------
 

@@ -225,3 +225,41 @@ def test_no_color_is_honoured(home: Home) -> None:
 def _foregrounds(raw: bytes) -> Iterator[list[bytes]]:
     for piece in raw.split(b"38;2;")[1:]:
         yield piece.split(b"m")[0].split(b";")[:3]
+
+
+def test_help_and_palette_name_every_action_and_close_again(home: Home) -> None:
+    with screen(home, "rooms") as view:
+        view.wait_for("● live")
+        view.send("?")
+        view.wait_for("Pause or resume the room")
+        assert "p, space, ctrl+s" in view.text
+        view.send("\x1b")
+        view.wait_for(lambda text: "Pause or resume the room" not in text)
+        view.send("\x10")  # ctrl+p
+        view.wait_for("Search for commands")
+        view.send("theme: light")
+        view.wait_for("Theme: light")
+        view.send("\r")
+        view.wait_for(lambda text: "Search for commands" not in text)
+        view.send("p")
+        view.wait_for("paused by you")
+
+
+def test_many_rooms_are_listed_and_one_is_opened_and_left_again(home: Home) -> None:
+    for task in ("First task", "第二个任务", "Третья задача"):
+        assert home.run("rooms", "new", "--task", task, "--agent", "Ada").returncode == 0
+    with screen(home, "rooms") as view:
+        view.wait_for("Rooms")
+        assert all(name in view.text.replace(" ", "") for name in ("Firsttask", "第二个任务", "Третьязадача"))
+        view.send("\r")
+        view.wait_for("not started – p starts it")
+        view.send("\x1b")
+        view.wait_for("in all")
+        view.send("q")
+        assert view.wait_for_end() == 0
+
+
+def test_a_room_that_is_not_there_is_one_line_and_code_4(home: Home) -> None:
+    with screen(home, "rooms", "nowhere") as view:
+        assert view.wait_for_end() == 4
+        assert 'there is no room "nowhere"' in view.text

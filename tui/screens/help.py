@@ -14,6 +14,16 @@ from textual.widgets import Static
 
 from tui.screens.words import say
 
+KEY_NAMES = {
+    "question_mark": "?",
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "pageup": "page up",
+    "pagedown": "page down",
+}
+
 
 class HelpScreen(ModalScreen[None]):
     """Shows keys and what they do; ``rows`` are (keys, description)."""
@@ -37,13 +47,14 @@ class HelpScreen(ModalScreen[None]):
             yield Static(say("help.close"), classes="hint", markup=False)
 
 
-def rows(bindings: Iterable[Binding], key_names: dict[str, str]) -> list[tuple[str, str]]:
+def rows(bindings: Iterable[Binding]) -> list[tuple[str, str]]:
     """Return (keys, description) of every binding with a description, one row for each action."""
     found: dict[tuple[str, str], list[str]] = {}
     for binding in bindings:
-        if binding.description and not binding.system:
-            keys = found.setdefault((binding.action, binding.description), [])
-            name = key_names.get(binding.key, binding.key)
+        description = say("help.palette") if binding.action == "command_palette" else binding.description
+        if description:
+            keys = found.setdefault((binding.action, description), [])
+            name = KEY_NAMES.get(binding.key, binding.key)
             if name not in keys:
                 keys.append(name)
     return [(", ".join(keys), description) for (_, description), keys in found.items()]

@@ -90,6 +90,7 @@ ENGLISH: Final[dict[str, str]] = {
     "time.hours": "{hours} h ago",
     # help
     "help.title": "Keys",
+    "help.palette": "Every command, and the themes",
     "help.close": "esc close",
     "theme.use": "Theme: {name}",
 }
