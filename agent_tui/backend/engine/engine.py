@@ -227,11 +227,9 @@ class Engine:
 
     async def _settled(self, room_id: str) -> RoomRow:
         """Return the room once no run of it is ending or broken off: what is asked for comes after that."""
-        while (runner := self._runners.get(room_id)) is not None and runner.reason:
+        runner = self._runners.get(room_id)
+        if runner is not None and runner.reason:
             await runner.ended()
-            # A task is done a moment before the callback that takes it off the books: without that moment
-            # the run that has just ended would be taken for one that goes on, and a resume would be lost.
-            await asyncio.sleep(0)
         row = await self._store.read(queries.room, room_id)
         if row.status == "running" and room_id not in self._runners:
             await self._recover(row)
