@@ -76,7 +76,7 @@ def _link(state: RoomState, seconds_left: int) -> str:
                 return f"{signs.WAITING} {say('link.trying', attempt=attempt)}"
             return f"{signs.WAITING} {say('link.waiting', seconds=seconds_left, attempt=attempt)}"
         case "ended":
-            return "" if state.status == "running" else f"{signs.WAITING} {detail or say('link.ended')}"
+            return "" if state.status != "idle" else f"{signs.WAITING} {detail or say('link.ended')}"
         case "lost":
             return f"{signs.CUT} {say('link.lost')}"
         case "refused":
