@@ -8,9 +8,8 @@ through ``agent_tui.inert``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 RoomStatus = Literal["idle", "running", "paused", "completed", "error"]
 AgentStatus = Literal["pending", "streaming", "completed"]
@@ -240,14 +239,6 @@ class Unknown:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something worth telling that changes no state; ``fields`` as received."""
-
-    text: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
-
-
 Event = (
     RunStarted
     | RunPaused
@@ -266,5 +257,4 @@ Event = (
     | RoomLoaded
     | LinkChanged
     | Unknown
-    | Notice
 )

@@ -63,7 +63,7 @@ def run(connection: Connection, arguments: Sequence[str]) -> int:
 def _wrong_usage(error: typer.TyperException) -> ConfigError:
     message = inert_line(error.format_message().replace("Value error, ", "")).rstrip(".")
     context = getattr(error, "ctx", None)
-    where = context.command_path if context is not None else PROGRAM
+    where = context.command_path.removesuffix(OPEN_ROOM).strip() if context is not None else PROGRAM
     return ConfigError(message, f"see {where} --help")
 
 

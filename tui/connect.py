@@ -13,6 +13,12 @@ from tui.new_room import NewRoom
 from tui.pick import find_room
 from tui.request import Server
 
+# What an agent is told that has only a name: without it a model would not know whose turn it takes.
+AGENT_PROMPT = (
+    "You are {name}, one of several who talk a task through. Answer what the others said, by name, add what "
+    "is new, and be brief. Speak the language of the task."
+)
+
 
 @asynccontextmanager
 async def rooms_client(server: Server) -> AsyncGenerator[RoomsClient, None]:
@@ -37,7 +43,7 @@ async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
     """Make the room that the command line describes."""
     agents = None
     if new.agents is not None:
-        agents = [{"name": name, **({"model": model} if model else {})} for name, model in new.agents]
+        agents = [_agent(name, model) for name, model in new.agents]
     return await client.create(
         task=new.task,
         name=new.name,
@@ -46,3 +52,8 @@ async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
         agents=agents,
         keep_running=new.keep_running or None,
     )
+
+
+def _agent(name: str, model: str) -> dict[str, str]:
+    fields = {"name": name, "system_prompt": AGENT_PROMPT.format(name=name)}
+    return {**fields, "model": model} if model else fields

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import Literal, TypeVar
 
 from agent_tui.clients.rooms import RoomsClient
+from agent_tui.config import DEMO_PROVIDER
 from agent_tui.errors import ConfigError
-from agent_tui.events import RoomInfo
+from agent_tui.events import AgentInfo, RoomInfo
 from agent_tui.inert import inert_line
 from agent_tui.wire.rooms import decode_room, decode_rooms
 from agent_tui.wire.rooms_encode import room_fields
@@ -161,12 +162,14 @@ def _described(room: RoomInfo, now: datetime) -> str:
         ("made", _age(room.created_at, now)),
         ("changed", _age(room.updated_at, now)),
     ]
-    agents = [(f"agent {n}", _spoken_for(agent.name, agent.model)) for n, agent in enumerate(room.agents, 1)]
+    agents = [(f"agent {n}", _spoken_for(agent)) for n, agent in enumerate(room.agents, 1)]
     return output.table([(label, text) for label, text in facts + agents if text])
 
 
-def _spoken_for(name: str, model: str) -> str:
-    return f"{inert_line(name)} · {inert_line(model)}" if model else inert_line(name)
+def _spoken_for(agent: AgentInfo) -> str:
+    """Return "Ada · some-model"; whatever model was wished for, the demo is called the demo."""
+    model = "demo model" if agent.provider_id == DEMO_PROVIDER else inert_line(agent.model)
+    return f"{inert_line(agent.name)} · {model}" if model else inert_line(agent.name)
 
 
 def _age(written: str, now: datetime) -> str:

@@ -38,7 +38,6 @@ class RoomState:
     turns: dict[str, Turn] = field(default_factory=dict)
     link: ev.LinkChanged = field(default_factory=lambda: ev.LinkChanged("connecting"))
     loaded: bool = False
-    notice: str = ""
     unknown_count: int = 0
     unknown: deque[ev.Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
     changed: set[str] = field(default_factory=set)
@@ -103,8 +102,6 @@ class RoomState:
                 self._loaded(room, messages)
             case ev.LinkChanged():
                 self.link = event
-            case ev.Notice(text):
-                self.notice = text
             case ev.Unknown():
                 self._count(event)
 

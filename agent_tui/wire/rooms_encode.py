@@ -107,7 +107,7 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "agent_error", {**named_error, "agent_id": agent_id, "agent_name": agent_name}
         case ev.TurnStarted() | ev.TextAdded() | ev.TurnEnded():
             return _encode_turn(event)
-        case ev.RoomLoaded() | ev.LinkChanged() | ev.Unknown() | ev.Notice():
+        case ev.RoomLoaded() | ev.LinkChanged() | ev.Unknown():
             raise ValueError(f"{type(event).__name__} never travels")
 
 

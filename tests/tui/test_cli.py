@@ -198,7 +198,7 @@ def test_show_as_text_tells_what_a_room_is(home: Home) -> None:
     room_id = home.new_room(TASK, name="shown", agents=[{"name": "Ada", "model": "m1"}])
     done = home.main("rooms", "show", "shown")
     assert (done.returncode, done.stderr) == (0, "")
-    for words in (room_id, "shown", TASK, "idle", "sequential", "Ada", "m1"):
+    for words in (room_id, "shown", TASK, "idle", "sequential", "Ada · demo model"):
         assert words in done.stdout
 
 
