@@ -214,7 +214,7 @@ def test_small_terminals_and_resizing_never_break_the_screen(home: Home, columns
 
 
 def test_no_color_is_honoured(home: Home) -> None:
-    with screen(home, "rooms", NO_COLOR="1") as view:
+    with screen(home, "rooms", NO_COLOR="1", COLORTERM="truecolor") as view:
         view.wait_for(lambda text: text.count("tok/s") == 3)
         view.send("p")
         view.wait_for("paused by you")
@@ -228,7 +228,7 @@ def _foregrounds(raw: bytes) -> Iterator[list[bytes]]:
 
 
 def test_help_and_palette_name_every_action_and_close_again(home: Home) -> None:
-    with screen(home, "rooms") as view:
+    with screen(home, "rooms", COLORTERM="truecolor") as view:
         view.wait_for("● live")
         view.send("?")
         view.wait_for("Pause or resume the room")
