@@ -219,6 +219,7 @@ def test_no_color_is_honoured(home: Home) -> None:
         view.send("p")
         view.wait_for("paused by you")
     colours = {tuple(map(int, rgb)) for rgb in _foregrounds(bytes(view.raw))}
+    assert colours
     assert all(red == green == blue for red, green, blue in colours)
 
 
