@@ -11,10 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-RoomStatus = Literal["idle", "running", "paused", "completed", "error"]
-AgentStatus = Literal["pending", "streaming", "completed"]
-# Why a turn was cut (protocols.md §1, fault 8); servers may send others, so fields are plain str.
-CutReason = Literal["pause", "crash", "stop", "skip", "interject", "handover", "budget", "unwatched"]
 LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"]
 
 
@@ -33,7 +29,9 @@ class Message:
     token_count: int
     created_at: str
     agent_id: str = ""
-    interrupted: str = ""  # a CutReason, or empty
+    # Why it was cut: pause crash stop skip interject handover budget unwatched (protocols.md §1, fault 8),
+    # or whatever another server sends; empty for a whole one. The same wherever ``interrupted`` stands.
+    interrupted: str = ""
     status: str = ""  # "streaming" while the turn is under way (answers of GET messages only)
     error: str = ""  # why the turn failed, when it did after words were said
 
@@ -84,7 +82,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunPaused:
-    """``room_paused``; ``interrupted`` is the CutReason where the server says it."""
+    """``room_paused``; ``interrupted`` says why, where the server does."""
 
     room_id: str
     round: int | None = None
@@ -146,7 +144,7 @@ class RoundEnded:
 
 @dataclass(frozen=True, slots=True)
 class AgentStatusChanged:
-    """``agent_status``; ``status`` is an AgentStatus or whatever the server made up."""
+    """``agent_status``; ``status`` is pending, streaming, completed or whatever the server made up."""
 
     agent_id: str
     agent_name: str
@@ -180,7 +178,7 @@ class TextAdded:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """``message_end`` with the whole text; ``interrupted`` is the CutReason of a cut turn."""
+    """``message_end`` with the whole text; ``interrupted`` says why a cut turn was cut."""
 
     turn_id: str
     text: str
