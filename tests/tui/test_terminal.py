@@ -71,6 +71,10 @@ def test_a_killed_backend_is_started_again_and_the_room_goes_on_with_the_cut_tur
         view.wait_for(lambda text: text.count("tok/s") == 3)
         view.send("p")
         view.wait_for("paused by you")
+    room_id = home.answer("rooms", "list", "--output", "json")["rooms"][0]["id"]
+    said = home.api("GET", f"/api/rooms/{room_id}/messages")["messages"][1:]  # behind the task
+    assert {message["round_number"] for message in said} == {1}
+    assert [message["interrupted"] for message in said] == ["crash"] * 3 + ["pause"] * 3
 
 
 def test_a_second_terminal_sees_the_same_live_room(home: Home) -> None:
@@ -120,6 +124,7 @@ def test_ctrl_z_gives_the_terminal_back_until_the_program_is_continued(home: Hom
         view.wait_for_bytes(ENTERS_SCREEN, before)
         view.send("p")
         view.wait_for("paused by you")
+        assert view.text.count("demo model") >= 3  # the whole screen is there again
 
 
 def test_a_bug_leaves_one_line_and_a_usable_terminal(home: Home) -> None:
