@@ -146,6 +146,10 @@ class AgentTuiApp(App[int]):
             return exit_code(room.failure)
         return UNREACHABLE if room.state.link.status == "waiting" else DONE
 
+    def action_help_quit(self) -> None:
+        """Say how to leave to who pressed ctrl+c. Textual's own knows only its own key for it."""
+        self.notify(say("quit.how"), markup=False)
+
     def action_leave_room(self) -> None:
         """Go back to the list of rooms, when the room was opened from it."""
         if self._listed and isinstance(self.screen, RoomScreen):

@@ -236,6 +236,8 @@ def _foregrounds(raw: bytes) -> Iterator[list[bytes]]:
 def test_help_and_palette_name_every_action_and_close_again(home: Home) -> None:
     with screen(home, "rooms", COLORTERM="truecolor") as view:
         view.wait_for("● live")
+        view.send("\x03")  # ctrl+c
+        view.wait_for("q or ctrl+q quits")
         view.send("?")
         view.wait_for("Pause or resume the room")
         assert "p, space, ctrl+s" in view.text

@@ -71,6 +71,7 @@ ENGLISH: Final[dict[str, str]] = {
     "hint.help": "help",
     "hint.quit": "quit",
     # leaving
+    "quit.how": "q or ctrl+q quits, p pauses the room",
     "quit.title": "Agents are still speaking.",
     "quit.pause": "p  pause the room and quit",
     "quit.keep": "k  keep it running and quit",
