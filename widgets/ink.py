@@ -20,6 +20,18 @@ DIM: Final = 256
 FAILED: Final = 512
 CARET: Final = 1024
 FENCE: Final = 2048  # a line of a code block; CODE is code within a sentence
+URL: Final = 1 << 12  # the target of a link, shown after its text
+# Words of a code block, by what Pygments takes them for.
+KEYWORD: Final = 1 << 13
+STRING: Final = 1 << 14
+COMMENT: Final = 1 << 15
+NUMBER: Final = 1 << 16
+NAME: Final = 1 << 17  # functions, classes, decorators: what is defined or called by name
+BUILTIN: Final = 1 << 18
+ADDED: Final = 1 << 19  # of a diff
+REMOVED: Final = 1 << 20
+# The bits from here on number the link that a run belongs to: 1 is the first of its layout's ``links``.
+LINK_SHIFT: Final = 24
 
 Run = tuple[str, int]
 """A text and its ink."""

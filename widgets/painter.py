@@ -104,8 +104,8 @@ class Painter:
             self._styles[ink] = style
         return style
 
-    def line(self, row: Row) -> Line:
-        """Return ``row`` between the margins."""
+    def line(self, row: Row, links: Sequence[str] = ()) -> Line:
+        """Return ``row`` between the margins; ``links`` are the targets that its inks number."""
         return self.paint(
             [(self._segment_text(text, ink), self.style(ink)) for text, ink in row], self.gutter
         )

@@ -17,10 +17,13 @@ CODE_BAR: Final = "│ "
 RULE_SIGN: Final = "─"
 
 
-def lay_out(block: Block, text: str, width: int, *, is_open: bool = False) -> list[Row]:
+def lay_out(
+    block: Block, text: str, width: int, *, is_open: bool = False, links: list[str] | None = None
+) -> list[Row]:
     """Return the rows of ``block``, whose source is ``text``, at most ``width`` cells (at least one) wide.
 
-    ``is_open`` says that the block still grows: what it does not close yet is shown as if it did.
+    ``is_open`` says that the block still grows: what it does not close yet is shown as if it did. The
+    targets of the block's links are added to ``links``; the inks of the rows number them from 1.
     """
     width = max(1, width)
     lead, rest = _clipped(block.lead, width), _clipped(block.rest, width)

@@ -249,8 +249,9 @@ class View:
 
     def _laid_out(self, message: Message, part: int, *, is_open: bool) -> Layout:
         block = message.part(part)
-        rows = lay_out(block, message.text_of(block), self.width, is_open=is_open)
-        return Layout(rows, message.former.get(block.start) if part else None)
+        links: list[str] = []
+        rows = lay_out(block, message.text_of(block), self.width, is_open=is_open, links=links)
+        return Layout(rows, message.former.get(block.start) if part else None, links)
 
     # --- counting ---
 

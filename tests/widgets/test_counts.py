@@ -51,9 +51,9 @@ def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Block, int, bool]]:
     """Every call of lay_out: the block, the characters, whether it was open."""
     calls: list[tuple[Block, int, bool]] = []
 
-    def counting(block: Block, text: str, width: int, *, is_open: bool = False) -> list[Row]:
+    def counting(block: Block, text: str, width: int, *, is_open: bool = False, **more: Any) -> list[Row]:
         calls.append((block, len(text), is_open))
-        return lay_out(block, text, width, is_open=is_open)
+        return lay_out(block, text, width, is_open=is_open, **more)
 
     monkeypatch.setattr(view_module, "lay_out", counting)
     return calls
