@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,10 @@ EMBEDDED = "embedded"  # the reserved name of the backend that we start ourselve
 DEMO_PROVIDER = "demo"  # the reserved name of the provider that needs no key and no network
 HIDDEN = "********"
 SECRET_KEYS = ("token", "api_key", "auth_header")
+SECTIONS = ("backends", "providers", "theme", "keys", "screen")
+MOTIONS = ("full", "reduced")
+FRAME_RATES = (1, 60)  # frames a second, least and most
+MAX_KEYS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +62,30 @@ class ProviderConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class ScreenConfig:
+    """The ``[screen]`` table: how much moves, frames a second at most, whether the mouse is the program's
+    (else the terminal's own selection works), and whether signs are ASCII (``None``: as the terminal can).
+    """
+
+    motion: str = MOTIONS[0]
+    frame_rate: int = 30
+    mouse: bool = True
+    ascii: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
-    """The whole file; ``warnings`` are lines for ``config check`` and never stop anything."""
+    """The whole file; ``warnings`` are lines for ``config check`` and never stop anything.
+
+    ``keys`` is binding id → keys as they were written; ``tui.keymap`` knows which of them mean something.
+    """
 
     path: Path
     backends: Mapping[str, BackendConfig] = field(default_factory=dict)
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     theme: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    screen: ScreenConfig = ScreenConfig()
     warnings: tuple[str, ...] = ()
 
 
@@ -91,11 +112,11 @@ def load(path: Path | None = None) -> Config:
     backends = {name: reader.backend(name, entry) for name, entry in reader.tables(table, "backends")}
     providers = {name: reader.provider(name, entry) for name, entry in reader.tables(table, "providers")}
     theme = reader.text(table, "theme", "theme")
-    for key in table:
-        if key not in ("backends", "providers", "theme"):
-            reader.warnings.append(f"{key}: unknown setting, ignored")
+    keys = reader.keys(reader.table(table, "keys"))
+    screen = reader.screen(reader.table(table, "screen"))
+    reader.warnings += [f"{key}: unknown setting, ignored" for key in table if key not in SECTIONS]
     reader.warn_if_readable(table)
-    return Config(path, backends, providers, theme, tuple(reader.warnings))
+    return Config(path, backends, providers, theme, keys, screen, tuple(reader.warnings))
 
 
 def read_table(path: Path) -> dict[str, Any]:
@@ -138,6 +159,45 @@ class _Reader:
             if not isinstance(entry, Mapping):
                 raise self._fail(f"{key}.{name}", f"must be a table: [{key}.{name}]")
         return list(section.items())
+
+    def table(self, table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        """Return the table ``key``; what else stands there is warned about and counts as empty."""
+        section = table.get(key, {})
+        if isinstance(section, Mapping):
+            return section
+        self.warnings.append(f"{key}: must be a table: [{key}]; ignored")
+        return {}
+
+    def keys(self, table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+        """Return dotted id → keys. ``room.zoom = "f5"`` without quotes around the id is a table to TOML."""
+        found: dict[str, str] = {}
+        for name, value in table.items():
+            where = f"{prefix}{name}"
+            if isinstance(value, Mapping):
+                found |= self.keys(value, f"{where}.")
+            elif not isinstance(value, str):
+                self.warnings.append(f'keys.{where}: must be a string like "f5" or "ctrl+x,f5"; ignored')
+            elif len(found) < MAX_KEYS:
+                found[where] = value
+        return found
+
+    def screen(self, table: Mapping[str, Any]) -> ScreenConfig:
+        """Return the ``[screen]`` table; what is wrong in it is warned about and left as it is by default."""
+        self._unknown(table, "screen", ("motion", "frame_rate", "mouse", "ascii"))
+        least, most = FRAME_RATES
+        allowed: dict[str, tuple[Callable[[Any], bool], str]] = {
+            "motion": (lambda value: value in MOTIONS, " or ".join(f'"{motion}"' for motion in MOTIONS)),
+            "frame_rate": (lambda value: type(value) is int and least <= value <= most, f"{least} to {most}"),
+            "mouse": (lambda value: isinstance(value, bool), "true or false"),
+            "ascii": (lambda value: isinstance(value, bool), "true or false"),
+        }
+        good = {}
+        for key, (fits, known) in allowed.items():
+            if key in table and fits(table[key]):
+                good[key] = table[key]
+            elif key in table:
+                self.warnings.append(f"screen.{key}: must be {known}; ignored")
+        return ScreenConfig(**good)
 
     def text(self, table: Mapping[str, Any], key: str, where: str, *, needed: bool = False) -> str:
         value = table.get(key, "")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.config import Config, config_path, data_path, hide_secrets, load
+from agent_tui.config import Config, ScreenConfig, config_path, data_path, hide_secrets, load
 from agent_tui.errors import ConfigError
 
 GOOD = """
@@ -100,6 +100,44 @@ def test_unknown_settings_and_readable_secrets_are_warned_about(tmp_path: Path) 
     assert "providers.x.colour" in warnings
     assert "extra" in warnings
     assert "chmod 600" in warnings
+
+
+def test_keys_are_read_by_their_ids_with_and_without_quotes_around_them(tmp_path: Path) -> None:
+    written = "[keys]\n'room.zoom' = 'f5'\npane.find = 'ctrl+f,/'\npane.find_next = ''\n"
+    config = read(tmp_path, written)
+    assert config.keys == {"room.zoom": "f5", "pane.find": "ctrl+f,/", "pane.find_next": ""}
+    assert config.warnings == ()
+
+
+def test_the_screen_is_set_by_its_table_and_has_defaults(tmp_path: Path) -> None:
+    assert read(tmp_path, "").screen == ScreenConfig("full", 30, True, None)
+    written = "[screen]\nmotion = 'reduced'\nframe_rate = 10\nmouse = false\nascii = true"
+    assert read(tmp_path, written).screen == ScreenConfig("reduced", 10, False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("keys = 1", "keys: must be a table"),
+        ("[keys]\na.b = 1", "keys.a.b: must be a string"),
+        ("[keys]\na = ['f5']", "keys.a: must be a string"),
+        ("screen = 'big'", "screen: must be a table"),
+        ("[screen]\nmotion = 'none'", 'screen.motion: must be "full" or "reduced"'),
+        ("[screen]\nframe_rate = 0", "screen.frame_rate: must be 1 to 60"),
+        ("[screen]\nframe_rate = 61", "screen.frame_rate"),
+        ("[screen]\nframe_rate = true", "screen.frame_rate"),
+        ("[screen]\nmouse = 1", "screen.mouse: must be true or false"),
+        ("[screen]\nascii = 'no'", "screen.ascii"),
+        ("[screen]\ncolor = 1", "screen.color: unknown setting"),
+    ],
+)
+def test_what_is_wrong_with_keys_and_screen_is_a_warning_and_the_default_holds(
+    tmp_path: Path, text: str, warning: str
+) -> None:
+    config = read(tmp_path, text)
+    assert len(config.warnings) == 1
+    assert warning in config.warnings[0]
+    assert (dict(config.keys), config.screen) == ({}, ScreenConfig())
 
 
 def test_secrets_are_never_shown(tmp_path: Path) -> None:
