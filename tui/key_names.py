@@ -1,0 +1,155 @@
+"""Names of keys: as people write them, as Textual calls them, as screens show them.
+
+Source of Textual's names: its ``keys`` module and keyboard protocol tables (8.2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from textual.binding import Binding
+from textual.keys import format_key, key_to_character
+
+MODIFIERS: Final = ("alt", "ctrl", "hyper", "meta", "shift", "super")  # sorted, as Textual joins them
+_MODIFIER_NAMES: Final = {"control": "ctrl", "option": "alt", "opt": "alt", "cmd": "super", "win": "super"}
+_NAMED: Final = frozenset(
+    {
+        *("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "insert", "delete"),
+        *("tab", "enter", "escape", "backspace", "space"),
+        *(f"f{number}" for number in range(1, 25)),
+    }
+)
+_WRITTEN: Final = {
+    "esc": "escape",
+    "return": "enter",
+    "pgup": "pageup",
+    "page_up": "pageup",
+    "page-up": "pageup",
+    "page up": "pageup",
+    "pgdn": "pagedown",
+    "pgdown": "pagedown",
+    "page_down": "pagedown",
+    "page-down": "pagedown",
+    "page down": "pagedown",
+    "del": "delete",
+    "ins": "insert",
+    "spacebar": "space",
+    "backtab": "shift+tab",
+    "←": "left",
+    "→": "right",
+    "↑": "up",
+    "↓": "down",
+}
+_SHOWN: Final = {
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "pageup": "page up",
+    "pagedown": "page down",
+    "escape": "esc",
+    "space": "space",
+    "@": "space",  # what terminals send for ctrl+space is called ctrl+@
+}
+_SAME: Final = {
+    "ctrl+i": "tab",
+    "ctrl+m": "enter",
+    "ctrl+h": "backspace",
+    "ctrl+left_square_bracket": "escape",
+}
+_BETWEEN: Final = re.compile(r"(?<![^+,]\+),")  # a comma, but for the one of "ctrl+,"
+_MAX_SHOWN: Final = 40  # characters of what was written, in a complaint
+KNOWN: Final = "write a character, or enter, esc, tab, space, home, page up, f1, ctrl+x, alt+x, shift+tab …"
+
+
+class UnknownKey(ValueError):
+    """What was written is no key; the text is one line for a person."""
+
+
+def parse(written: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the keys of a list like ``"ctrl+x, ?"`` by Textual's names, and a line for each unknown one.
+
+    A comma alone is the key; an empty list is no key.
+    """
+    keys: dict[str, None] = {}
+    problems: list[str] = []
+    words = ["comma"] if written.strip() == "," else _BETWEEN.split(written)
+    for word in map(str.strip, words) if written.strip() else ():
+        try:
+            keys |= dict.fromkeys(_keys(word))
+        except UnknownKey as unknown:
+            problems.append(str(unknown))
+    return tuple(keys), tuple(problems)
+
+
+def _keys(word: str) -> tuple[str, ...]:
+    """Return Textual's names of one key; more than one where terminals call it differently."""
+    if not word:
+        raise UnknownKey("a key is missing between two commas; the key itself is called comma")
+    head, _, name = word[:-1].rpartition("+")
+    name += word[-1:]  # the plus at the end of "ctrl++" is the key
+    held = {part.strip().lower() for part in head.split("+")} if head else set()
+    held = {_MODIFIER_NAMES.get(modifier, modifier) for modifier in held}
+    base = _base(name)
+    if not base or not held.issubset(MODIFIERS):
+        raise UnknownKey(f"no key named {word[:_MAX_SHOWN]!r}; {KNOWN}")
+    *own, base = base.split("+")
+    held |= set(own)
+    if len(base) == 1 and base.isalpha():
+        base, held = _letter(base, held)
+    elif held == {"shift"} and base != "space" and character_of(base):
+        raise UnknownKey(f"{word[:_MAX_SHOWN]!r} depends on the keyboard; write the character that it types")
+    key = "+".join([*sorted(held), base])
+    if key in _SAME:
+        raise UnknownKey(f"{word[:_MAX_SHOWN]!r} is {_SAME[key]} in most terminals; write {_SAME[key]}")
+    return ("ctrl+@", "ctrl+space") if key == "ctrl+space" else (key,)
+
+
+def _base(name: str) -> str:
+    """Return Textual's name of a key without modifiers, or ``""``."""
+    name = name.strip()
+    if len(name) == 1 and name not in _WRITTEN:
+        return _character_name(name)
+    lower = _WRITTEN.get(name.lower(), name.lower())
+    if lower in _NAMED or lower in _WRITTEN.values():
+        return lower
+    character = character_of(lower)
+    return _character_name(character) if character else ""
+
+
+def _character_name(character: str) -> str:
+    """Return Textual's name of the key that types ``character`` ("?" is ``question_mark``)."""
+    if not character.isprintable():
+        return ""
+    return next(iter(Binding.make_bindings([Binding("comma" if character == "," else character, "")]))).key
+
+
+def _letter(letter: str, held: set[str]) -> tuple[str, set[str]]:
+    """Return a letter as terminals tell it: capital for shift alone, small behind any other modifier."""
+    if held == {"shift"} and len(letter.upper()) == 1:
+        return letter.upper(), set()
+    if not held or letter.islower():
+        return letter, held
+    return letter.lower(), held if "ctrl" in held else held | {"shift"}
+
+
+def shown(key: str, *, ascii_only: bool = False) -> str:
+    """Return how a screen names one of Textual's keys: "?", "←", "page up", "ctrl+space"."""
+    *held, base = key.split("+")
+    name = _SHOWN.get(base) or character_of(base) or base
+    return "+".join([*held, base if ascii_only and not name.isascii() and base in _NAMED else name])
+
+
+def shown_all(keys: Iterable[str], *, ascii_only: bool = False) -> str:
+    """Return the names of several keys, each once: "p, space, ctrl+s"."""
+    return ", ".join(dict.fromkeys(shown(key, ascii_only=ascii_only) for key in keys))
+
+
+def character_of(key: str) -> str:
+    """Return what pressing the key in a line of text would type, or ``""``."""
+    if key in _NAMED or "+" in key:
+        return " " if key == "space" else ""
+    shown_by_textual = format_key(key)
+    return shown_by_textual if len(shown_by_textual) == 1 else key_to_character(key) or ""
