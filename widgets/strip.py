@@ -1,0 +1,258 @@
+"""A strip of one-line summaries: the agents whose panes there is no room for."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import ClassVar, Final
+
+from rich.cells import cell_len, set_cell_size
+from rich.color import Color as RichColor
+from rich.style import Style
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from agent_tui.inert import inert_line
+from widgets.cells import Clusters
+from widgets.color import readable
+from widgets.frame_clock import FrameClock
+from widgets.ink import DIM, FAILED, MARK, PLAIN
+from widgets.layout import Line
+from widgets.painter import Look, Painter, cropped
+from widgets.shown import is_shown
+from widgets.signs import ELLIPSIS, GUTTER
+from widgets.signs import FAILED as FAILED_SIGN
+
+DRAW_SECONDS: Final = 0.25  # words that only go by are read no faster
+MIN_NAME_CELLS: Final = 4
+MAX_NAME_CELLS: Final = 14
+WORDS_CHARACTERS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One line: who (``color`` as the server sent it), the sign of what it does, its words.
+
+    ``is_growing`` words are cropped at their beginning, so that the newest stay in sight.
+    """
+
+    key: str
+    name: str
+    sign: str
+    words: str
+    color: str = ""
+    is_growing: bool = False
+
+
+class AgentStrip(Widget):
+    """Draws one line for each summary, in columns from top to bottom, without any layout.
+
+    What it shows is asked for when it draws: a chunk costs no more than a mark. Where not all fit, the
+    last place says how many more there are.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"strip--dim", "strip--mark", "strip--failed"}
+    DEFAULT_CSS = """
+    AgentStrip {
+        background: $background;
+        color: $foreground;
+        & > .strip--dim { color: $foreground 70%; }
+        & > .strip--mark { color: $foreground 60%; }
+        & > .strip--failed { color: $error; }
+    }
+    """
+
+    class Chosen(Message):
+        """Somebody clicked on the line of ``key``."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(
+        self,
+        *,
+        clock: FrameClock,
+        summaries: Callable[[], Sequence[Summary]],
+        more: Callable[[int], str],
+        ascii_only: bool = False,
+        now: Callable[[], float] = monotonic,
+        id: str | None = None,  # noqa: A002 - Textual's own word
+    ) -> None:
+        """``summaries()`` is what to show now, ``more(9)`` says "9 more"; ``now`` is in seconds."""
+        super().__init__(id=id)
+        self._clock = clock
+        self._summaries = summaries
+        self._more = more
+        self._ascii_only = ascii_only
+        self._now = now
+        self._columns = 1
+        self._drawn_at = float("-inf")
+        self._shown: list[Summary] = []
+        self._lines: list[Line] = []
+        self._painted_for = (0, 0)  # width, height
+
+    # --- what can be asked and set ---
+
+    @property
+    def columns(self) -> int:
+        """How many summaries stand side by side."""
+        return self._columns
+
+    @columns.setter
+    def columns(self, columns: int) -> None:
+        if columns != self._columns:
+            self._columns = max(1, columns)
+            self._painted_for = (0, 0)
+            self.touch(at_once=True)
+
+    def touch(self, *, at_once: bool = False) -> None:
+        """Have it drawn again within a quarter of a second, or with the next frame. O(1)."""
+        if at_once:
+            self._drawn_at = float("-inf")
+        self._clock.mark(self)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it can be seen."""
+        return is_shown(self)
+
+    @property
+    def texts(self) -> list[str]:
+        """What stands in its rows now."""
+        size = self.outer_size
+        return [strip.text for strip in self.render_lines(Region(0, 0, size.width, size.height))]
+
+    # --- drawing ---
+
+    def draw(self) -> bool:
+        """Paint the lines that changed, at most four times a second; return whether that is still to do."""
+        now = self._now()
+        if now - self._drawn_at < DRAW_SECONDS:
+            return True
+        self._drawn_at = now
+        before, shown = self._lines, self._shown
+        self._shown = list(self._summaries())
+        if self._shown != shown or self._painted_for != self.outer_size:
+            self._paint()
+            if len(before) != len(self._lines):
+                self.refresh()
+            elif changed := [
+                Region(0, y, self.outer_size.width, 1)
+                for y, (old, new) in enumerate(zip(before, self._lines, strict=True))
+                if old != new
+            ]:
+                self.refresh(*changed)
+        return False
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the rows that were painted last."""
+        width = self.outer_size.width
+        if not self.is_attached:  # removed a moment ago, and painted once more
+            return [Strip.blank(crop.width)] * crop.height
+        if self._painted_for != self.outer_size:
+            self._shown = list(self._summaries())
+            self._paint()
+        strips = [line.strip for line in self._lines[crop.y : crop.bottom]]
+        strips += [Strip.blank(width, self.rich_style)] * (crop.height - len(strips))
+        if crop.x == 0 and crop.width == width:
+            return strips
+        return [strip.crop(crop.x, crop.right) for strip in strips]
+
+    def render_line(self, y: int) -> Strip:
+        """Return one row."""
+        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
+
+    def notify_style_update(self) -> None:
+        """Paint anew after a change of theme."""
+        super().notify_style_update()
+        self._painted_for = (0, 0)
+
+    def on_show(self) -> None:
+        """Draw what came in while it was hidden."""
+        self.touch(at_once=True)
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the agent of the line."""
+        width, height = self.outer_size
+        column = min(self._columns - 1, event.x * self._columns // max(1, width))
+        at = column * height + event.y
+        if at < len(self._shown) and not (self._hidden(height) and at == self._columns * height - 1):
+            self.post_message(self.Chosen(self._shown[at].key))
+
+    def _hidden(self, height: int) -> int:
+        """Return how many summaries there is no line for."""
+        places = self._columns * height
+        return len(self._shown) - places + 1 if len(self._shown) > places else 0
+
+    def _paint(self) -> None:
+        self._painted_for = width, height = self.outer_size
+        look = Look(
+            width,
+            self.rich_style,
+            self.background_colors[1],
+            ascii_only=self._ascii_only,
+            filters=tuple(self.app.get_line_filters()),
+        )
+        painter = Painter(look, lambda name: self.get_component_rich_style(f"strip--{name}"))
+        edges = [width * column // self._columns for column in range(self._columns + 1)]
+        name_cells = self._name_cells(width // self._columns)
+        self._lines = []
+        for y in range(height):
+            pieces: list[tuple[str, Style]] = []
+            for column in range(self._columns):
+                room = edges[column + 1] - edges[column]
+                pieces += self._cell(painter, column * height + y, room, name_cells, height)
+            self._lines.append(painter.paint(pieces))
+
+    def _name_cells(self, room: int) -> int:
+        """Return the width of the column of names: as wide as the longest, within reason."""
+        longest = max((cell_len(inert_line(summary.name)) for summary in self._shown), default=0)
+        return max(MIN_NAME_CELLS, min(longest, MAX_NAME_CELLS, room // 3))
+
+    def _cell(
+        self, painter: Painter, at: int, room: int, name_cells: int, height: int
+    ) -> list[tuple[str, Style]]:
+        """Return the pieces of one summary, exactly ``room`` cells wide."""
+        hidden = self._hidden(height)
+        if at >= len(self._shown):
+            return [(" " * room, painter.look.base)]
+        if hidden and at == self._columns * height - 1:
+            text = cropped(f" {ELLIPSIS} {self._more(hidden)}", room)
+            return [(set_cell_size(painter.own(text), room), painter.style(MARK))]
+        summary = self._shown[at]
+        color = readable(summary.color, painter.look.background.hex6, inert_line(summary.name))
+        own = painter.look.base + Style(color=RichColor.parse(color))
+        name = cropped(inert_line(summary.name), name_cells)
+        sign = painter.own(summary.sign)
+        is_failure = summary.sign == FAILED_SIGN
+        head = [
+            (painter.own(GUTTER) + set_cell_size(name, name_cells), own),
+            (f" {sign} ", painter.style(FAILED if is_failure else PLAIN)),
+        ]
+        left = room - sum(cell_len(text) for text, _ in head) - 1  # a cell between the columns
+        if left < 1:
+            whole = set_cell_size("".join(text for text, _ in head), room)
+            return [(whole, own)]
+        words = inert_line(summary.words, WORDS_CHARACTERS)
+        words = cropped_left(words, left) if summary.is_growing else cropped(words, left)
+        ink = FAILED if is_failure else PLAIN if summary.is_growing else DIM
+        return [*head, (set_cell_size(words, left + 1), painter.style(ink))]
+
+
+def cropped_left(text: str, cells: int) -> str:
+    """Return the end of ``text`` in at most ``cells`` cells, after an ellipsis where something is missing."""
+    if cells < 1:
+        return ""
+    if cell_len(text) <= cells:
+        return text
+    clusters = Clusters(text)
+    total = clusters.edges[-1]
+    first = bisect_left(clusters.edges, total - (cells - 1))
+    return ELLIPSIS + text[clusters.starts[first] :].lstrip()
