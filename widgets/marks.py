@@ -1,0 +1,91 @@
+"""Marks over rows that are painted already: what is selected, what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.filter import Monochrome, NoColor
+from textual.strip import Strip
+
+from widgets.cells import Clusters
+from widgets.ink import Row, text_of
+from widgets.layout import Line
+from widgets.painter import Painter
+
+CHOSEN_SIGN: Final = "▸"
+
+
+class Mark(NamedTuple):
+    """Cells ``start`` up to ``end`` of a row, without the gutter, and the component they take."""
+
+    start: int
+    end: int
+    component: str
+
+
+def cells_of(row: Row, first: int, last: int) -> tuple[int, int]:
+    """Return the cells that characters ``first`` up to ``last`` of a row take, wide ones whole."""
+    clusters = Clusters(text_of(row))
+    start = max(0, _cluster_of(clusters, first))
+    end = _cluster_of(clusters, last - 1) + 1 if last > first else start
+    return clusters.edges[start], clusters.edges[min(end, len(clusters))]
+
+
+def character_at(row: Row, cell: int) -> int:
+    """Return the index of the character whose cluster stands at a cell, or the row's length behind it."""
+    clusters = Clusters(text_of(row))
+    for index in range(len(clusters)):
+        if cell < clusters.edges[index + 1]:
+            return clusters.starts[index]
+    return clusters.starts[-1]
+
+
+def _cluster_of(clusters: Clusters, character: int) -> int:
+    index = 0
+    while index + 1 < len(clusters) and clusters.starts[index + 1] <= character:
+        index += 1
+    return index
+
+
+def marked(line: Line, marks: Sequence[Mark], painter: Painter) -> Line:
+    """Return a painted row with marks over it, later ones over earlier ones."""
+    strip, extent = line
+    for mark in marks:
+        start = painter.gutter + mark.start
+        end = min(painter.gutter + mark.end, painter.gutter + painter.room)
+        if start < end:
+            strip = _over(strip, start, end, painter, mark_style(painter, mark.component))
+            extent = max(extent, end)
+    return line if strip is line.strip else Line(strip, extent)
+
+
+def mark_style(painter: Painter, component: str) -> Style:
+    """Return the style of a mark; without colours it shows by itself."""
+    style = painter.component(component)
+    if any(isinstance(line_filter, (Monochrome, NoColor)) for line_filter in painter.look.filters):
+        style += Style(underline=True) if component == "found" else Style(reverse=True)
+    return style
+
+
+def with_sign(line: Line, sign: str, painter: Painter) -> Line:
+    """Return a painted row with a one-cell sign in its gutter, if it has one."""
+    if not painter.gutter:
+        return line
+    over = Strip(_filtered([Segment(painter.own(sign), painter.look.base + Style(bold=True))], painter), 1)
+    rest = line.strip.crop(1, painter.look.width)
+    return Line(Strip([*over, *rest], painter.look.width), max(1, line.extent))
+
+
+def _over(strip: Strip, start: int, end: int, painter: Painter, style: Style) -> Strip:
+    inside = [Segment(text, (own or Style.null()) + style) for text, own, _ in strip.crop(start, end) if text]
+    width = strip.cell_length
+    return Strip([*strip.crop(0, start), *_filtered(inside, painter), *strip.crop(end, width)], width)
+
+
+def _filtered(segments: list[Segment], painter: Painter) -> list[Segment]:
+    for line_filter in painter.look.filters:
+        segments = line_filter.apply(segments, painter.look.background)
+    return segments
