@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Final
 
 from agent_tui.inert import inert, inert_line
 from widgets.blocks import Block, Kind
+from widgets.heights import Heights
 from widgets.layout import Layout
+from widgets.packed_blocks import PackedBlocks
 from widgets.rows import estimate
 from widgets.source import Source
 from widgets.splitter import Splitter
@@ -22,47 +23,68 @@ class Message:
 
     The message is drawn in *parts*: its head (an empty row and the title), its complete blocks, its open
     blocks, and its foot (the note, once it has one). A part keeps its index while the message grows.
+
+    ``color`` and ``who`` say whose it is, where messages of many stand in one transcript. Whenever its
+    height may have changed, it puts its ``number`` into ``changed``, if somebody wants to know.
     """
 
     __slots__ = (
+        "_exact",
         "_foot",
         "_head",
         "_is_closed",
         "_is_finished",
+        "_lines",
+        "_next",
         "_offset",
         "_pending",
         "_pending_characters",
+        "_pending_lines",
         "_source",
         "_splitter",
+        "_stale",
         "blocks",
+        "changed",
+        "color",
+        "end_rows",
         "former",
         "key",
+        "number",
         "open",
         "open_layouts",
         "rows",
         "rows_width",
+        "who",
     )
 
-    def __init__(self, key: str, title: str) -> None:
+    def __init__(self, key: str, title: str, *, color: str = "", who: str = "") -> None:
         self.key = key
+        self.color = color
+        self.who = who
+        self.number = 0
+        self.changed: set[int] | None = None
         self._head = Block("title", label=inert_line(title, LABEL_CHARACTERS))
         self._foot: Block | None = None
         self._is_closed = False
         self.rows_width = 0
+        self.end_rows = [0, 0]  # of head and foot where they were laid out, else 0
         self._start_over()
 
     def _start_over(self) -> None:
         self._source = Source()
-        self._splitter = Splitter()
-        self._pending: deque[str] = deque()
-        self._pending_characters = 0
-        self._offset = 0  # characters of the first pending piece that are taken
+        self._splitter: Splitter | None = None
+        self._lines = 0  # ends of lines in the source
+        self._pending: list[str] = []
+        self._pending_characters = self._pending_lines = 0
+        self._next = self._offset = 0  # the first pending piece, and how much of it is taken
         self._is_finished = False
-        self.blocks: list[Block] = []
+        self.blocks = PackedBlocks()
         self.open: list[Block] = []
         self.open_layouts: list[Layout | None] = []
         self.former: dict[int, Layout] = {}  # what the open blocks looked like, by their start
-        self.rows: list[int] = []  # of each complete block at rows_width, exact or estimated
+        self.rows = Heights()  # of each complete block at rows_width, exact or estimated
+        self._exact = bytearray()  # which of those are
+        self._stale = 0  # the first so many may still be estimates for another width
 
     # --- what comes in ---
 
@@ -71,23 +93,25 @@ class Message:
         if self._is_finished:
             self.replace(self._source.text())
         if text:
-            self._pending.append(text)
-            self._pending_characters += len(text)
+            self._take_in(text)
+            self._note_change()
 
     def replace(self, text: str) -> None:
         """Let ``text`` be the whole text."""
         self._start_over()
         if text:
-            self._pending.append(text)
-            self._pending_characters = len(text)
+            self._take_in(text)
+        self._note_change()
 
     def retitle(self, title: str) -> None:
         """Change the title and open the message again."""
         self._head = Block("title", label=inert_line(title, LABEL_CHARACTERS))
         self._is_closed = False
         self._foot = None
+        self.end_rows = [0, 0]
         if self._is_finished:
             self.replace(self._source.text())
+        self._note_change()
 
     def close(self, note: str, *, is_failure: bool) -> None:
         """End the message; ``note`` becomes its last row, if there is one."""
@@ -95,6 +119,17 @@ class Message:
         kind: Kind = "failure" if is_failure else "note"
         label = inert_line(note, LABEL_CHARACTERS)
         self._foot = Block(kind, label=label) if label else None
+        self.end_rows[1] = 0
+        self._note_change()
+
+    def _take_in(self, text: str) -> None:
+        self._pending.append(text)
+        self._pending_characters += len(text)
+        self._pending_lines += text.count("\n")
+
+    def _note_change(self) -> None:
+        if self.changed is not None:
+            self.changed.add(self.number)
 
     # --- work ---
 
@@ -112,15 +147,20 @@ class Message:
         """Split what is pending until about ``budget`` is spent (characters and lines); return the cost."""
         if self.is_settled:
             return 0
+        splitter = self._splitter = self._splitter or Splitter()
         spent = 0
         while self._pending and spent < budget:
             text = inert(self._next_slice())
             self._source.append(text)
-            self.blocks += self._splitter.feed(text)
-            spent += len(text) + LINE_COST * text.count("\n") + 1
+            self._complete(splitter.feed(text))
+            lines = text.count("\n")
+            self._lines += lines
+            spent += len(text) + LINE_COST * lines + 1
         if self._is_closed and not self._pending:
-            self.blocks += self._splitter.finish()
+            self._complete(splitter.finish())
+            self._source.compact()
             self._is_finished = True
+            self._splitter = None
         laid_out = [
             (block.start, layout)
             for block, layout in zip(self.open, self.open_layouts, strict=True)
@@ -128,25 +168,35 @@ class Message:
         ]
         if laid_out:
             self.former = dict(laid_out)
-        self.open = [] if self._is_finished else self._splitter.open_blocks()
+        self.open = [] if self._is_finished else splitter.open_blocks()
         self.open_layouts = [None] * len(self.open)
+        self._note_change()
         return spent
+
+    def _complete(self, blocks: list[Block]) -> None:
+        self.blocks.extend(blocks)
+        for block in blocks:
+            self.rows.append(estimate(block, max(1, self.rows_width)))
+        self._exact.extend(bytes(len(blocks)))
 
     def _next_slice(self) -> str:
         pieces: list[str] = []
-        room = SLICE_CHARACTERS
-        while self._pending and room > 0:
-            piece, start = self._pending[0], self._offset
+        room, pending = SLICE_CHARACTERS, self._pending
+        while self._next < len(pending) and room > 0:
+            piece, start = pending[self._next], self._offset
             if len(piece) - start > room:
                 pieces.append(piece[start : start + room])
                 self._offset += room
                 break
             pieces.append(piece[start:] if start else piece)
             room -= len(piece) - start
-            self._pending.popleft()
+            self._next += 1
             self._offset = 0
+        if self._next == len(pending):
+            self._pending, self._next = [], 0
         text = "".join(pieces)
         self._pending_characters -= len(text)
+        self._pending_lines -= text.count("\n")
         return text
 
     # --- parts ---
@@ -170,6 +220,12 @@ class Message:
             raise IndexError(index)
         return self._foot
 
+    def part_key(self, index: int) -> object:
+        """Return what part ``index`` is known by as long as it looks the same: no open block."""
+        if 0 < index <= len(self.blocks):
+            return self.blocks, index
+        return self.part(index)
+
     def open_index(self, index: int) -> int:
         """Return the index in ``open`` of part ``index``, or -1 when that part is no open block."""
         index -= 1 + len(self.blocks)
@@ -179,21 +235,82 @@ class Message:
         """Return the source of a block."""
         return self._source.slice(block.start, block.end)
 
+    def source(self, start: int, end: int) -> str:
+        """Return characters ``start`` up to ``end`` of what is split, as Markdown."""
+        return self._source.slice(max(0, start), min(end, self._source.length))
+
+    def whole_text(self) -> str:
+        """Return all of the message as Markdown, also what is still to be split."""
+        return self._source.text() + inert("".join(self._pending[self._next :])[self._offset :])
+
+    @property
+    def length(self) -> int:
+        """The characters of what is split."""
+        return self._source.length
+
     # --- heights ---
 
-    def height(self, width: int) -> int:
-        """Return about how many rows the message has at ``width``; exact where it was laid out."""
-        rows = 1 + bool(self._head.label) + (self._foot is not None) + self._pending_characters // width
-        if self.rows_width != width:
-            return rows + self._source.length // width + len(self.blocks)
-        self.know_blocks(width)
-        known = [layout.rows if layout else () for layout in self.open_layouts]
-        return rows + sum(self.rows) + sum(len(layout) for layout in known)
+    def know_width(self, width: int) -> None:
+        """Forget what was laid out for another width. O(1): ``estimate_anew`` does the rest."""
+        if self.rows_width == width:
+            return
+        self.rows_width = width
+        self._exact = bytearray(len(self.blocks))
+        self._stale = len(self.blocks)
+        self.end_rows = [0, 0]
+        self.former = {}
+        self.open_layouts = [None] * len(self.open)
 
-    def know_blocks(self, width: int) -> list[int]:
-        """Return the rows of each complete block at ``width``, estimated where it was not laid out."""
+    def estimate_anew(self, budget: int) -> bool:
+        """Estimate up to ``budget`` blocks for the present width; return whether all are done."""
+        first = max(0, self._stale - budget)
+        for index in range(first, self._stale):
+            if not self._exact[index]:
+                self.rows.set(index, estimate(self.blocks[index], self.rows_width))
+        if first != self._stale:
+            self._stale = first
+            self._note_change()
+        return not first
+
+    def know_rows(self, part: int, rows: int) -> None:
+        """Take in how many rows a part has at ``rows_width``; an open one is remembered by its layout."""
+        if 0 < part <= len(self.blocks):
+            self.rows.set(part - 1, rows)
+            self._exact[part - 1] = 1
+        elif self.open_index(part) < 0:
+            self.end_rows[part > 0] = rows
+        self._note_change()
+
+    def is_exact(self, part: int) -> bool:
+        """Whether the rows of a complete block are known, not estimated."""
+        return self._exact[part - 1] == 1
+
+    def height(self, width: int) -> int:
+        """Return about how many rows the message has at ``width``; exact where it was laid out. O(1)."""
+        rows = self._head_rows + (self._foot is not None) * max(1, self.end_rows[1])
+        rows += _about(self._pending_characters, self._pending_lines, width)
         if self.rows_width != width:
-            self.rows, self.rows_width = [], width
-        for block in self.blocks[len(self.rows) :]:
-            self.rows.append(estimate(block, width))
-        return self.rows
+            return rows + _about(self._source.length, self._lines, width)
+        return rows + self.rows.total + self._open_rows(len(self.open))
+
+    def rows_before(self, part: int) -> int:
+        """Return about how many rows stand before a part at ``rows_width``."""
+        if part == 0:
+            return 0
+        complete = min(part - 1, len(self.blocks))
+        return self._head_rows + self.rows.before(complete) + self._open_rows(part - 1 - complete)
+
+    @property
+    def _head_rows(self) -> int:
+        return self.end_rows[0] or 1 + bool(self._head.label)
+
+    def _open_rows(self, count: int) -> int:
+        return sum(
+            len(layout.rows) if layout else estimate(block, max(1, self.rows_width))
+            for block, layout in zip(self.open[:count], self.open_layouts, strict=False)
+        )
+
+
+def _about(characters: int, lines: int, width: int) -> int:
+    """Return the rows of a text about which nothing else is known."""
+    return characters // width + lines * 3 // 4

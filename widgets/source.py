@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import Final
+
+PIECE_CHARACTERS: Final = 65_536
 
 
 class Source:
-    """Joins its pieces lazily: appending costs O(log n) copies of a character over the whole life of the
-    text, a slice costs its own length.
+    """Joins its pieces lazily, up to a bounded length: appending copies a character a few times over the
+    whole life of the text, a slice costs its own length, and one wide character makes one piece wide.
     """
 
     __slots__ = ("_parts", "_starts", "length")
@@ -25,7 +28,7 @@ class Source:
         parts.append(text)
         starts.append(self.length)
         self.length += len(text)
-        while len(parts) > 1 and len(parts[-2]) <= 2 * len(parts[-1]):
+        while len(parts) > 1 and len(parts[-2]) <= min(2 * len(parts[-1]), PIECE_CHARACTERS):
             last = parts.pop()
             starts.pop()
             parts[-1] += last
@@ -43,7 +46,10 @@ class Source:
 
     def text(self) -> str:
         """Return all of it."""
-        if len(self._parts) > 1:
+        return "".join(self._parts)
+
+    def compact(self) -> None:
+        """Join what is left to be joined: nothing will be added soon."""
+        if len(self._parts) > 1 and self.length <= PIECE_CHARACTERS:
             self._parts = ["".join(self._parts)]
             self._starts = [0]
-        return self._parts[0] if self._parts else ""

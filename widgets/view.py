@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from widgets.heights import Heights
 from widgets.ink import MARK, Row
 from widgets.layout import Layout
 from widgets.message import Message
@@ -16,6 +17,7 @@ from widgets.rows import lay_out
 FRAME_BUDGET: Final = 131_072  # of Message.settle in one frame: a few milliseconds
 MIN_LAYOUTS: Final = 400
 EXACT_PER_FRAME: Final = 16  # blocks below the view that are laid out in one frame, only to be counted
+ESTIMATES_PER_FRAME: Final = 1000  # of messages, and of blocks of one, after a change of width
 CARET_KINDS: Final = ("paragraph", "heading", "code")
 
 
@@ -32,11 +34,14 @@ class View:
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
+        self.heights = Heights()  # of the messages: exact where they are laid out, else estimated
         self.width = 0
         self.height = 0
         self.follow = True
+        self.visible: list[Place] = []  # of each row of the last frame
         self.is_unsettled = False  # the last frame left work for the next one
         self.has_caret = False  # the last visible row is where an open message grows
+        self._is_held = False  # not following, even with the end in sight
         self._place = Place(0, 0, 0)
         self._mark: Place | None = None  # the end as it was when the view stopped following
         self._bottom = Place(0, 0, 0)  # just behind the last visible row
@@ -46,29 +51,43 @@ class View:
         self._layouts: dict[object, Layout] = {}  # least recently used first
         self._wanted: int | None = None  # a huge message that the reader scrolled to, still to be split
         self._budget = 0
+        self._changed: set[int] = set()  # messages whose heights are to be looked at again
+        self._stale = 0  # the heights of the first so many messages are for another width
 
     # --- frames ---
 
     def frame(self) -> list[tuple[Layout, int]]:
         """Return the visible rows, at most ``height``, as layouts and row indices."""
         self.is_unsettled = self.has_caret = False
+        self.visible = []
         self._budget = FRAME_BUDGET
-        if not self.messages or self.width < 1 or self.height < 1:
+        if not self.is_ready:
             return []
         last = len(self.messages) - 1
         self._settle(last)
         if self._wanted is not None and self._settle(self._wanted):
             self._wanted = None
+        rows = self._window(last)
+        self._estimate_anew()
+        return rows
+
+    def _window(self, last: int) -> list[tuple[Layout, int]]:
         if not self.follow:
             self._place = self._nearest(self._place)
-            visible = self._collect()
-            if len(visible) == self.height:
+            rows = self._collect()
+            if len(rows) == self.height:
                 self._count_exactly(last)
-                return visible
-            self.follow = True  # everything below is in sight
-        self._mark = None
+                return rows
+            self.follow = not self._is_held  # everything below is in sight
+        if self.follow:
+            self._mark, self._is_held = None, False
         self._place = self._end_place()
         return self._collect()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is something to be seen, and room for it."""
+        return bool(self.messages) and self.width > 0 and self.height > 0
 
     def resize(self, width: int, height: int) -> None:
         """Take another size; the row at the top keeps its words."""
@@ -78,33 +97,32 @@ class View:
             before = characters if kept == self._place else self._characters(self._place) if keeps else 0
             until = self._characters(self._mark) if keeps and self._mark else 0
             self.width = width
-            self.forget()
+            self._layouts.clear()
+            self._stale = len(self.heights)
             if keeps:
                 self._place = self._at(self._place, before, is_end=False)
                 self._mark = self._at(self._mark, until, is_end=True) if self._mark else None
                 self._kept = self._place, before
         self.height = height
 
-    def forget(self) -> None:
-        """Drop every layout."""
-        self._layouts.clear()
-        for message in self.messages:
-            message.former = {}
-            message.open_layouts = [None] * len(message.open)
-
     def clear(self) -> None:
         """Drop every message."""
         self.messages = []
+        self.heights = Heights()
+        self.visible = []
+        self._changed = set()
         self._layouts.clear()
-        self._place = Place(0, 0, 0)
+        self._place = self._bottom = Place(0, 0, 0)
         self._mark = self._wanted = None
-        self.follow = True
+        self._kept = (None, 0)
+        self._stale = 0
+        self.follow, self._is_held = True, False
 
     # --- scrolling ---
 
     def scroll(self, rows: int) -> None:
         """Move by ``rows``, downwards if positive. Moving up stops following, reaching the end resumes it."""
-        if not self.messages or self.width < 1 or self.height < 1:
+        if not self.is_ready:
             return
         self._budget = FRAME_BUDGET
         place = self._moved(self._nearest(self._place), rows)
@@ -116,6 +134,14 @@ class View:
             self.follow = place >= end
             self._place = min(place, end)
 
+    def show(self, place: Place, *, above: int = 0) -> None:
+        """Bring a place into sight, ``above`` rows below the top where the text allows it, and stay there."""
+        if not self.is_ready:
+            return
+        self._budget = FRAME_BUDGET
+        self._release(self._moved(self._nearest(place), -above))
+        self._is_held = True
+
     def to_start(self) -> None:
         """Move to the first row."""
         if self.messages and self._place != Place(0, 0, 0):
@@ -124,17 +150,18 @@ class View:
     def to_end(self) -> None:
         """Move to the last row and follow."""
         self.follow = True
-        self._mark = None
+        self._mark, self._is_held = None, False
 
     def stay(self) -> None:
-        """Stop following where the view stands."""
-        if self.follow and self.messages and self.width > 0:
-            self._release(self._place)
+        """Stop following where the view stands, also where nothing is below it yet."""
+        if self.follow and self.is_ready:
+            self._release(self._nearest(self._place))
+            self._is_held = True
 
     def _release(self, place: Place) -> None:
         if self.follow:
             self._mark = self._last_place()
-        self.follow = False
+        self.follow = self._is_held = False
         self._place = place
 
     @property
@@ -142,9 +169,21 @@ class View:
         """About how many rows came since the view stopped following, and lie below it."""
         if self._mark is None or not self.messages:
             return 0
-        return self._rows_after(max(self._mark, self._bottom))
+        self._measure()
+        return max(0, self.heights.total - self._rows_before(max(self._mark, self._bottom)))
+
+    def position(self) -> tuple[int, int]:
+        """Return about how many rows are above the view, and how many there are in all. O(log n)."""
+        if not self.is_ready:
+            return 0, 0
+        self._measure()
+        return self._rows_before(self._place), self.heights.total
 
     # --- places ---
+
+    def layout_at(self, place: Place) -> Layout:
+        """Return the layout of the part that a place stands in. Raises IndexError if there is none."""
+        return self._layout(place.message, place.part)
 
     def _nearest(self, place: Place) -> Place:
         """Return ``place``, or the nearest one there is."""
@@ -197,11 +236,13 @@ class View:
 
     def _collect(self) -> list[tuple[Layout, int]]:
         visible: list[tuple[Layout, int]] = []
+        self.visible = []
         index, part, row = self._place
         while len(visible) < self.height:
             layout = self._layout(index, part)
             end = min(len(layout.rows), row + self.height - len(visible))
             visible.extend([(layout, at) for at in range(row, end)])
+            self.visible.extend([Place(index, part, at) for at in range(row, end)])
             self._bottom = Place(index, part, end)
             part, row = part + 1, 0
             if part >= self.messages[index].part_count:
@@ -219,6 +260,7 @@ class View:
         """Split what is pending of a message as far as this frame's budget goes."""
         message = self.messages[index]
         if not message.is_settled:
+            message.know_width(self.width)
             if self._budget > 0:
                 self._budget -= message.settle(self._budget)
             self.is_unsettled |= not message.is_settled
@@ -229,6 +271,7 @@ class View:
 
     def _layout(self, index: int, part: int) -> Layout:
         message = self.messages[index]
+        message.know_width(self.width)
         at = message.open_index(part)
         if at >= 0:
             layout = message.open_layouts[at]
@@ -236,47 +279,62 @@ class View:
                 layout = self._laid_out(message, part, is_open=at == len(message.open) - 1)
                 message.open_layouts[at] = layout
             return layout
-        block = message.part(part)
-        layout = self._layouts.pop(block, None)
+        key = message.part_key(part)
+        layout = self._layouts.pop(key, None)
         if layout is None:
             layout = self._laid_out(message, part, is_open=False)
-            if 0 < part <= len(message.blocks):
-                message.know_blocks(self.width)[part - 1] = len(layout.rows)
             while len(self._layouts) >= max(MIN_LAYOUTS, 8 * self.height):
                 del self._layouts[next(iter(self._layouts))]
-        self._layouts[block] = layout
+        self._layouts[key] = layout
         return layout
 
     def _laid_out(self, message: Message, part: int, *, is_open: bool) -> Layout:
         block = message.part(part)
         links: list[str] = []
         rows = lay_out(block, message.text_of(block), self.width, is_open=is_open, links=links)
+        message.know_rows(part, len(rows))
         return Layout(rows, message.former.get(block.start) if part else None, links)
 
     # --- counting ---
 
+    def _measure(self) -> None:
+        """Bring the heights up to date with what changed since the last time."""
+        for number in range(len(self.heights), len(self.messages)):
+            message = self.messages[number]
+            message.number, message.changed = number, self._changed
+            self.heights.append(message.height(self.width))
+        for number in self._changed:
+            self.heights.set(number, self.messages[number].height(self.width))
+        self._changed.clear()
+
+    def _estimate_anew(self) -> None:
+        """After a change of width, estimate some more heights: what is in sight does not need them."""
+        self._measure()
+        first = max(0, self._stale - ESTIMATES_PER_FRAME)
+        for number in range(first, self._stale):
+            self.heights.set(number, self.messages[number].height(self.width))
+        self._stale = first
+        self.is_unsettled |= first > 0
+        for number in {place.message for place in self.visible}:
+            self.is_unsettled |= not self.messages[number].estimate_anew(ESTIMATES_PER_FRAME)
+
     def _count_exactly(self, index: int) -> None:
         """Lay out the new blocks of the last message, so that ``rows_new`` does not jump later."""
         message = self.messages[index]
-        known = len(message.rows) if message.rows_width == self.width else 0
-        for block in range(known, min(known + EXACT_PER_FRAME, len(message.blocks))):
-            self._layout(index, block + 1)
+        message.know_width(self.width)
+        left, part = EXACT_PER_FRAME, len(message.blocks)
+        while left and part > 0 and not message.is_exact(part):
+            self._layout(index, part)
+            left, part = left - 1, part - 1
         for part in range(1 + len(message.blocks), message.part_count):
             self._layout(index, part)
 
-    def _rows_after(self, place: Place) -> int:
-        index, part, row = place
-        if index >= len(self.messages):
-            return 0
-        message = self.messages[index]
-        rows = -row
-        known = message.know_blocks(self.width)
-        if part == 0:
-            rows += len(self._rows(index, 0))
-        rows += sum(known[max(0, part - 1) :])
-        for later in range(max(part, 1 + len(known)), message.part_count):
-            rows += len(self._rows(index, later))
-        return max(0, rows) + sum(message.height(self.width) for message in self.messages[index + 1 :])
+    def _rows_before(self, place: Place) -> int:
+        if place.message >= len(self.heights):
+            return self.heights.total
+        message = self.messages[place.message]
+        message.know_width(self.width)
+        return self.heights.before(place.message) + message.rows_before(place.part) + place.row
 
     # --- keeping the place over a change of width ---
 

@@ -16,11 +16,12 @@ from tests.widgets.drawing import screen_of
 from widgets import view as view_module
 from widgets.blocks import Block
 from widgets.ink import Row
+from widgets.layout import Layout
 from widgets.message import SLICE_CHARACTERS, Message
 from widgets.rows import lay_out
 from widgets.splitter import Splitter
 from widgets.transcript import Transcript
-from widgets.view import FRAME_BUDGET, View
+from widgets.view import FRAME_BUDGET, Place, View
 
 SIZE = (100, 30)
 TOKENS_PER_FRAME = 6
@@ -167,15 +168,36 @@ def streamed(view: View, pieces: list[str]) -> None:
         view.frame()
 
 
-def test_every_complete_block_is_laid_out_once(laid_out: list[tuple[Block, int, bool]]) -> None:
+@pytest.fixture
+def completed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What was laid out but for open blocks, by its key."""
+    keys: list[object] = []
+    laid_out = View._laid_out
+
+    def counting(self: View, message: Message, part: int, *, is_open: bool) -> Layout:
+        if message.open_index(part) < 0:
+            keys.append(message.part_key(part))
+        return laid_out(self, message, part, is_open=is_open)
+
+    monkeypatch.setattr(View, "_laid_out", counting)
+    return keys
+
+
+def test_every_complete_block_is_laid_out_once(completed: list[object]) -> None:
     view = View()
     view.resize(80, 30)
     streamed(view, tokens())
-    complete = Counter(block for block in view.messages[0].blocks)
-    calls = Counter(block for block, _, _ in laid_out if block in complete)
-    assert len(complete) > 40
-    assert set(calls.values()) == {1}
-    assert calls.keys() == complete.keys()
+    blocks = view.messages[0].blocks
+    assert len(blocks) > 40
+    view.scroll(-500)
+    view.frame()
+    view.scroll(500)
+    view.frame()
+    for part in range(1, len(blocks) + 1):
+        view.layout_at(Place(0, part, 0))
+    assert Counter(completed) == Counter(
+        [view.messages[0].part(0), *((blocks, at + 1) for at in range(len(blocks)))]
+    )
 
 
 def test_a_change_of_width_lays_out_only_what_is_seen(laid_out: list[tuple[Block, int, bool]]) -> None:

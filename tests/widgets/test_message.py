@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from tests.widgets.drawing import drawn
@@ -33,7 +35,7 @@ def test_complete_blocks_are_kept_as_they_are_and_open_ones_are_made_anew() -> N
     before = message.blocks[:]
     message.add(" more\n\nthree")
     message.settle(BUDGET)
-    assert message.blocks[:1] == before
+    assert [asdict(block) for block in message.blocks[:1]] == [asdict(block) for block in before]
     assert [message.text_of(block) for block in message.blocks] == ["one", "two more"]
     assert [message.text_of(block) for block in message.open] == ["three"]
 
@@ -61,7 +63,7 @@ def test_replaced_text_forgets_the_old_one() -> None:
     message = settled("one\n\ntwo\n\n")
     message.replace("three")
     message.settle(BUDGET)
-    assert [message.text_of(block) for block in message.blocks + message.open] == ["three"]
+    assert [message.text_of(block) for block in [*message.blocks, *message.open]] == ["three"]
 
 
 def test_hostile_text_is_inert_before_it_is_split() -> None:
@@ -79,7 +81,7 @@ def test_work_stops_when_the_budget_is_spent_and_goes_on_where_it_stopped() -> N
         assert message.settle(SLICE_CHARACTERS) <= SLICE_CHARACTERS + 1
         steps += 1
     assert steps == -(-len(text) // SLICE_CHARACTERS)
-    assert "".join(message.text_of(block) for block in message.blocks + message.open) == text
+    assert "".join(message.text_of(block) for block in [*message.blocks, *message.open]) == text
 
 
 def test_short_lines_cost_more_than_their_characters() -> None:
@@ -94,7 +96,10 @@ def test_an_estimated_height_is_near_the_exact_one() -> None:
     message = settled(text)
     exact = len(drawn([text], 40)) + 1
     assert message.height(40) == pytest.approx(exact, rel=0.3)
-    message.know_blocks(40)
+    message = Message("a", "")
+    message.add(text)
+    message.know_width(40)
+    message.settle(BUDGET)
     assert message.height(40) == pytest.approx(exact, rel=0.1)
 
 
@@ -103,3 +108,36 @@ def test_the_title_and_the_note_are_one_inert_line_each() -> None:
     message.close("cut\nat the \x1b]0;pause", is_failure=False)
     assert message.part(0).label == "round ␛[31m2"
     assert message.part(message.part_count - 1).label == "cut at the ␛]0;pause"
+
+
+def test_a_message_says_when_its_height_may_have_changed() -> None:
+    message = Message("a", "round 1")
+    message.number, message.changed = 7, set()
+    for act in (
+        lambda: message.add("one"),
+        lambda: message.settle(BUDGET),
+        lambda: message.replace("two"),
+        lambda: message.retitle(""),
+        lambda: message.close("cut", is_failure=False),
+        lambda: message.know_rows(0, 3),
+    ):
+        message.changed.clear()
+        act()
+        assert message.changed == {7}
+
+
+def test_exact_rows_of_another_width_are_estimated_anew_bit_by_bit() -> None:
+    message = Message("a", "")
+    message.add("word " * 8 + "\n\n" + "- item\n" * 9)
+    message.know_width(80)
+    message.settle(BUDGET)
+    message.know_rows(1, 1)
+    assert message.is_exact(1)
+    message.know_width(10)
+    assert not message.is_exact(1)
+    assert not message.estimate_anew(4)
+    message.know_rows(1, 5)
+    assert message.estimate_anew(100)
+    assert message.rows[0] == 5
+    assert message.height(10) == 1 + message.rows.total + 1
+    assert message.rows_before(3) == 1 + message.rows[0] + message.rows[1]

@@ -1,0 +1,77 @@
+"""How many rows many things take one under another, and which of them stands at a row."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+
+class Heights:
+    """A Fenwick tree: every change and every question costs O(log n), a thing costs sixteen bytes."""
+
+    __slots__ = ("_tree", "_values", "total")
+
+    def __init__(self, rows: Iterable[int] = ()) -> None:
+        self._values = array("q")
+        # Entry i holds the sum of as many values up to the i-th as the lowest bit of i + 1 says.
+        self._tree = array("q")
+        self.total = 0
+        for value in rows:
+            self.append(value)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, index: int) -> int:
+        return self._values[index]
+
+    def append(self, rows: int) -> None:
+        """Add one of ``rows`` rows at the end."""
+        self._values.append(rows)
+        number = len(self._values)
+        subtotal, step, lowest = rows, 1, number & -number
+        while step < lowest:
+            subtotal += self._tree[number - step - 1]
+            step <<= 1
+        self._tree.append(subtotal)
+        self.total += rows
+
+    def set(self, index: int, rows: int) -> None:
+        """Let the one at ``index`` have ``rows`` rows."""
+        change = rows - self._values[index]
+        if not change:
+            return
+        self._values[index] = rows
+        self.total += change
+        number, count = index + 1, len(self._values)
+        while number <= count:
+            self._tree[number - 1] += change
+            number += number & -number
+
+    def before(self, index: int) -> int:
+        """Return the rows of all before ``index``."""
+        rows = 0
+        while index > 0:
+            rows += self._tree[index - 1]
+            index &= index - 1
+        return rows
+
+    def at(self, row: int) -> tuple[int, int]:
+        """Return which one stands at ``row``, counted from 0, and its how-manieth row that is.
+
+        Rows above the first belong to the first, rows behind the end to the last one. Raises IndexError if
+        there is none.
+        """
+        count = len(self._values)
+        if not count:
+            raise IndexError(row)
+        rest = max(0, min(row, self.total - 1))
+        index, step = 0, 1 << (count.bit_length() - 1)
+        while step:
+            if index + step <= count and self._tree[index + step - 1] <= rest:
+                index += step
+                rest -= self._tree[index - 1]
+            step >>= 1
+        if index == count:  # nothing has a row
+            return count - 1, 0
+        return index, rest
