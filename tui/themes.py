@@ -1,39 +1,267 @@
-"""Theme files to Textual themes (themes/*.toml: colours by Textual's names, nothing else)."""
+"""Theme files to Textual themes: those that ship (``themes/*.toml``) and the user's own.
+
+A file says which colours a theme has; what it leaves out comes from the theme that it ``extends``, else from
+``dark``, ``light`` or ``terminal``, whichever is of its kind. This is read before the first frame, so it is
+plain code, and only the theme that is worn is read.
+"""
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Final
 
 from textual.theme import Theme
 
 from agent_tui.errors import ConfigError
+from agent_tui.inert import inert_line
+from tui.theme_styles import COLOR_KEYS, SECTIONS, ThemeStyles, WrongStyle, read_styles, variables
+from widgets.color import LEAST_CONTRAST, MIN_CONTRAST
 
-DEFAULT = "dark"
-_COLOURS = (
-    "primary",
-    "secondary",
-    "accent",
-    "foreground",
-    "background",
-    "surface",
-    "panel",
-    "success",
-    "warning",
-    "error",
+AUTO: Final = "auto"
+DEFAULT: Final = "dark"
+TERMINAL: Final = "terminal"
+FOLDER: Final = "themes"  # beside the config file
+SHIPPED: Final = (  # in the order of the picker
+    "dark",
+    "light",
+    "ember",
+    "fjord",
+    "paper",
+    "contrast-dark",
+    "contrast-light",
+    TERMINAL,
 )
+MAX_FILES: Final = 200
+MAX_FILE_BYTES: Final = 65_536
+MAX_EXTENDS: Final = 8
+MAX_CONTRAST: Final = 21
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_KINDS: Final = ("dark", "ansi")
+_KNOWN: Final = ("extends", "contrast", "on_light", *_KINDS, *COLOR_KEYS, *SECTIONS)
 
 
-def names() -> list[str]:
-    """Return the names of the themes that ship."""
-    files = resources.files("themes").iterdir()
-    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A theme that can be chosen; ``file`` is where it is written."""
+
+    name: str
+    file: Traversable
+    is_own: bool = False  # the user's
 
 
-def load(name: str) -> Theme:
-    """Return one theme; raises ``ConfigError`` naming the known ones when there is none of that name."""
-    if name not in names():
-        raise ConfigError(f"theme {name!r} is not known", f"known: {', '.join(names())}")
-    table = tomllib.loads((resources.files("themes") / f"{name}.toml").read_text(encoding="utf-8"))
-    colours = {key: table[key] for key in _COLOURS}
-    return Theme(name=name, dark=table["dark"], variables=table.get("variables", {}), **colours)
+@dataclass(slots=True)
+class _Merged:
+    """What a file and everything that it extends say, the file itself last."""
+
+    table: dict[str, Any] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)  # keys of the file itself
+
+
+def available(folder: Path | None = None) -> list[Listed]:
+    """Return the themes that ship and then those of the user's ``folder``, by name. Reads no theme.
+
+    A theme of the user's stands in the place of one that ships under the same name.
+    """
+    own = {file.stem: Listed(file.stem, file, is_own=True) for file in _files(folder) if _is_name(file.stem)}
+    shipped = resources.files("themes")
+    known = {name: Listed(name, shipped / f"{name}.toml") for name in SHIPPED}
+    return list({**known, **own}.values())
+
+
+def names(folder: Path | None = None) -> list[str]:
+    """Return the names of the themes that can be chosen."""
+    return [theme.name for theme in available(folder)]
+
+
+def resolve(name: str, is_light: bool | None, *, has_color: bool = True) -> str:
+    """Return the theme that ``name`` means: none or "auto" is dark or light as the terminal is, of which
+    ``None`` says that nobody knows. Without colour (NO_COLOR) it is the terminal's own, which says
+    everything by bold, underlined and reversed text.
+    """
+    if not has_color:
+        return TERMINAL
+    if name in ("", AUTO):
+        return "light" if is_light else "dark"
+    return name
+
+
+def load(name: str, folder: Path | None = None, *, is_light: bool | None = None) -> Theme:
+    """Return one theme. ``is_light`` says what the terminal's own colours stand on, where a theme uses them.
+
+    Raises ``ConfigError`` that names the file and the key that is wrong, or the known themes.
+    """
+    listed = {theme.name: theme for theme in available(folder)}
+    if name not in listed:
+        raise ConfigError(f"theme {inert_line(name)!r} is not known", f"known: {', '.join([AUTO, *listed])}")
+    return _theme(name, _merged(listed[name], listed).table, listed[name], is_light=bool(is_light))
+
+
+def first(
+    name: str, folder: Path | None, is_light: bool | None, *, has_color: bool = True
+) -> tuple[Theme, str]:
+    """Return the theme to begin with and "", or the automatic one and what is wrong with ``name``."""
+    try:
+        return load(resolve(name, is_light, has_color=has_color), folder, is_light=is_light), ""
+    except ConfigError as error:
+        return load(resolve(AUTO, is_light, has_color=has_color), is_light=is_light), str(error)
+
+
+def problems(folder: Path | None) -> list[str]:
+    """Return one line for each thing that is wrong with the user's themes."""
+    lines: list[str] = []
+    files = _files(folder)
+    listed = {theme.name: theme for theme in available(folder)}
+    for file in files:
+        shown = inert_line(str(file))
+        if not _is_name(file.stem):
+            lines.append(f"{shown}: a theme's name is letters, digits, - and _, 40 at most, and not {AUTO}")
+            continue
+        own = listed[file.stem]
+        try:
+            merged = _merged(own, listed)
+            for is_light in (False, True):
+                _theme(own.name, merged.table, own, is_light=is_light)
+        except ConfigError as error:
+            lines.append(inert_line(str(error)))
+        else:
+            lines += [f"{shown}: {key}: unknown setting, ignored" for key in merged.unknown]
+    if len(files) == MAX_FILES:
+        lines.append(f"{inert_line(str(folder))}: only the first {MAX_FILES} themes are read")
+    return lines
+
+
+def _is_name(name: str) -> bool:
+    return name != AUTO and _NAME.fullmatch(name) is not None
+
+
+def _files(folder: Path | None) -> list[Path]:
+    """Return the user's files, in the order of their names; a folder that cannot be read has none."""
+    if folder is None:
+        return []
+    try:
+        # Only plain files: reading a pipe would wait for ever.
+        return sorted(file for file in folder.glob("*.toml") if file.is_file())[:MAX_FILES]
+    except OSError:
+        return []
+
+
+def _merged(theme: Listed, listed: Mapping[str, Listed]) -> _Merged:
+    """Return what ``theme`` says on top of all that it extends."""
+    tables: list[dict[str, Any]] = []
+    merged = _Merged()
+    seen: list[Traversable] = []
+    following: Listed | None = theme
+    while following is not None:
+        if following.file in seen or len(seen) == MAX_EXTENDS:
+            raise _wrong(theme, "extends", "goes round in a circle, or is more than 8 themes deep")
+        seen.append(following.file)
+        table = _read(following)
+        tables.append(table)
+        if following is theme:
+            merged.unknown = _unknown(table)
+        following = _extended(following, table, listed)
+    for table in reversed(tables):
+        for key, value in table.items():
+            if isinstance(value, Mapping) and isinstance(merged.table.get(key), Mapping):
+                merged.table[key] = {**merged.table[key], **value}
+            else:
+                merged.table[key] = value
+    return merged
+
+
+def _extended(theme: Listed, table: Mapping[str, Any], listed: Mapping[str, Listed]) -> Listed | None:
+    """Return the theme that fills in what ``table`` leaves out."""
+    name = table.get("extends")
+    if name is None:
+        if not theme.is_own and theme.name in ("dark", "light", TERMINAL):
+            return None
+        is_dark = table.get("dark", True)
+        name = TERMINAL if table.get("ansi") else "dark" if is_dark else "light"
+    elif not isinstance(name, str) or name not in listed:
+        known = ", ".join(listed)
+        raise _wrong(theme, "extends", f"there is no theme {inert_line(str(name), 40)!r}; known: {known}")
+    # A theme of the user's that has the name of one that ships may build on that.
+    if name == theme.name or "extends" not in table:
+        return Listed(name, resources.files("themes") / f"{name}.toml")
+    return listed[name]
+
+
+def _read(theme: Listed) -> dict[str, Any]:
+    """Return a file as tables; raises ``ConfigError``."""
+    try:
+        with theme.file.open("rb") as file:
+            raw = file.read(MAX_FILE_BYTES + 1)
+        if len(raw) > MAX_FILE_BYTES:
+            raise ConfigError(f"{theme.file}: longer than {MAX_FILE_BYTES:,} bytes", "this is no theme")
+        return tomllib.loads(raw.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{theme.file}: not valid TOML", inert_line(str(error))) from error
+    except OSError as error:
+        raise ConfigError(f"{theme.file}: cannot be read", error.strerror or str(error)) from error
+
+
+def _theme(name: str, table: Mapping[str, Any], listed: Listed, *, is_light: bool) -> Theme:
+    """Return the theme that merged tables describe."""
+    for key in _KINDS:
+        if not isinstance(table.get(key, False), bool):
+            raise _wrong(listed, key, "must be true or false")
+    has_own_colors = table.get("ansi", False)
+    if has_own_colors and is_light:
+        table = _on_light(table, listed)
+    least = table.get("contrast", MIN_CONTRAST)
+    if isinstance(least, bool) or not isinstance(least, int | float) or not 1 <= least <= MAX_CONTRAST:
+        raise _wrong(listed, "contrast", f"must be a number from 1 to {MAX_CONTRAST}")
+    try:
+        styles: ThemeStyles = read_styles(table, may_use_names=has_own_colors)
+    except WrongStyle as error:
+        raise _wrong(listed, error.key, error.detail) from error
+    colors = styles.colors
+    return Theme(
+        name=name,
+        dark=not is_light if has_own_colors else table.get("dark", True),
+        ansi=has_own_colors,
+        primary=colors["primary"],
+        secondary=colors["secondary"],
+        accent=colors["accent"],
+        foreground=colors["foreground"],
+        background=colors["background"],
+        surface=colors["background"],
+        panel=colors["panel"],
+        success=colors["success"],
+        warning=colors["warning"],
+        error=colors["error"],
+        variables={**variables(styles), LEAST_CONTRAST: str(least)},
+    )
+
+
+def _on_light(table: Mapping[str, Any], listed: Listed) -> dict[str, Any]:
+    """Return ``table`` with what it says for a light terminal."""
+    other = table.get("on_light", {})
+    if not isinstance(other, Mapping):
+        raise _wrong(listed, "on_light", "must be a table: [on_light]")
+    merged = {**table, **{key: value for key, value in other.items() if key not in SECTIONS}}
+    for section in SECTIONS:
+        plain, light = table.get(section, {}), other.get(section, {})
+        if isinstance(plain, Mapping) and isinstance(light, Mapping):
+            merged[section] = {**plain, **light}
+    return merged
+
+
+def _unknown(table: Mapping[str, Any]) -> list[str]:
+    """Return the dotted keys of a file that mean nothing, as they may be shown."""
+    unknown = [key for key in table if key not in _KNOWN]
+    for section, keys in SECTIONS.items():
+        entry = table.get(section)
+        if isinstance(entry, Mapping):
+            unknown += [f"{section}.{key}" for key in entry if key not in keys]
+    return [inert_line(key, 80) for key in unknown]
+
+
+def _wrong(theme: Listed, key: str, detail: str) -> ConfigError:
+    return ConfigError(f"{inert_line(str(theme.file))}: {key}", detail)

@@ -7,9 +7,10 @@ from typing import ClassVar, Final
 from rich.cells import cell_len
 from rich.color import Color as RichColor
 from rich.style import Style
+from textual.color import Color
 
 from agent_tui.inert import inert_line
-from widgets.color import readable
+from widgets.color import ground_of, readable
 from widgets.ink import DIM
 from widgets.ink import FAILED as FAILED_INK
 from widgets.layout import Line
@@ -59,7 +60,8 @@ class AgentPane(Transcript):
     def _header_line(self, painter: Painter) -> Line:
         name, model, state, color = self._told
         ground = self.get_component_rich_style("agent-pane--header")
-        own = ground + Style(color=RichColor.parse(readable(color, _hex(ground), name)), bold=self.has_focus)
+        below = ground_of(Color.from_rich_color(ground.bgcolor), self.app.current_theme)
+        own = ground + Style(color=RichColor.parse(readable(color, below, name)), bold=self.has_focus)
         dim = ground + Style(color=painter.style(DIM).color)
         is_failure = state.startswith(FAILED)
         name, model, state = arranged(name, model, painter.own(state), painter.room)
@@ -89,8 +91,3 @@ def arranged(name: str, model: str, state: str, room: int) -> tuple[str, str, st
     if not model or left < min(cell_len(model), MIN_MODEL_CELLS):
         return name, "", state
     return name, SEPARATOR + cropped(model, left), state
-
-
-def _hex(style: Style) -> str:
-    background = style.bgcolor
-    return background.get_truecolor(foreground=False).hex if background else "#000000"

@@ -1,40 +1,104 @@
 """Colours of agents, made readable.
 
 A colour comes from a server and may be anything. Whatever it is, what comes out can be read on the
-background, and the same agent keeps the same hue.
+background, and the same agent keeps the same hue. Where the terminal's own sixteen colours are used, nobody
+knows what they look like, so an agent gets one of the few that can be read on every usual palette.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
+from dataclasses import dataclass
 from functools import lru_cache
+from math import atan2, cos, hypot, sin
 from typing import Final
 
+from textual.color import Color
+from textual.theme import Theme
+
 MIN_CONTRAST: Final = 4.5  # WCAG 2.1, AA, for text
-# Hues that are neither the red of failure nor the amber of the focus.
-PALETTE: Final = ("#7aa2f7", "#9ece6a", "#bb9af7", "#2ac3de", "#e59ac2", "#73daca", "#b4b98c", "#c8a2ff")
+LEAST_CONTRAST: Final = "least-contrast"  # the variable in which a theme asks for more
+# For agents without a colour, on dark and on light: neither the red of failure nor the amber of the focus.
+# Neighbours differ most, also for those who cannot tell red from green: lightness differs where hue does not.
+PALETTE: Final = ("#7aa9ff", "#d793c3", "#9af0ae", "#9fb63f", "#b5e6ff", "#d3d566", "#2fc6ee", "#66c99b")
+PALETTE_ON_LIGHT: Final = (
+    "#0070a6",
+    "#700048",
+    "#5d6e00",
+    "#4642a2",
+    "#00633f",
+    "#9a4873",
+    "#003e70",
+    "#404000",
+)
+# Of the terminal's own: 4.5:1 and more with the palettes of xterm, VGA, GNOME and the Windows console.
+OWN_ON_DARK: Final = ("bright_cyan", "bright_yellow", "bright_green", "cyan", "green")
+OWN_ON_LIGHT: Final = ("blue", "magenta")
+_OWN_HUES: Final = {  # in radians, of OKLCH
+    "cyan": 3.40,
+    "bright_cyan": 3.40,
+    "green": 2.49,
+    "bright_green": 2.49,
+    "bright_yellow": 1.92,
+    "blue": 4.61,
+    "magenta": 5.73,
+}
 _HEX: Final = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
-_STEPS: Final = 32
+_STEPS: Final = 64
+_GREY: Final = 0.02  # chroma below which a colour has no hue to keep
 
 Rgb = tuple[int, int, int]
+Lch = tuple[float, float, float]
+"""Lightness from 0 to 1, chroma from 0 to about 0.37, hue in radians (OKLCH)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a text stands on: ``color`` is ``#rrggbb``, or "" where it is the terminal's own, of which only
+    ``is_dark`` is known. ``least`` is the contrast that is asked for.
+    """
+
+    color: str
+    is_dark: bool = True
+    least: float = MIN_CONTRAST
+
+
+def ground_of(background: Color, theme: Theme) -> Ground:
+    """Return ``background`` as what texts of ``theme`` stand on."""
+    if background.ansi is not None:
+        return Ground("", theme.dark)
+    return Ground(background.hex6, theme.dark, float(theme.variables.get(LEAST_CONTRAST, MIN_CONTRAST)))
 
 
 @lru_cache(maxsize=512)
-def readable(color: str, background: str, name: str = "") -> str:
-    """Return ``color`` (``#rgb`` or ``#rrggbb``), moved towards white or black until it stands at least
-    4.5:1 against ``background``; anything else gives the palette colour that belongs to ``name``.
+def readable(color: str, ground: Ground | str, name: str = "") -> str:
+    """Return ``color`` (``#rgb`` or ``#rrggbb``) with its lightness moved until it stands out from
+    ``ground`` as far as that asks for (4.5:1 if it is only a colour), its hue kept and as much of its
+    saturation as there is at that lightness; what is no colour gives the palette colour that belongs to
+    ``name``.
+
+    The result is ``#rrggbb``; where the ground is the terminal's own, it is the name of one of its colours.
     """
-    if len(color) > 7 or not _HEX.fullmatch(color):
-        color = PALETTE[zlib.crc32(name.encode("utf-8", "replace")) % len(PALETTE)]
-    wanted, ground = _rgb(color), _rgb(background)
+    if isinstance(ground, str):
+        ground = Ground(ground)
+    is_colour = len(color) <= 7 and _HEX.fullmatch(color) is not None
+    if not ground.color:
+        return _own(color if is_colour else "", ground.is_dark, name)
+    below = _rgb(ground.color)
     # One of the two always has a contrast of 4.58:1 or more.
-    pole: Rgb = max((0, 0, 0), (255, 255, 255), key=lambda end: contrast(end, ground))
-    for step in range(_STEPS + 1):
-        mixed = _mixed(wanted, pole, step / _STEPS)
-        if contrast(mixed, ground) >= MIN_CONTRAST:
-            return "#{:02x}{:02x}{:02x}".format(*mixed)
-    return "#{:02x}{:02x}{:02x}".format(*pole)
+    pole = max((0.0, 1.0), key=lambda lightness: contrast((round(255 * lightness),) * 3, below))
+    if not is_colour:
+        color = _picked(PALETTE if pole else PALETTE_ON_LIGHT, name)
+    wanted = _rgb(color)
+    if contrast(wanted, below) >= ground.least:
+        return _hex(wanted)
+    lightness, chroma, hue = oklch(wanted)
+    for step in range(1, _STEPS + 1):
+        moved = from_oklch((lightness + (pole - lightness) * step / _STEPS, chroma, hue))
+        if contrast(moved, below) >= ground.least:
+            return _hex(moved)
+    return _hex((round(255 * pole),) * 3)
 
 
 def contrast(first: Rgb, second: Rgb) -> float:
@@ -43,12 +107,81 @@ def contrast(first: Rgb, second: Rgb) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+def oklch(color: Rgb) -> Lch:
+    """Return a colour by what the eye sees of it (Björn Ottosson's OKLab, in polar form)."""
+    red, green, blue = map(_linear, color)
+    long = (0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue) ** (1 / 3)
+    middle = (0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue) ** (1 / 3)
+    short = (0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue) ** (1 / 3)
+    lightness = 0.2104542553 * long + 0.7936177850 * middle - 0.0040720468 * short
+    a = 1.9779984951 * long - 2.4285922050 * middle + 0.4505937099 * short
+    b = 0.0259040371 * long + 0.7827717662 * middle - 0.8086757660 * short
+    return lightness, hypot(a, b), atan2(b, a)
+
+
+def from_oklch(color: Lch) -> Rgb:
+    """Return the colour of that lightness and hue, with as much of the chroma as a screen can show."""
+    lightness, chroma, hue = color
+    least, most = 0.0, chroma
+    shown = _shown(color)
+    if shown is not None:
+        return shown
+    grey = _shown((min(1.0, max(0.0, lightness)), 0.0, hue)) or (0, 0, 0)
+    for _ in range(12):
+        middle = (least + most) / 2
+        tried = _shown((lightness, middle, hue))
+        if tried is None:
+            most = middle
+        else:
+            least, grey = middle, tried
+    return grey
+
+
+def _shown(color: Lch) -> Rgb | None:
+    """Return an OKLCH colour in sRGB, or ``None`` when that lies outside."""
+    lightness, chroma, hue = color
+    a, b = chroma * cos(hue), chroma * sin(hue)
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    middle = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    parts = (
+        4.0767416621 * long - 3.3077115913 * middle + 0.2309699292 * short,
+        -1.2684380046 * long + 2.6097574011 * middle - 0.3413193965 * short,
+        -0.0041960863 * long - 0.7034186147 * middle + 1.7076147010 * short,
+    )
+    if not all(-0.0005 <= part <= 1.0005 for part in parts):
+        return None
+    red, green, blue = map(_encoded, parts)
+    return red, green, blue
+
+
+def _own(color: str, is_dark: bool, name: str) -> str:
+    """Return the terminal's colour nearest in hue, or the one that belongs to ``name``."""
+    own = OWN_ON_DARK if is_dark else OWN_ON_LIGHT
+    if color:
+        _, chroma, hue = oklch(_rgb(color))
+        if chroma >= _GREY:
+            return max(own, key=lambda known: cos(_OWN_HUES[known] - hue))
+    return _picked(own, name)
+
+
+def _picked(colors: tuple[str, ...], name: str) -> str:
+    return colors[zlib.crc32(name.encode("utf-8", "replace")) % len(colors)]
+
+
 def _luminance(color: Rgb) -> float:
-    red, green, blue = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-        for part in (value / 255 for value in color)
-    ]
+    red, green, blue = map(_linear, color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(value: int) -> float:
+    part = value / 255
+    return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+
+
+def _encoded(part: float) -> int:
+    part = min(1.0, max(0.0, part))
+    return round(255 * (12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055))
 
 
 def _rgb(color: str) -> Rgb:
@@ -58,6 +191,5 @@ def _rgb(color: str) -> Rgb:
     return int(digits[0:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
 
 
-def _mixed(color: Rgb, pole: Rgb, share: float) -> Rgb:
-    red, green, blue = [round(own + (end - own) * share) for own, end in zip(color, pole, strict=True)]
-    return red, green, blue
+def _hex(color: Rgb) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*color)

@@ -12,7 +12,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.color import readable
+from widgets.color import ground_of, readable
 from widgets.frame_clock import FrameClock
 from widgets.layout import Line
 from widgets.message import Message
@@ -313,7 +313,7 @@ class Transcript(Widget, can_focus=True):
             width=self.outer_size.width,
             base=base,
             background=background,
-            color=readable(self._color, background.hex6, self._color_name),
+            color=readable(self._color, ground_of(background, self.app.current_theme), self._color_name),
             has_divider=self._has_divider,
             ascii_only=self._ascii_only,
             filters=tuple(self.app.get_line_filters()),

@@ -1,0 +1,170 @@
+"""The styles of a theme file: ``"bold #aabbcc on #112233"`` to the variables of the stylesheets.
+
+Each entry of a section becomes three variables: ``$code-keyword`` (its colour), ``$code-keyword-background``
+and ``$code-keyword-style``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agent_tui.inert import inert_line
+
+COLOR_KEYS: Final = (  # Textual's own words
+    "primary",
+    "secondary",
+    "accent",
+    "foreground",
+    "background",
+    "panel",
+    "success",
+    "warning",
+    "error",
+)
+SECTIONS: Final[dict[str, tuple[str, ...]]] = {
+    "text": ("muted", "dim", "quote", "heading", "mark", "link", "url"),
+    "code": (
+        "inline",
+        "plain",
+        "keyword",
+        "string",
+        "comment",
+        "number",
+        "name",
+        "builtin",
+        "added",
+        "removed",
+        "background",
+    ),
+    "marks": ("focus", "selection", "found", "current", "cursor"),
+}
+MAX_VALUE_CHARACTERS: Final = 100
+ALLOWED: Final = "#rgb or #rrggbb"
+ALLOWED_NAMES: Final = f"{ALLOWED}, ansi_default, or one of ansi_black, ansi_red, … ansi_bright_white"
+STYLES: Final = ("bold", "dim", "italic", "underline", "reverse", "strike")
+_HEX: Final = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
+_BASIC: Final = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+_NAMES: Final = frozenset(
+    {"ansi_default", *(f"ansi_{name}" for name in _BASIC), *(f"ansi_bright_{name}" for name in _BASIC)}
+)
+
+
+class WrongStyle(Exception):
+    """An entry cannot be used; ``key`` is dotted, ``detail`` says what is allowed."""
+
+    def __init__(self, key: str, detail: str) -> None:
+        super().__init__(key, detail)
+        self.key = key
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One style: a colour, what is behind it ("" where that stays) and words such as "bold"."""
+
+    color: str = ""
+    background: str = ""
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeStyles:
+    """All that a theme file says; ``entries`` are named as their variables are."""
+
+    colors: dict[str, str]
+    entries: dict[str, Entry]
+
+
+def read_styles(table: Mapping[str, Any], *, may_use_names: bool) -> ThemeStyles:
+    """Return the styles of a complete theme table; raises ``WrongStyle``.
+
+    ``may_use_names`` allows the terminal's own colours.
+    """
+    colors = {}
+    for key in COLOR_KEYS:
+        entry = _entry(key, table.get(key), may_use_names=may_use_names)
+        if not entry.color or entry.background or entry.style:
+            raise WrongStyle(key, f"must be one colour: {ALLOWED_NAMES if may_use_names else ALLOWED}")
+        colors[key] = entry.color
+    entries = {}
+    for section, keys in SECTIONS.items():
+        part = table.get(section)
+        if not isinstance(part, Mapping):
+            raise WrongStyle(section, f"must be a table: [{section}]")
+        for key in keys:
+            value = part.get(key)
+            entries[f"{section}-{key}"] = _entry(f"{section}.{key}", value, may_use_names=may_use_names)
+    return ThemeStyles(colors, entries)
+
+
+def _entry(key: str, value: Any, *, may_use_names: bool) -> Entry:
+    """Return ``"bold #abc on #123"`` as an entry."""
+    allowed = ALLOWED_NAMES if may_use_names else ALLOWED
+    if not isinstance(value, str) or len(value) > MAX_VALUE_CHARACTERS:
+        raise WrongStyle(key, f"must be a text of {MAX_VALUE_CHARACTERS} characters at most: {allowed}")
+    color = background = ""
+    styles: list[str] = []
+    words = value.split()
+    for place, word in enumerate(words):
+        if word in STYLES and word not in styles:
+            styles.append(word)
+        elif _HEX.fullmatch(word) or (may_use_names and word in _NAMES):
+            if place and words[place - 1] == "on" and not background:
+                background = word
+            elif not color:
+                color = word
+            else:
+                raise WrongStyle(key, f"has one colour too many: {inert_line(value)!r}")
+        elif word != "on" or place + 1 == len(words) or words[place + 1] in STYLES:
+            shown = inert_line(word, 40)
+            raise WrongStyle(key, f"{shown!r} is no colour: {allowed}; before it {', '.join(STYLES)}")
+    return Entry(color, background, " ".join(styles))
+
+
+def variables(styles: ThemeStyles) -> dict[str, str]:
+    """Return the variables of the stylesheets, Textual's own among them."""
+    colors, entries = styles.colors, styles.entries
+    found: dict[str, str] = {}
+    for name, entry in entries.items():
+        found[name] = entry.color or colors["foreground"]
+        found[f"{name}-background"] = entry.background or "transparent"
+        found[f"{name}-style"] = entry.style or "none"
+    cursor, background = entries["marks-cursor"], colors["background"]
+    quiet = found["text-mark"]
+    found |= {
+        "foreground-disabled": quiet,
+        "surface-active": colors["panel"],
+        "ansi-background": background,
+        "ansi-foreground": colors["foreground"],
+        "text-error": colors["error"],
+        "text-warning": colors["warning"],
+        "text-success": colors["success"],
+        "text-accent": colors["accent"],
+        "text-primary": colors["primary"],
+        "text-secondary": colors["secondary"],
+        "block-cursor-foreground": cursor.color or colors["foreground"],
+        "block-cursor-background": cursor.background or background,
+        "block-cursor-text-style": cursor.style or "none",
+        "block-cursor-blurred-foreground": cursor.color or colors["foreground"],
+        "block-cursor-blurred-background": cursor.background or background,
+        "block-cursor-blurred-text-style": cursor.style or "none",
+        "block-hover-background": colors["panel"],
+        "input-cursor-background": colors["foreground"],
+        "input-cursor-foreground": background,
+        "input-cursor-text-style": "none",
+        "input-selection-background": entries["marks-selection"].background or background,
+        "input-selection-foreground": found["marks-selection"],
+        "border": quiet,
+        "border-blurred": quiet,
+        "scrollbar": quiet,
+        "scrollbar-hover": found["text-muted"],
+        "scrollbar-active": colors["accent"],
+        "scrollbar-background": background,
+        "scrollbar-background-hover": background,
+        "scrollbar-background-active": background,
+        "scrollbar-corner-color": background,
+    }
+    return found
