@@ -30,6 +30,7 @@ NAME: Final = 1 << 17  # functions, classes, decorators: what is defined or call
 BUILTIN: Final = 1 << 18
 ADDED: Final = 1 << 19  # of a diff
 REMOVED: Final = 1 << 20
+TITLE: Final = 1 << 21  # of a message
 # The bits from here on number the link that a run belongs to: 1 is the first of its layout's ``links``.
 LINK_SHIFT: Final = 24
 

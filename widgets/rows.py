@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from widgets import table
 from widgets.blocks import Block
 from widgets.containers import content_lines, skip
-from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG, Row, Run
+from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG, TITLE, Row, Run
 from widgets.inline import parse
 from widgets.wrap import wrap
 
@@ -60,7 +60,7 @@ def _body(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
         case "rule":
             return [((RULE_SIGN * width, MARK),)]
         case "title":
-            return [(), *(wrap([(block.label, DIM)], width) if block.label else [])]
+            return [(), *(wrap([(block.label, DIM | TITLE)], width) if block.label else [])]
         case "note":
             return wrap([(block.label, DIM)], width)
         case "failure":
@@ -74,6 +74,11 @@ def _clipped(prefix: str, width: int) -> str:
 
 def _prefixed(prefix: str, row: Row) -> Row:
     return ((prefix, MARK), *row) if prefix else row
+
+
+def _barred(bar: str, row: Row) -> Row:
+    """Return a row of a code block; the ink of its bar says where the block's ground begins."""
+    return ((bar, MARK | FENCE), *row) if bar else row
 
 
 def _joined(lines: list[str]) -> str:
@@ -105,10 +110,10 @@ def _code(block: Block, text: str, width: int) -> list[Row]:
     room = width - len(bar)
     rows: list[Row] = []
     if block.label:
-        rows.extend(_prefixed(bar, row) for row in wrap([(block.label, DIM)], room, words=False)[:1])
+        rows.extend(_barred(bar, row) for row in wrap([(block.label, DIM | FENCE)], room, words=False)[:1])
     if block.lines:
         for index, line in enumerate(content_lines(text, block.path)):
             code = line[skip(line, 0, block.level) :] if index else line
             line_runs: list[Run] = [(code, FENCE)] if code else []
-            rows.extend(_prefixed(bar, row) for row in wrap(line_runs, room, words=False))
+            rows.extend(_barred(bar, row) for row in wrap(line_runs, room, words=False))
     return rows

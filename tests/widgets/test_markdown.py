@@ -63,10 +63,10 @@ def test_a_year_at_the_beginning_of_a_line_is_no_list() -> None:
 
 def test_code_keeps_its_spaces_and_names_its_language() -> None:
     assert drawn(["```python title\ndef f():\n\treturn *1*\n\n```\nafter"]) == [
-        (("│ ", MARK), ("python title", DIM)),
-        (("│ ", MARK), ("def f():", FENCE)),
-        (("│ ", MARK), ("    ", FENCE), ("return *1*", FENCE)),
-        (("│ ", MARK),),
+        (("│ ", MARK | FENCE), ("python title", DIM | FENCE)),
+        (("│ ", MARK | FENCE), ("def f():", FENCE)),
+        (("│ ", MARK | FENCE), ("    ", FENCE), ("return *1*", FENCE)),
+        (("│ ", MARK | FENCE),),
         (("after", 0),),
     ]
 
