@@ -46,6 +46,7 @@ class Message:
         "blocks",
         "changed",
         "color",
+        "complete",
         "end_rows",
         "former",
         "key",
@@ -79,6 +80,7 @@ class Message:
         self._next = self._offset = 0  # the first pending piece, and how much of it is taken
         self._is_finished = False
         self.blocks = PackedBlocks()
+        self.complete = 0  # how many those are
         self.open: list[Block] = []
         self.open_layouts: list[Layout | None] = []
         self.former: dict[int, Layout] = {}  # what the open blocks looked like, by their start
@@ -175,6 +177,7 @@ class Message:
 
     def _complete(self, blocks: list[Block]) -> None:
         self.blocks.extend(blocks)
+        self.complete += len(blocks)
         for block in blocks:
             self.rows.append(estimate(block, max(1, self.rows_width)))
         self._exact.extend(bytes(len(blocks)))
@@ -204,16 +207,16 @@ class Message:
     @property
     def part_count(self) -> int:
         """How many parts it is drawn in; at least the head."""
-        return 1 + len(self.blocks) + len(self.open) + (self._foot is not None)
+        return 1 + self.complete + len(self.open) + (self._foot is not None)
 
     def part(self, index: int) -> Block:
         """Return the block of one part."""
         if index == 0:
             return self._head
         index -= 1
-        if index < len(self.blocks):
+        if index < self.complete:
             return self.blocks[index]
-        index -= len(self.blocks)
+        index -= self.complete
         if index < len(self.open):
             return self.open[index]
         if self._foot is None:
@@ -222,13 +225,13 @@ class Message:
 
     def part_key(self, index: int) -> object:
         """Return what part ``index`` is known by as long as it looks the same: no open block."""
-        if 0 < index <= len(self.blocks):
+        if 0 < index <= self.complete:
             return self.blocks, index
         return self.part(index)
 
     def open_index(self, index: int) -> int:
         """Return the index in ``open`` of part ``index``, or -1 when that part is no open block."""
-        index -= 1 + len(self.blocks)
+        index -= 1 + self.complete
         return index if 0 <= index < len(self.open) else -1
 
     def text_of(self, block: Block) -> str:
@@ -255,8 +258,8 @@ class Message:
         if self.rows_width == width:
             return
         self.rows_width = width
-        self._exact = bytearray(len(self.blocks))
-        self._stale = len(self.blocks)
+        self._exact = bytearray(self.complete)
+        self._stale = self.complete
         self.end_rows = [0, 0]
         self.former = {}
         self.open_layouts = [None] * len(self.open)
@@ -274,7 +277,7 @@ class Message:
 
     def know_rows(self, part: int, rows: int) -> None:
         """Take in how many rows a part has at ``rows_width``; an open one is remembered by its layout."""
-        if 0 < part <= len(self.blocks):
+        if 0 < part <= self.complete:
             self.rows.set(part - 1, rows)
             self._exact[part - 1] = 1
         elif self.open_index(part) < 0:
@@ -297,7 +300,7 @@ class Message:
         """Return about how many rows stand before a part at ``rows_width``."""
         if part == 0:
             return 0
-        complete = min(part - 1, len(self.blocks))
+        complete = min(part - 1, self.complete)
         return self._head_rows + self.rows.before(complete) + self._open_rows(part - 1 - complete)
 
     @property

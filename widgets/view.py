@@ -38,9 +38,9 @@ class View:
         self.width = 0
         self.height = 0
         self.follow = True
-        self.visible: list[Place] = []  # of each row of the last frame
         self.is_unsettled = False  # the last frame left work for the next one
         self.has_caret = False  # the last visible row is where an open message grows
+        self._spans: list[tuple[int, int, int, int]] = []  # message, part, first row, end: in sight
         self._is_held = False  # not following, even with the end in sight
         self._place = Place(0, 0, 0)
         self._mark: Place | None = None  # the end as it was when the view stopped following
@@ -59,7 +59,7 @@ class View:
     def frame(self) -> list[tuple[Layout, int]]:
         """Return the visible rows, at most ``height``, as layouts and row indices."""
         self.is_unsettled = self.has_caret = False
-        self.visible = []
+        self._spans = []
         self._budget = FRAME_BUDGET
         if not self.is_ready:
             return []
@@ -83,6 +83,13 @@ class View:
             self._mark, self._is_held = None, False
         self._place = self._end_place()
         return self._collect()
+
+    @property
+    def visible(self) -> list[Place]:
+        """The place of each row of the last frame."""
+        return [
+            Place(index, part, row) for index, part, start, end in self._spans for row in range(start, end)
+        ]
 
     @property
     def is_ready(self) -> bool:
@@ -109,7 +116,7 @@ class View:
         """Drop every message."""
         self.messages = []
         self.heights = Heights()
-        self.visible = []
+        self._spans = []
         self._changed = set()
         self._layouts.clear()
         self._place = self._bottom = Place(0, 0, 0)
@@ -236,13 +243,13 @@ class View:
 
     def _collect(self) -> list[tuple[Layout, int]]:
         visible: list[tuple[Layout, int]] = []
-        self.visible = []
+        self._spans = []
         index, part, row = self._place
         while len(visible) < self.height:
             layout = self._layout(index, part)
             end = min(len(layout.rows), row + self.height - len(visible))
             visible.extend([(layout, at) for at in range(row, end)])
-            self.visible.extend([Place(index, part, at) for at in range(row, end)])
+            self._spans.append((index, part, row, end))
             self._bottom = Place(index, part, end)
             part, row = part + 1, 0
             if part >= self.messages[index].part_count:
@@ -315,18 +322,18 @@ class View:
             self.heights.set(number, self.messages[number].height(self.width))
         self._stale = first
         self.is_unsettled |= first > 0
-        for number in {place.message for place in self.visible}:
+        for number in {span[0] for span in self._spans}:
             self.is_unsettled |= not self.messages[number].estimate_anew(ESTIMATES_PER_FRAME)
 
     def _count_exactly(self, index: int) -> None:
         """Lay out the new blocks of the last message, so that ``rows_new`` does not jump later."""
         message = self.messages[index]
         message.know_width(self.width)
-        left, part = EXACT_PER_FRAME, len(message.blocks)
+        left, part = EXACT_PER_FRAME, message.complete
         while left and part > 0 and not message.is_exact(part):
             self._layout(index, part)
             left, part = left - 1, part - 1
-        for part in range(1 + len(message.blocks), message.part_count):
+        for part in range(1 + message.complete, message.part_count):
             self._layout(index, part)
 
     def _rows_before(self, place: Place) -> int:
