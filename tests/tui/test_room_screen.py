@@ -18,7 +18,6 @@ from tui import themes
 from tui.link import RoomLink
 from tui.screens.quit import QuitScreen
 from tui.screens.room import RoomScreen
-from widgets.agent_pane import AgentPane
 from widgets.frame_clock import FrameClock
 
 AGENTS = (
@@ -37,8 +36,8 @@ class OneRoom(App[int]):
         self.register_theme(themes.load("dark"))
         self.theme = "dark"
         self.left = False
-        self._clock = FrameClock.for_app(self)
-        self.room = RoomScreen(cast("RoomLink", link), "r", self._clock, start=start, ascii_only=False)
+        self.clock = FrameClock.for_app(self)
+        self.room = RoomScreen(cast("RoomLink", link), "r", self.clock, start=start, ascii_only=False)
 
     def on_mount(self) -> None:
         self.push_screen(self.room)
@@ -70,9 +69,7 @@ class Screen:
         seen: list[str] = []
         while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
             await self.pilot.pause()
-            for pane in self.app.room.query(AgentPane):
-                if pane.is_shown:
-                    pane.draw()  # what the clock would do a frame later
+            self.app.clock.tick()  # what it would do a frame later
             strips = self.app.screen._compositor.render_strips(self.app.size)
             seen.append("\n".join(strip.text for strip in strips))
         return seen[-1]

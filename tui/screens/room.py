@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
-from textual.events import Resize
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
@@ -20,12 +19,9 @@ from agent_tui.errors import AgentTuiError, NotOffered, StreamLost
 from agent_tui.state.room import RoomState
 from tui.link import RoomLink
 from tui.screens import room_texts as texts
-from tui.screens.pane_feed import PaneFeed
-from tui.screens.pane_grid import Layout, layout
 from tui.screens.quit import Choice, QuitScreen
-from tui.screens.speed import Speed
+from tui.screens.room_panes import RoomPanes
 from tui.screens.words import say
-from widgets.agent_pane import AgentPane
 from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
 
@@ -46,9 +42,12 @@ class RoomScreen(Screen[None]):
             "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True
         ),
         Binding("r", "go_on", "Continue after an interruption", id="room.continue"),
-        Binding("tab,right", "pane(1)", "Next pane", id="pane.next", priority=True),
-        Binding("shift+tab,left", "pane(-1)", "Previous pane", id="pane.previous", priority=True),
-        Binding("escape", "app.leave_room", "Back to the rooms", id="room.back"),
+        # Textual's own binding of tab would come first.
+        Binding("tab", "pane(1)", "Next pane", id="pane.next", priority=True),
+        Binding("shift+tab", "pane(-1)", "Previous pane", id="pane.previous", priority=True),
+        Binding("right", "pane(1)", "Next pane", id="pane.next.arrow"),
+        Binding("left", "pane(-1)", "Previous pane", id="pane.previous.arrow"),
+        Binding("escape", "back", "Back, at last to the rooms", id="room.back"),
     ]
 
     def __init__(
@@ -64,24 +63,19 @@ class RoomScreen(Screen[None]):
         self._asked = texts.Asked()
         self._asked_at = 0.0
         self._retry_at = 0.0
-        self._panes: dict[str, AgentPane] = {}
-        self._feeds: dict[str, PaneFeed] = {}
-        self._speeds: dict[str, Speed] = {}
-        self._thinking_since: dict[str, float] = {}
-        self._generation = 0
-        self._layout = Layout(1, 1)
-        self._current = ""
+        self._panes = RoomPanes(self.state, clock, ascii_only=ascii_only, id="panes", classes="-hidden")
+        self._chrome = _Chrome(self._show)
         self._looking: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield StatusLine(id="top", ascii_only=self._ascii_only)
         yield Static(say("room.loading"), id="loading", markup=False)
-        yield Container(id="panes", classes="-hidden")
+        yield self._panes
         yield StatusLine(id="bottom", ascii_only=self._ascii_only, is_dim=True)
 
     def on_mount(self) -> None:
         """Show what is known, then follow the room."""
-        self._looking = self.set_interval(LOOK_SECONDS, self._look, pause=True)
+        self._looking = self.set_interval(LOOK_SECONDS, self._show_soon, pause=True)
         self._show_lines()
         self._follow()
 
@@ -112,14 +106,16 @@ class RoomScreen(Screen[None]):
 
     async def _apply(self, event: ev.Event) -> None:
         self.state.apply(event)
-        if isinstance(event, ev.TextAdded):  # the hot path: no header, no line, only the words
-            self._take_changes()
+        if isinstance(event, ev.TextAdded) and self._panes.fits:
+            self._panes.take()  # the hot path: no header, no line, only the words
             return
         self._note(event)
-        if self.state.generation != self._generation or set(self.state.agents) != set(self._panes):
-            await self._build_panes()
-        self._take_changes()
-        self._show()
+        if not self._panes.fits:
+            await self._panes.fit()
+            self.query_one("#loading").set_class(bool(self.state.agents), "-hidden")
+            self._panes.set_class(not self.state.agents, "-hidden")
+        self._panes.take()
+        self._show_soon()
         if isinstance(self.app.screen, QuitScreen) and self.may_leave:
             self.app.exit(0)  # the answer is no longer needed: nobody speaks
 
@@ -140,79 +136,14 @@ class RoomScreen(Screen[None]):
             case _:
                 pass
 
-    def _take_changes(self) -> None:
-        for agent_id in self.state.changed:
-            feed = self._feeds.get(agent_id)
-            if feed is not None and agent_id in self.state.agents:
-                feed.take(self.state.agents[agent_id])
-        self.state.changed.clear()
-
-    # --- panes -----------------------------------------------------------------------------------------
-
-    async def _build_panes(self) -> None:
-        """Make the panes fit the agents; those that stay are kept, and with them the reader's place."""
-        self._generation = self.state.generation
-        if list(self._panes) != [agent.id for agent in self.state.ordered_agents]:
-            await self._replace_panes()
-        for agent_id, pane in self._panes.items():
-            pane.clear()
-            self._feeds[agent_id] = PaneFeed(pane)
-        self.state.changed.update(self._panes)
-
-    async def _replace_panes(self) -> None:
-        panes = self.query_one("#panes", Container)
-        await panes.remove_children()
-        self._panes = {
-            agent.id: AgentPane(clock=self._clock, ascii_only=self._ascii_only)
-            for agent in self.state.ordered_agents
-        }
-        self._feeds = {}
-        self._speeds = {agent_id: Speed() for agent_id in self._panes}
-        self.query_one("#loading").set_class(bool(self._panes), "-hidden")
-        panes.set_class(not self._panes, "-hidden")
-        await panes.mount_all(self._panes.values())
-        if self._current not in self._panes:
-            self._current = next(iter(self._panes), "")
-        self._arrange()
-        self._focus_current()
-
-    def on_resize(self, event: Resize) -> None:
-        """Arrange the panes anew."""
-        self._arrange()
-        self._show()
-
-    def _arrange(self) -> None:
-        """Put the panes side by side, below each other, or show only the focused one."""
-        width, height = self.size.width, max(1, self.size.height - 2)
-        self._layout = layout(len(self._panes), width, height)
-        panes = self.query_one("#panes", Container)
-        panes.styles.grid_size_columns = self._layout.columns
-        panes.styles.grid_size_rows = self._layout.rows
-        for place, (agent_id, pane) in enumerate(self._panes.items(), 1):
-            pane.set_class(self._layout.one_only and agent_id != self._current, "-hidden")
-            pane.has_divider = place % self._layout.columns > 0 and not self._layout.one_only
-
-    def _focus_current(self) -> None:
-        pane = self._panes.get(self._current)
-        if pane is not None:
-            pane.focus()
-
-    def action_pane(self, step: int) -> None:
-        """Move the focus to another pane."""
-        ids = list(self._panes)
-        if not ids:
-            return
-        focused = next((key for key, pane in self._panes.items() if pane.has_focus), self._current)
-        self._current = ids[(ids.index(focused) + step) % len(ids)]
-        if self._layout.one_only:
-            self._arrange()
-        self._focus_current()
-
     # --- what the lines and headers say ------------------------------------------------------------------
 
+    def _show_soon(self) -> None:
+        """Have headers and lines told with the next frame, however many events come until then."""
+        self._clock.mark(self._chrome)
+
     def _show(self) -> None:
-        for agent_id, pane in self._panes.items():
-            self._show_header(agent_id, pane)
+        self._panes.show_headers()
         self._show_lines()
         if self._looking is not None:
             waiting = self.state.link.status == "waiting"
@@ -221,22 +152,9 @@ class RoomScreen(Screen[None]):
             else:
                 self._looking.pause()
 
-    def _look(self) -> None:
-        """The twice-a-second look while somebody speaks or a countdown runs."""
-        self._show()
-
-    def _show_header(self, agent_id: str, pane: AgentPane) -> None:
-        agent = self.state.agents.get(agent_id)
-        if agent is None:
-            return
-        now = time.monotonic()
-        if agent.word != "thinking":
-            self._thinking_since.pop(agent_id, None)
-        since = self._thinking_since.setdefault(agent_id, now) if agent.word == "thinking" else now
-        rate = self._speeds[agent_id].look(now, agent.tokens)
-        what = texts.doing(agent, self.state, rate, int(now - since))
-        right = texts.header(agent, what, self.size.width // self._layout.columns)
-        pane.header(agent.name, texts.model(agent), right, agent.color)
+    def on_room_panes_changed(self) -> None:
+        """Say what is shown now, and which keys make sense."""
+        self._show_soon()
 
     def _show_lines(self) -> None:
         state = self.state
@@ -253,6 +171,15 @@ class RoomScreen(Screen[None]):
         )
 
     # --- keys ------------------------------------------------------------------------------------------
+
+    def action_pane(self, step: int) -> None:
+        """Move to another pane."""
+        self._panes.step(step)
+
+    async def action_back(self) -> None:
+        """Leave what was opened last: the timeline, a zoomed pane, the room."""
+        if not self._panes.leave():
+            await self.run_action("app.leave_room")
 
     def action_pause_or_resume(self) -> None:
         """Pause a running room; let any other go on."""
@@ -333,6 +260,19 @@ class RoomScreen(Screen[None]):
             self.notify(str(error), severity="error", markup=False)
             return
         self.app.exit(0)
+
+
+class _Chrome:
+    """Lets the frame clock call ``show``."""
+
+    is_shown = True
+
+    def __init__(self, show: Callable[[], None]) -> None:
+        self._show = show
+
+    def draw(self) -> bool:
+        self._show()
+        return False
 
 
 async def _start(client: RoomsClient, room_id: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +18,9 @@ from tui.screens.words import ENGLISH, count, ordinal_try, say
 Intent = Literal["", "pausing", "resuming", "starting"]
 MAX_TITLE_CHARACTERS = 300
 MAX_DETAIL_CHARACTERS = 120
+LAST_WORDS_CHARACTERS = 400
+# What begins headings, quotes, items, fences, tables and rules; what marks emphasis and code.
+_MARKS = re.compile(r"^[\s#>]+|^\s*[-*+]\s+|^\s*```.*|^[\s|:*_=~-]+$|\*\*|~~|`|^\s*\||\|\s*$")
 HEADER_MARGIN_CELLS = 8  # gutter, divider, separator and a space around the name and the model
 
 
@@ -172,6 +177,36 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
                 name = inert_line(speaking[0].name, 20)
                 return f"{signs.WAITING} {say('agent.waits_for', name=name)}"
             return f"{signs.WAITING} {say('agent.waiting')}"
+
+
+def summary(agent: Agent, state: RoomState, since_seconds: int) -> tuple[str, str, str, bool]:
+    """Return the agent's line of the strip: sign, words, colour, and whether the words still grow."""
+    sign, _, words = doing(agent, state, 0, since_seconds).partition(" ")
+    is_growing = agent.word == "speaking"
+    if is_growing or agent.word == "said":
+        words = last_words(agent.turns[-1].chunks) or words
+    elif agent.word == "failed":
+        words = inert_line(agent.turns[-1].error, MAX_DETAIL_CHARACTERS) or words
+    return sign, words, agent.color, is_growing
+
+
+def last_words(chunks: Sequence[str]) -> str:
+    """Return the last line of a text that says anything, without the commonest signs of Markdown.
+
+    Looks at the last few hundred characters only: the text may be long, and ask for this often.
+    """
+    pieces: list[str] = []
+    missing = LAST_WORDS_CHARACTERS
+    for chunk in reversed(chunks):
+        pieces.append(chunk[-missing:])
+        missing -= len(chunk)
+        if missing <= 0:
+            break
+    for line in reversed("".join(reversed(pieces)).splitlines()):
+        words = inert_line(_MARKS.sub("", line), LAST_WORDS_CHARACTERS)
+        if words:
+            return words
+    return ""
 
 
 def header(agent: Agent, what: str, cells: int) -> str:

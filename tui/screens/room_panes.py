@@ -1,0 +1,317 @@
+"""The panes of a room: a grid, one large pane over a strip, one zoomed pane, or the timeline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.events import DescendantFocus, Resize
+from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
+from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.message import Message
+from textual.widget import Widget
+
+from agent_tui.state.room import RoomState
+from tui.screens import room_texts as texts
+from tui.screens.pane_feed import PaneFeed
+from tui.screens.pane_grid import Arrangement, Place, arrange
+from tui.screens.speed import Speed
+from tui.screens.timeline import TimelineFeed
+from tui.screens.words import count, say
+from widgets.agent_pane import AgentPane
+from widgets.frame_clock import FrameClock
+from widgets.strip import AgentStrip, Summary
+from widgets.transcript import Transcript
+
+
+class RoomPanes(Container):
+    """Shows what ``state`` says of its agents. Panes live as long as their agents: whatever is shown, they
+    are fed, and whatever was shown meanwhile, the reader finds them as they were left.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("z", "zoom", "Zoom the pane, and back", id="room.zoom"),
+        Binding("t", "timeline", "All turns in order, and back", id="room.timeline"),
+        Binding("1", "agent(1)", "Go to agent 1; 2 … 9 and 0 to the others", id="pane.agent_1"),
+        *(
+            Binding(str(number % 10), f"agent({number})", "", id=f"pane.agent_{number}")
+            for number in range(2, 11)
+        ),
+    ]
+
+    class Changed(Message):
+        """Something else is in sight, or has the focus."""
+
+    def __init__(
+        self,
+        state: RoomState,
+        clock: FrameClock,
+        *,
+        ascii_only: bool = False,
+        id: str | None = None,  # noqa: A002 - Textual's own word
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._state = state
+        self._clock = clock
+        self._ascii_only = ascii_only
+        self._panes: dict[str, AgentPane] = {}
+        self._feeds: dict[str, PaneFeed] = {}
+        self._speeds: dict[str, Speed] = {}
+        self._thinking_since: dict[str, float] = {}
+        self._generation = -1
+        self._current = ""
+        self._is_zoomed = False
+        self._timeline: tuple[Transcript, TimelineFeed] | None = None  # once it was opened
+        self._is_timeline = False
+        self._strip = AgentStrip(
+            clock=clock,
+            summaries=self._summaries,
+            more=lambda number: say("strip.more", count=count(number)),
+            ascii_only=ascii_only,
+        )
+        self._panes_layout = _PanesLayout()
+
+    def compose(self) -> ComposeResult:
+        yield self._strip
+
+    # --- what can be asked -----------------------------------------------------------------------------
+
+    @property
+    def active(self) -> Transcript | None:
+        """The transcript that keys act on: the timeline while it is shown, else the focused pane."""
+        if self._is_timeline and self._timeline is not None:
+            return self._timeline[0]
+        return self._panes.get(self._current)
+
+    @property
+    def is_zoomed(self) -> bool:
+        """Whether one pane was asked to fill the area."""
+        return self._is_zoomed and len(self._panes) > 1 and not self._is_timeline
+
+    @property
+    def is_timeline(self) -> bool:
+        """Whether the timeline is shown."""
+        return self._is_timeline
+
+    @property
+    def pane_count(self) -> int:
+        """How many agents there are."""
+        return len(self._panes)
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
+    async def fit(self) -> None:
+        """Have a pane for every agent of the state; those that stay keep their place and their words."""
+        agents = [agent.id for agent in self._state.ordered_agents]
+        if agents != list(self._panes):
+            gone = [pane for agent_id, pane in self._panes.items() if agent_id not in self._state.agents]
+            kept = self._panes
+            self._panes = {
+                agent_id: kept.get(agent_id) or AgentPane(clock=self._clock, ascii_only=self._ascii_only)
+                for agent_id in agents
+            }
+            new = {agent_id: pane for agent_id, pane in self._panes.items() if agent_id not in kept}
+            self._speeds = {agent_id: self._speeds.get(agent_id) or Speed() for agent_id in agents}
+            self._feeds = {
+                agent_id: feed for agent_id, feed in self._feeds.items() if agent_id in self._panes
+            }
+            self._feeds |= {agent_id: PaneFeed(pane) for agent_id, pane in new.items()}
+            self._state.changed.update(new)
+            self._current = self._current if self._current in self._panes else next(iter(agents), "")
+            await self.remove_children(gone)
+            await self.mount_all(new.values())
+            self._arrange_anew()
+            self.focus_current()
+        if self._generation != self._state.generation:
+            self._generation = self._state.generation
+            for agent_id, pane in self._panes.items():
+                pane.clear()
+                self._feeds[agent_id] = PaneFeed(pane)
+            self._state.changed.update(self._panes)
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is a pane for every agent, and nothing was loaded anew."""
+        return self._generation == self._state.generation and self._panes.keys() == self._state.agents.keys()
+
+    def take(self) -> None:
+        """Give the panes the words that are new. Costs what is new."""
+        changed = self._state.changed
+        for agent_id in changed:
+            feed, agent = self._feeds.get(agent_id), self._state.agents.get(agent_id)
+            if feed is not None and agent is not None:
+                feed.take(agent)
+        if self._timeline is not None:
+            self._timeline[1].take(changed)
+        changed.clear()
+        self._strip.touch()
+
+    def show_headers(self) -> None:
+        """Say in every header, and in the strip, what the agents are doing."""
+        now = time.monotonic()
+        places = self._arrangement(self.size).places
+        for (agent_id, pane), place in zip(self._panes.items(), places, strict=True):
+            agent = self._state.agents.get(agent_id)
+            if agent is None:
+                continue
+            if agent.word != "thinking":
+                self._thinking_since.pop(agent_id, None)
+            else:
+                self._thinking_since.setdefault(agent_id, now)
+            rate = self._speeds[agent_id].look(now, agent.tokens)
+            if place is not None and not self._is_timeline:
+                what = texts.doing(agent, self._state, rate, self._seconds_of_thinking(agent_id))
+                pane.header(
+                    agent.name, texts.model(agent), texts.header(agent, what, place.width), agent.color
+                )
+        self._strip.touch(at_once=True)
+
+    def _seconds_of_thinking(self, agent_id: str) -> int:
+        now = time.monotonic()
+        return int(now - self._thinking_since.get(agent_id, now))
+
+    def _summaries(self) -> Sequence[Summary]:
+        """Return a line for every agent whose pane is not shown, those after the current one first if not
+        all have one.
+        """
+        ids = list(self._panes)
+        if self._current not in self._panes:
+            return []
+        at = ids.index(self._current)
+        size = self._strip.size.height * self._strip.columns
+        others = ids[at + 1 :] + ids[:at] if len(ids) - 1 > size else ids[:at] + ids[at + 1 :]
+        agents = [self._state.agents[agent_id] for agent_id in others if agent_id in self._state.agents]
+        return [
+            Summary(
+                agent.id, agent.name, *texts.summary(agent, self._state, self._seconds_of_thinking(agent.id))
+            )
+            for agent in agents
+        ]
+
+    # --- what is shown ---------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> Layout:
+        """Places its children itself."""
+        return self._panes_layout
+
+    def _arrangement(self, size: Size) -> Arrangement:
+        ids = list(self._panes)
+        focused = ids.index(self._current) if self._current in self._panes else 0
+        return arrange(len(ids), focused, size.width, size.height, is_zoomed=self._is_zoomed)
+
+    def placements(self, size: Size) -> ArrangeResult:
+        """Return where the children stand in an area of ``size``; those that are not shown have no place."""
+        if self._is_timeline and self._timeline is not None:
+            return [_placed(self._timeline[0], Place(0, 0, size.width, size.height))]
+        arrangement = self._arrangement(size)
+        found: ArrangeResult = []
+        for pane, place in zip(self._panes.values(), arrangement.places, strict=True):
+            if place is not None and pane.is_attached:
+                pane.has_divider = place.x + place.width < size.width
+                found.append(_placed(pane, place))
+        if arrangement.strip is not None:
+            self._strip.columns = arrangement.strip_columns
+            found.append(_placed(self._strip, arrangement.strip))
+        return found
+
+    def _arrange_anew(self) -> None:
+        self._strip.refresh(layout=True)  # a child: Textual then asks its parent for all places anew
+        self.post_message(self.Changed())
+
+    def on_resize(self, event: Resize) -> None:
+        """Tell the headers how wide they are."""
+        self.post_message(self.Changed())
+
+    def focus_current(self) -> None:
+        """Give the focus to what keys act on."""
+        if self.active is not None:
+            self.screen.set_focus(self.active, scroll_visible=False)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Take the pane that was clicked for the current one."""
+        for agent_id, pane in self._panes.items():
+            if pane is event.widget is self.screen.focused and agent_id != self._current:
+                self._go_to(agent_id)
+
+    def on_agent_strip_chosen(self, event: AgentStrip.Chosen) -> None:
+        """Show the agent whose line was clicked."""
+        self._go_to(event.key)
+
+    def _go_to(self, agent_id: str) -> None:
+        if agent_id in self._panes:
+            self._current = agent_id
+            self._arrange_anew()
+            self.focus_current()
+
+    # --- keys ------------------------------------------------------------------------------------------
+
+    def step(self, step: int) -> None:
+        """Move to another pane."""
+        ids = list(self._panes)
+        if ids and not self._is_timeline:
+            self._go_to(ids[(ids.index(self._current) + step) % len(ids)])
+
+    def action_agent(self, number: int) -> None:
+        """Go to the pane of agent ``number``, counted from 1, also from the timeline."""
+        ids = list(self._panes)
+        if number <= len(ids):
+            self._is_timeline = False
+            self._go_to(ids[number - 1])
+
+    def action_zoom(self) -> None:
+        """Show the current pane alone, or what was shown before."""
+        if len(self._panes) > 1:
+            self._is_zoomed = self._is_timeline or not self._is_zoomed
+            self._is_timeline = False
+            self._arrange_anew()
+            self.focus_current()
+
+    async def action_timeline(self) -> None:
+        """Show all turns in order, or the panes again."""
+        if not self._panes:
+            return
+        self._is_timeline = not self._is_timeline
+        if self._timeline is None:
+            transcript = Transcript(clock=self._clock, ascii_only=self._ascii_only, id="timeline")
+            feed = TimelineFeed(transcript, self._state)
+            feed.take(())
+            self._timeline = transcript, feed
+            await self.mount(transcript)
+        self._arrange_anew()
+        self.focus_current()
+
+    def leave(self) -> bool:
+        """Go back from the timeline, or from a zoomed pane; return whether there was anything to leave."""
+        if self._is_timeline:
+            self._is_timeline = False
+        elif self.is_zoomed:
+            self._is_zoomed = False
+        else:
+            return False
+        self._arrange_anew()
+        self.focus_current()
+        return True
+
+
+class _PanesLayout(Layout):
+    """Asks the panes themselves where they stand."""
+
+    name = "panes"
+
+    def arrange(
+        self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True
+    ) -> ArrangeResult:
+        """Return the places of the children that are shown."""
+        return parent.placements(size) if isinstance(parent, RoomPanes) else []
+
+
+def _placed(widget: Widget, place: Place) -> WidgetPlacement:
+    return WidgetPlacement(
+        Region(place.x, place.y, place.width, place.height), NULL_OFFSET, NULL_SPACING, widget
+    )
