@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from agent_tui.config import EMBEDDED, BackendConfig, Config, load
 from agent_tui.errors import ConfigError
 from tui.arguments import Connection
+from tui.background import Query
 from tui.runtime import Starting
 
 
@@ -31,12 +32,14 @@ Source = Starting | Server
 @dataclass(frozen=True, slots=True)
 class ScreenRequest:
     """What ``tui.app.run_rooms`` gets: where the rooms are, and which one to open (as the user wrote it;
-    ``None`` is the list). ``source`` is the embedded backend on its way up, or another server.
+    ``None`` is the list). ``source`` is the embedded backend on its way up, or another server;
+    ``background`` is what the terminal was asked before the screen's code was loaded.
     """
 
     source: Source
     room: str | None
     config: Config
+    background: Query | None = None
 
     @property
     def embedded(self) -> bool:

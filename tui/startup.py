@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from agent_tui.config import config_path, load
 from agent_tui.errors import ConfigError
+from tui import background
 from tui.arguments import Connection
 from tui.request import ScreenRequest, Source, other_server, wants_embedded
 from tui.runtime import begin
@@ -39,13 +40,14 @@ def open_rooms(connection: Connection, room: str | None) -> int:
     if os.environ.get("TERM") == "dumb":
         raise ConfigError("TERM=dumb cannot show a screen", INSTEAD)
     source = choose_source(connection)
-    request = ScreenRequest(source, room, load())
-    # Lazy: these load while the backend comes up.
-    from tui.app import run_rooms
-    from tui.logs import start_logging
-
-    start_logging()
+    config = load()
     with restored():
+        request = ScreenRequest(source, room, config, background.begin(os.environ))
+        # Lazy: these load while the backend comes up and the terminal answers.
+        from tui.app import run_rooms
+        from tui.logs import start_logging
+
+        start_logging()
         return run_rooms(request)
 
 

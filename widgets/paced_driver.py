@@ -1,15 +1,19 @@
 """Textual's driver, which also notes what the terminal has taken, and asks it how far it is.
 
 The one place that builds on what Textual's Linux driver does inside: it writes through ``_file`` from a
-thread of its own and ends every synchronised frame with ``CSI ?2026l``.
+thread of its own, ends every synchronised frame with ``CSI ?2026l``, and reads keys with ``XTermParser``.
 """
 
 from __future__ import annotations
 
+import os
+import select
+from codecs import getincrementaldecoder
 from threading import Event
 from time import monotonic
-from typing import IO, Final
+from typing import IO, Final, Protocol
 
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
@@ -19,6 +23,28 @@ from widgets.pace import Pace
 
 ENDS_FRAME: Final = "\x1b[?2026l"
 ASKS: Final = "\x1b[?2026$p"  # whether frames can be held back: Textual reads the answer, CSI ?2026;n$y
+EARLY_SECONDS: Final = 2.0  # for answers that are still on their way when the screen begins
+KEY_SECONDS: Final = 0.1  # a lone ``ESC`` is a key when nothing has come behind it for so long
+READ_BYTES: Final = 4096
+
+
+class EarlyInput(Protocol):
+    """What came from the terminal before the screen began, and knows what may still come: an app's
+    ``early_input``, if it has one.
+    """
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing but keys is to come."""
+        ...
+
+    def sift(self, data: bytes) -> bytes:
+        """Return what was typed, of all that came before and of ``data``."""
+        ...
+
+    def release(self) -> bytes:
+        """Return what was kept for the case that more comes."""
+        ...
 
 
 class Tap:
@@ -65,6 +91,7 @@ class PacedDriver(LinuxDriver):
         self._is_leaving = False
         self._is_answered = Event()
         self._is_sync_told = False
+        self._was_early_read = False
 
     def start_application_mode(self) -> None:
         """Take the terminal, at the start and after each suspension."""
@@ -91,6 +118,34 @@ class PacedDriver(LinuxDriver):
                 return
             self._is_sync_told = True
         super().process_message(message)
+
+    def run_input_thread(self) -> None:
+        """Read what the terminal sends until the screen ends."""
+        early: EarlyInput | None = getattr(self._app, "early_input", None)
+        if early is not None and not self._was_early_read:
+            self._was_early_read = True
+            self._read_early(early)
+        super().run_input_thread()
+
+    def _read_early(self, early: EarlyInput) -> None:
+        """Hand on what was typed before the screen began, and keep late answers from passing for keys."""
+        parser = XTermParser()
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        deadline = monotonic() + EARLY_SECONDS
+        typed = early.sift(b"")
+        while True:
+            if text := decode(typed):
+                for event in parser.feed(text):
+                    self.process_message(event)
+            for event in parser.tick():
+                self.process_message(event)
+            if not typed and (early.is_settled or monotonic() > deadline or self.exit_event.is_set()):
+                return
+            ready, _, _ = select.select([self.fileno], [], [], KEY_SECONDS)
+            data = os.read(self.fileno, READ_BYTES) if ready else b""
+            if ready and not data:  # the terminal is gone
+                return
+            typed = early.sift(data) if data else early.release()
 
     def disable_input(self) -> None:
         """Stop reading, but not before the open question is answered: the shell would get the answer."""

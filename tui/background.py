@@ -1,0 +1,163 @@
+"""What the terminal's background is: asked before Textual is imported, read after, so that asking is free.
+
+``OSC 11 ; ?`` asks for the colour (xterm's control sequences, "Operating System Commands"). Behind it goes
+``CSI c``, which every terminal answers and all answer in order: once that answer is here, a terminal that
+does not know its colour is not waited for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import termios
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any, Final
+
+from tui.terminal import is_terminal
+
+ASKS: Final = b"\x1b]11;?\x1b\\\x1b[c"
+PATIENCE_SECONDS: Final = 0.1  # after the import: a line slower than this gets the dark theme
+READ_BYTES: Final = 1024
+MID_LUMINANCE: Final = 0.179  # of WCAG: black reads better on what is brighter, white on what is darker
+LIGHT_NUMBERS: Final = ("7", "9", "10", "11", "12", "13", "14", "15")  # of the sixteen colours
+
+_COLOR = re.compile(
+    rb"\x1b\]11;(?:rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})(?:/[0-9a-fA-F]{1,4})?"
+    rb"|[^\x07\x1b]{0,40})(?:\x07|\x1b\\)"
+)
+_IDENTITY = re.compile(rb"\x1b\[\?[\d;]{0,40}c")
+_BEGUN = re.compile(rb"\x1b(?:\](?:1(?:1(?:;[^\x07\x1b]{0,40}\x1b?)?)?)?|\[(?:\?[\d;]{0,40})?)?\Z")
+
+
+class Sieve:
+    """Parts the terminal's answers from what a person types."""
+
+    def __init__(self) -> None:
+        self.luminance: float | None = None
+        self.is_identified = False  # the second answer came: the first will not come any more
+        self._begun = b""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether both answers came."""
+        return self.is_identified and self.luminance is not None
+
+    def sift(self, data: bytes) -> bytes:
+        """Return ``data`` without answers; what may be the beginning of one is kept until more comes."""
+        data = self._begun + data
+        if color := _COLOR.search(data):
+            if color[1] is not None:
+                self.luminance = luminance(*color.group(1, 2, 3))
+            data = data[: color.start()] + data[color.end() :]
+        if identity := _IDENTITY.search(data):
+            self.is_identified = True
+            data = data[: identity.start()] + data[identity.end() :]
+        begun = None if self.is_done else _BEGUN.search(data)
+        self._begun = begun[0] if begun else b""
+        return data[: len(data) - len(self._begun)]
+
+    def release(self) -> bytes:
+        """Return what was kept: nothing came behind it, so it was a key."""
+        begun, self._begun = self._begun, b""
+        return begun
+
+
+class Query:
+    """A question that may be open. Between asking and ``is_light`` the terminal neither echoes nor waits for
+    whole lines; ctrl+c works as always.
+    """
+
+    def __init__(self, environ: Mapping[str, str], modes: list[Any] | None) -> None:
+        """``modes`` are the terminal's from before the question; ``None`` if nothing was asked."""
+        self._environ = environ
+        self._modes = modes
+        self._sieve = Sieve()
+        self._typed = b""
+        self._was_asked = modes is not None
+
+    def is_light(self) -> bool | None:
+        """Return whether the background is light, ``None`` where nobody knows. Waits 0.1 s at most, once.
+
+        Puts the terminal's modes back.
+        """
+        if self._modes is not None:
+            try:
+                self._read(monotonic() + PATIENCE_SECONDS)
+            finally:
+                self.close()
+        if self._sieve.luminance is not None:
+            return self._sieve.luminance > MID_LUMINANCE
+        return named_light(self._environ.get("COLORFGBG", ""))
+
+    def close(self) -> None:
+        """Put the terminal's modes back, whether the question was answered or not."""
+        modes, self._modes = self._modes, None
+        if modes is not None:
+            termios.tcsetattr(0, termios.TCSANOW, modes)
+
+    # --- for who reads the keys afterwards ---
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no answer is to come any more."""
+        return not self._was_asked or self._sieve.is_done
+
+    def sift(self, data: bytes) -> bytes:
+        """Return what a person typed of ``data``, after what was typed during the question."""
+        typed, self._typed = self._typed + self._sieve.sift(data), b""
+        return typed
+
+    def release(self) -> bytes:
+        """Return what looked like the beginning of an answer and was none."""
+        return self._sieve.release()
+
+    def _read(self, deadline: float) -> None:
+        while not self._sieve.is_identified:
+            ready, _, _ = select.select([0], [], [], max(0.0, deadline - monotonic()))
+            data = os.read(0, READ_BYTES) if ready else b""
+            if not data:
+                return
+            self._typed += self._sieve.sift(data)
+
+
+def begin(environ: Mapping[str, str]) -> Query:
+    """Ask the terminal for its background and return at once; asks nothing where no terminal would answer."""
+    if not is_terminal() or environ.get("TERM", "dumb") == "dumb":
+        return Query(environ, None)
+    try:
+        if os.tcgetpgrp(0) != os.getpgrp():  # in the background, the question would stop the program
+            return Query(environ, None)
+        modes = termios.tcgetattr(0)
+        quiet = termios.tcgetattr(0)
+        quiet[0] &= ~(termios.ICRNL | termios.IXON)
+        quiet[3] &= ~(termios.ECHO | termios.ICANON)
+        termios.tcsetattr(0, termios.TCSANOW, quiet)
+    except (OSError, termios.error):
+        return Query(environ, None)
+    query = Query(environ, modes)
+    try:
+        os.write(1, ASKS)
+    except BaseException:
+        query.close()
+        raise
+    return query
+
+
+def luminance(*channels: bytes) -> float:
+    """Return the relative luminance (0 to 1, WCAG 2) of red, green and blue, each 1 to 4 hex digits."""
+    linear: list[float] = []
+    for channel in channels:
+        value = int(channel, 16) / (16 ** len(channel) - 1)
+        linear.append(value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4)
+    red, green, blue = linear
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def named_light(colors: str) -> bool | None:
+    """Return whether ``COLORFGBG`` ("15;0", "0;default;15": numbers of the sixteen colours) names a light
+    background; ``None`` if it names none.
+    """
+    number = colors.rpartition(";")[2]
+    return number in LIGHT_NUMBERS if number.isdecimal() and int(number) < 16 else None

@@ -1,0 +1,18 @@
+"""Whether the screen keeps still for those whom movement disturbs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agent_tui.config import ScreenConfig
+
+REDUCED = "reduced"
+
+
+def wants_calm(screen: ScreenConfig, environ: Mapping[str, str]) -> bool:
+    """Say whether motion is to be reduced: by ``AGENT_TUI_MOTION``, else by ``[screen] motion``, else by
+    Textual's own ``TEXTUAL_ANIMATIONS=none``. What that means is said in ``widgets.frame_clock``.
+    """
+    if motion := environ.get("AGENT_TUI_MOTION", ""):
+        return motion == REDUCED
+    return screen.motion == REDUCED or environ.get("TEXTUAL_ANIMATIONS", "").lower() == "none"
