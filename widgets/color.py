@@ -21,16 +21,16 @@ MIN_CONTRAST: Final = 4.5  # WCAG 2.1, AA, for text
 LEAST_CONTRAST: Final = "least-contrast"  # the variable in which a theme asks for more
 # For agents without a colour, on dark and on light: neither the red of failure nor the amber of the focus.
 # Neighbours differ most, also for those who cannot tell red from green: lightness differs where hue does not.
-PALETTE: Final = ("#7aa9ff", "#d793c3", "#9af0ae", "#9fb63f", "#b5e6ff", "#d3d566", "#2fc6ee", "#66c99b")
+PALETTE: Final = ("#6f9ffb", "#9af0ae", "#cf8bbb", "#d3d566", "#22c3ee", "#9ab035", "#b8eaff", "#62c797")
 PALETTE_ON_LIGHT: Final = (
-    "#0070a6",
-    "#700048",
-    "#5d6e00",
+    "#0072a8",
+    "#003a6b",
+    "#617200",
+    "#6d0045",
+    "#a0487a",
+    "#403f00",
     "#4642a2",
     "#00633f",
-    "#9a4873",
-    "#003e70",
-    "#404000",
 )
 # Of the terminal's own: 4.5:1 and more with the palettes of xterm, VGA, GNOME and the Windows console.
 OWN_ON_DARK: Final = ("bright_cyan", "bright_yellow", "bright_green", "cyan", "green")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from textual.app import App, ComposeResult, CSSPathType
+from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.theme import Theme
@@ -68,7 +66,7 @@ class Dialog(ModalScreen[None]):
 class Scene(App[None]):
     """Panes, lines, a list and an input, as the program shows them, with nothing behind them."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../../tui/app.tcss", "../../tui/screens/rooms.tcss"]
+    CSS_PATH = ["../../tui/app.tcss", "../../tui/screens/rooms.tcss"]  # noqa: RUF012 - as Textual wants it
     CSS = """
     Screen { background: $background; color: $foreground; }
     OptionList { height: 6; border: none; background: $background; }

@@ -1,0 +1,232 @@
+"""The themes, to choose from: moving through them shows each on the room behind."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+from rich.cells import cell_len, set_cell_size
+from rich.color import Color as RichColor
+from rich.style import Style
+from rich.text import Text
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.color import Color
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.theme import Theme
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from agent_tui.errors import ConfigError
+from agent_tui.inert import inert_line
+from tui import themes
+from tui.screens import signs
+from tui.screens.words import say
+from tui.setting import keep_setting
+from widgets.color import PALETTE, ground_of, readable
+from widgets.signs import GUTTER, twin
+
+NAME_CELLS: Final = 15
+SAMPLE_AGENTS: Final = 3
+MAX_COMPLAINT_CHARACTERS: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One row: a name as it stands in the config file, and its theme or why there is none."""
+
+    name: str
+    theme: Theme | None
+    is_own: bool = False
+    complaint: str = ""
+
+
+def choices(folder: Path | None, is_light: bool | None) -> list[Choice]:
+    """Return every theme, the automatic one first; reads all the files."""
+    automatic = themes.load(themes.resolve(themes.AUTO, is_light), folder, is_light=is_light)
+    found = [Choice(themes.AUTO, automatic)]
+    for listed in themes.available(folder):
+        try:
+            theme = themes.load(listed.name, folder, is_light=is_light)
+        except ConfigError as error:
+            found.append(Choice(listed.name, None, listed.is_own, str(error)))
+        else:
+            found.append(Choice(listed.name, theme, listed.is_own))
+    return found
+
+
+def wear(app: App[object], theme: Theme) -> None:
+    """Show the program in ``theme``; costs nothing when it is worn already."""
+    if app.current_theme == theme:
+        return
+    is_same_name = app.theme == theme.name
+    app.register_theme(theme)
+    if is_same_name:  # its file was changed meanwhile
+        app.mutate_reactive(App.theme)
+    else:
+        app.theme = theme.name
+
+
+class ThemeScreen(ModalScreen[str]):
+    """Shows each theme as the reader moves to it; the result is the name that was kept, "" for none.
+
+    Keeping writes ``theme = "…"`` into the config file ``config``, beside which the user's themes are.
+    ``current`` is the name as it stands there. ``is_light`` is what is known of the terminal.
+    """
+
+    CSS_PATH = ["dialog.tcss", "theme_picker.tcss"]  # noqa: RUF012 - as Textual wants it
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+t", "back", "Back to the theme that was", id="theme.back"),
+        Binding("enter", "keep", "Keep this theme", id="theme.keep", show=False),
+        Binding("up", "move(-1)", "Theme before", id="theme.previous", show=False),
+        Binding("down", "move(1)", "Theme after", id="theme.next", show=False),
+        Binding("pageup", "move(-8)", "Themes before", id="theme.page_up", show=False),
+        Binding("pagedown", "move(8)", "Themes after", id="theme.page_down", show=False),
+    ]
+
+    def __init__(
+        self, config: Path, current: str, is_light: bool | None, *, ascii_only: bool = False
+    ) -> None:
+        super().__init__()
+        self._config = config
+        self._current = current or themes.AUTO
+        self._ascii_only = ascii_only
+        self._choices = choices(config.parent / themes.FOLDER, is_light)
+        self._shown: list[Choice] = []
+        self._before: Theme | None = None
+
+    def compose(self) -> ComposeResult:
+        hint = "theme.no_color" if self.app.no_color else "theme.hint"
+        with Vertical(classes="dialog"):
+            yield Static(say("theme.title"), classes="title", markup=False)
+            yield Input(placeholder=say("theme.filter"), select_on_focus=False)
+            choosing = OptionList(markup=False)
+            choosing.can_focus = False  # the keys go to the filter, and from there to this screen
+            yield choosing
+            yield Static("", id="complaint", markup=False)
+            yield Static(self._own(say(hint)), classes="hint", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin at the theme that is worn."""
+        self._before = self.app.current_theme
+        self._list("", self._current)
+        self.query_one(Input).focus()
+
+    @on(Input.Changed)
+    def filter(self, event: Input.Changed) -> None:
+        """Leave only the themes whose name has what was typed."""
+        event.stop()
+        chosen = self._chosen
+        self._list(event.value, chosen.name if chosen else self._current)
+
+    @on(OptionList.OptionHighlighted)
+    def look(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the theme that the reader moved to."""
+        event.stop()
+        chosen = self._chosen
+        if chosen is not None and chosen.theme is not None:
+            wear(self.app, chosen.theme)
+        self._complain(chosen.complaint if chosen else "")
+
+    @on(OptionList.OptionSelected)
+    async def keep_clicked(self, event: OptionList.OptionSelected) -> None:
+        """Keep the theme that was clicked."""
+        event.stop()
+        await self.action_keep()
+
+    @on(Input.Submitted)
+    async def keep_submitted(self, event: Input.Submitted) -> None:
+        """Keep the theme that is shown."""
+        event.stop()
+        await self.action_keep()
+
+    def action_move(self, rows: int) -> None:
+        """Move through the themes."""
+        choosing = self.query_one(OptionList)
+        if self._shown:
+            place = (choosing.highlighted or 0) + rows
+            choosing.highlighted = min(max(place, 0), len(self._shown) - 1)
+
+    def action_back(self) -> None:
+        """Wear what was worn before, and close."""
+        if self._before is not None:
+            wear(self.app, self._before)
+        self.dismiss("")
+
+    async def action_keep(self) -> None:
+        """Write the theme into the config file, and close; where that fails, wear it and say so."""
+        chosen = self._chosen
+        if chosen is None or chosen.theme is None:
+            return
+        wear(self.app, chosen.theme)
+        try:
+            await asyncio.to_thread(keep_setting, self._config, "theme", chosen.name)
+        except ConfigError as error:
+            line = inert_line(str(error), MAX_COMPLAINT_CHARACTERS)
+            self.app.notify(say("theme.not_kept", detail=line), severity="warning", markup=False)
+        else:
+            self.app.notify(say("theme.kept", name=chosen.name), markup=False)
+        self.dismiss(chosen.name)
+
+    @property
+    def _chosen(self) -> Choice | None:
+        place = self.query_one(OptionList).highlighted
+        return self._shown[place] if place is not None and place < len(self._shown) else None
+
+    def _list(self, needle: str, name: str) -> None:
+        """Show the themes whose name has ``needle``, the one called ``name`` chosen, else the first."""
+        self._shown = [
+            choice for choice in self._choices if needle.strip().casefold() in choice.name.casefold()
+        ]
+        choosing = self.query_one(OptionList)
+        choosing.set_options([Option(self._row(choice)) for choice in self._shown])
+        named = [place for place, choice in enumerate(self._shown) if choice.name == name]
+        if self._shown:
+            choosing.highlighted = named[0] if named else 0
+        self._complain("" if self._shown else say("theme.none"))
+
+    def _complain(self, complaint: str) -> None:
+        line = self.query_one("#complaint", Static)
+        line.update(inert_line(complaint, MAX_COMPLAINT_CHARACTERS))
+        line.set_class(bool(complaint), "-shown")
+
+    def _row(self, choice: Choice) -> Text:
+        name = f"{signs.FAILED} {choice.name}" if choice.theme is None else choice.name
+        if cell_len(name) > NAME_CELLS:
+            name = set_cell_size(name, NAME_CELLS - 1) + "…"
+        row = Text(self._own(set_cell_size(name, NAME_CELLS)) + " ")
+        theme = choice.theme
+        if theme is not None:
+            for text, style in sample(theme):
+                row.append(self._own(text), style)
+            row.append(f" {say('theme.dark' if theme.dark else 'theme.light')}")
+        if choice.is_own:
+            row.append(f" {say('theme.own')}")
+        return row
+
+    def _own(self, text: str) -> str:
+        return twin(text) if self._ascii_only else text
+
+
+def sample(theme: Theme) -> list[tuple[str, Style]]:
+    """Return a strip of a theme: words, three agents, code, failure and the focus, on its background."""
+    ground = Color.parse(theme.background or "")
+    below = ground_of(ground, theme)
+    agents = [RichColor.parse(readable(color, below)) for color in PALETTE[:SAMPLE_AGENTS]]
+    code = [_rich(theme.variables[f"code-{name}"]) for name in ("keyword", "string")]
+    pieces = [
+        (" Aa ", _rich(theme.foreground)),
+        *((signs.SPEAKING, color) for color in agents),
+        *zip((" {", "}"), code, strict=True),
+        (f" {signs.FAILED}", _rich(theme.error)),
+        (f" {GUTTER}", _rich(theme.accent)),
+    ]
+    return [(text, Style(color=color, bgcolor=ground.rich_color)) for text, color in pieces]
+
+
+def _rich(color: str | None) -> RichColor:
+    return Color.parse(color or "").rich_color
