@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from textual.strip import Strip
 
-from widgets.ink import Row
+from widgets.ink import LINK_SHIFT, Row
 
 
 class Line(NamedTuple):
@@ -20,27 +20,52 @@ class Line(NamedTuple):
 class Paints(Protocol):
     """What turns rows into lines; another one paints everything anew."""
 
+    def of(self, color: str, who: str) -> Paints:
+        """Return what paints the rows of one among many; itself if both are empty."""
+        ...
+
     def line(self, row: Row, links: Sequence[str] = ()) -> Line:
         """Return ``row`` as it is drawn; ``links`` are the targets that its inks number."""
+        ...
+
+    def with_caret(self, row: Row, links: Sequence[str] = ()) -> Line:
+        """Return ``row`` as it is drawn where the text grows."""
         ...
 
 
 class Layout:
     """Rows of a block and the targets of its links. Each row is painted once for each painter, when it is
     first seen.
+
+    ``color`` and ``who`` are those of its message; the first ``apart`` rows stand between that message and
+    the one above and belong to neither.
     """
 
-    __slots__ = ("_lines", "_painter", "links", "rows")
+    __slots__ = ("_lines", "_painter", "apart", "color", "links", "rows", "who")
 
-    def __init__(self, rows: list[Row], former: Layout | None = None, links: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        rows: list[Row],
+        former: Layout | None = None,
+        links: Sequence[str] = (),
+        *,
+        color: str = "",
+        who: str = "",
+        apart: int = 0,
+    ) -> None:
+        """``former`` is what the block looked like a moment ago: most of its rows are the same."""
         self.rows = rows
         self.links = links
+        self.color = color
+        self.who = who
+        self.apart = apart
         self._painter: Paints | None = None
         self._lines: list[Line | None] = [None] * len(rows)
-        if former is not None and former.links == links:  # what the block looked like a moment ago: most rows are the same
+        if former is not None:
             self._painter = former._painter
+            same = _same(former.links, links)
             for index, (row, old, line) in enumerate(zip(rows, former.rows, former._lines, strict=False)):
-                if row == old:
+                if row == old and (not links or all(ink >> LINK_SHIFT <= same for _, ink in row)):
                     self._lines[index] = line
 
     def line(self, index: int, painter: Paints) -> Line:
@@ -50,5 +75,18 @@ class Layout:
             self._lines = [None] * len(self.rows)
         line = self._lines[index]
         if line is None:
-            line = self._lines[index] = painter.line(self.rows[index], self.links)
+            own = painter if index < self.apart else painter.of(self.color, self.who)
+            line = self._lines[index] = own.line(self.rows[index], self.links)
         return line
+
+    def with_caret(self, index: int, painter: Paints) -> Line:
+        """Return row ``index`` as ``painter`` paints it where the text grows."""
+        return painter.of(self.color, self.who).with_caret(self.rows[index], self.links)
+
+
+def _same(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many targets of links are the same, from the first one on."""
+    for index, (before, after) in enumerate(zip(old, new, strict=False)):
+        if before != after:
+            return index
+    return min(len(old), len(new))

@@ -6,8 +6,9 @@ not show), so the app's line filters are applied here, once for each strip.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rich.cells import cell_len, set_cell_size
@@ -18,34 +19,56 @@ from textual.color import Color
 from textual.filter import LineFilter
 from textual.strip import Strip
 
+from widgets.color import Ground, readable
 from widgets.ink import (
+    ADDED,
+    BUILTIN,
     CARET,
     CODE,
+    COMMENT,
     DIM,
     EMPHASIS,
     FAILED,
     FENCE,
     HEADING,
+    KEYWORD,
     LINK,
+    LINK_SHIFT,
     MARK,
+    NAME,
+    NUMBER,
     QUOTE,
+    REMOVED,
     STRIKE,
+    STRING,
     STRONG,
+    TITLE,
+    URL,
     Row,
 )
 from widgets.layout import Line
+from widgets.links import safe_target
 from widgets.signs import CARET as CARET_SIGN
-from widgets.signs import DIVIDER, ELLIPSIS, twin
+from widgets.signs import DIVIDER, ELLIPSIS, GUTTER, SCROLL_MARK, twin
 
 MARGIN_FROM: Final = 8  # narrower panes have no margins
 COMPONENTS: Final = (  # ink, name: later ones win
+    (FENCE, "fence"),
+    (KEYWORD, "keyword"),
+    (STRING, "string"),
+    (COMMENT, "comment"),
+    (NUMBER, "number"),
+    (NAME, "name"),
+    (BUILTIN, "builtin"),
+    (ADDED, "added"),
+    (REMOVED, "removed"),
     (QUOTE, "quote"),
     (HEADING, "heading"),
     (DIM, "dim"),
     (MARK, "mark"),
     (LINK, "link"),
+    (URL, "url"),
     (CODE, "code"),
-    (FENCE, "fence"),
     (FAILED, "failed"),
 )
 _ATTRIBUTES: Final = (
@@ -53,6 +76,13 @@ _ATTRIBUTES: Final = (
     (EMPHASIS, Style(italic=True)),
     (STRIKE, Style(strike=True)),
 )
+BLACK: Final = Ground("#000000")
+_INKS: Final = (1 << LINK_SHIFT) - 1  # without the number of a link
+# A link costs its target on every row. A row of many long ones opens the first of them only, so that no text
+# makes a frame of megabytes.
+TARGETS_PER_ROW: Final = 4096  # characters
+MAX_OWNERS: Final = 64
+MAX_MARKED: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +93,8 @@ class Look:
     base: Style
     background: Color
     color: str = ""  # of the caret
+    bar: str = ""  # the colour of a bar in the gutter and of titles, where there is one
+    ground: Ground = BLACK  # what colours of the bar must stand out from
     has_divider: bool = False
     ascii_only: bool = False
     filters: tuple[LineFilter, ...] = ()
@@ -75,7 +107,21 @@ class Painter:
     look: Look
     component: Callable[[str], Style]
     _styles: dict[int, Style] = field(default_factory=dict)
+    _owners: dict[tuple[str, str], Painter] = field(default_factory=dict)
+    _marked: dict[int, tuple[Line, Line]] = field(default_factory=dict)  # by the id of the first
     _blank: Line | None = None
+
+    def of(self, color: str, who: str) -> Painter:
+        """Return the painter of the messages of one among many; ``color`` may be anything."""
+        if not color and not who:
+            return self
+        own = self._owners.get((color, who))
+        if own is None:
+            if len(self._owners) >= MAX_OWNERS:
+                self._owners.clear()
+            bar = readable(color, self.look.ground, who)
+            own = self._owners[color, who] = Painter(replace(self.look, bar=bar), self.component)
+        return own
 
     @property
     def gutter(self) -> int:
@@ -95,20 +141,51 @@ class Painter:
             style = self.look.base
             for flag, name in COMPONENTS:
                 if ink & flag:
-                    style += self.component(name)
+                    style = self._above(style, self.component(name))
             for flag, attribute in _ATTRIBUTES:
                 if ink & flag:
                     style += attribute
             if ink & CARET and self.look.color:
                 style += Style(color=RichColor.parse(self.look.color))
+            if ink & TITLE and self.look.bar:
+                style += Style(color=RichColor.parse(self.look.bar), bold=True)
             self._styles[ink] = style
         return style
 
+    def _above(self, style: Style, own: Style) -> Style:
+        """Return the style of a component on that of what it stands in, whose ground shows through."""
+        if own.bgcolor == self.look.base.bgcolor:
+            return style + own + Style(bgcolor=style.bgcolor)
+        return style + own
+
     def line(self, row: Row, links: Sequence[str] = ()) -> Line:
-        """Return ``row`` between the margins; ``links`` are the targets that its inks number."""
-        return self.paint(
-            [(self._segment_text(text, ink), self.style(ink)) for text, ink in row], self.gutter
-        )
+        """Return ``row`` between the margins; ``links`` are the targets that its inks number.
+
+        Code stands on a ground of its own from where it begins to the margin, so that its right edge is
+        straight. A link is one that the terminal can open where its target is a safe one.
+        """
+        pieces = [(self._segment_text(text, ink), self.style(ink & _INKS)) for text, ink in row]
+        if links:
+            pieces = self._linked(pieces, row, links)
+        if any(ink & FENCE for _, ink in row):
+            used = sum(cell_len(text) for text, _ in row)
+            pieces.append((" " * (self.room - used), self.style(FENCE)))
+        if not self.look.bar or not self.gutter:
+            return self.paint(pieces, self.gutter)
+        bar = self.look.base + Style(color=RichColor.parse(self.look.bar))
+        return self.paint([(self.own(GUTTER), bar), *pieces])
+
+    def _linked(
+        self, pieces: list[tuple[str, Style]], row: Row, links: Sequence[str]
+    ) -> list[tuple[str, Style]]:
+        left = TARGETS_PER_ROW
+        for index, ((text, style), (_, ink)) in enumerate(zip(pieces, row, strict=True)):
+            number = ink >> LINK_SHIFT
+            target = safe_target(links[number - 1]) if 0 < number <= len(links) else ""
+            if target and len(target) <= left:
+                left -= len(target)
+                pieces[index] = text, style + Style(link=target)
+        return pieces
 
     @property
     def blank(self) -> Line:
@@ -117,11 +194,12 @@ class Painter:
             self._blank = self.line(())
         return self._blank
 
-    def with_caret(self, row: Row) -> Line:
+    def with_caret(self, row: Row, links: Sequence[str] = ()) -> Line:
         """Return ``row`` with the caret after its last word, if there is a cell for it."""
         if sum(cell_len(text) for text, _ in row) >= self.room:
-            return self.line(row)
-        return self.line((*row, (CARET_SIGN, CARET)))
+            return self.line(row, links)
+        ground = row[-1][1] & FENCE if row else 0
+        return self.line((*row, (CARET_SIGN, CARET | ground)), links)
 
     def paint(self, pieces: Sequence[tuple[str, Style]], left: int = 0, ground: Style | None = None) -> Line:
         """Return a full row of text pieces that fit, ``left`` cells from the left, on ``ground``."""
@@ -134,7 +212,7 @@ class Painter:
         segments = _joined([(" " * left, base), *pieces, (" " * rest, base)])
         if divider:
             segments.append(Segment(twin(DIVIDER) if look.ascii_only else DIVIDER, self.style(MARK)))
-        return Line(Strip(self._filtered(segments), look.width), extent)
+        return Line(Strip(self.filtered(segments), look.width), extent)
 
     def with_label(self, line: Line, label: str) -> Line:
         """Return ``line`` with a label over its right end."""
@@ -143,16 +221,31 @@ class Painter:
         if cell_len(label) > right:
             label = cropped(label.strip(), right)
         left = right - cell_len(label)
-        over = self._filtered([Segment(label, self.look.base + self.component("below"))])
+        over = self.filtered([Segment(label, self.look.base + self.component("below"))])
         width = self.look.width
         segments = [*line.strip.crop(0, left), *over, *line.strip.crop(right, width)]
         return Line(Strip(segments, width), right)
 
-    def _filtered(self, segments: list[Segment]) -> list[Segment]:
+    def with_scroll_mark(self, line: Line) -> Line:
+        """Return ``line`` with a piece of the scroll bar in its right margin, if it has one."""
+        width, right = self.look.width, self.gutter + self.room
+        if width < MARGIN_FROM:
+            return line
+        known = self._marked.get(id(line))
+        if known is None:
+            if len(self._marked) >= MAX_MARKED:
+                self._marked.clear()
+            mark = self.filtered([Segment(self.own(SCROLL_MARK), self.style(MARK))])
+            segments = [*line.strip.crop(0, right), *mark, *line.strip.crop(right + 1, width)]
+            # The line is kept with it: as long as it lives, its id is its own.
+            known = self._marked[id(line)] = line, Line(Strip(segments, width), right + 1)
+        return known[1]
+
+    def filtered(self, segments: list[Segment]) -> list[Segment]:
         """Return segments as the app's filters want them; each passes once."""
         for line_filter in self.look.filters:
             segments = line_filter.apply(segments, self.look.background)
-        return segments
+        return [_identified(one) if one.style and one.style.link else one for one in segments]
 
     def own(self, text: str) -> str:
         """Return a text of ours as this terminal can show it."""
@@ -160,6 +253,18 @@ class Painter:
 
     def _segment_text(self, text: str, ink: int) -> str:
         return self.own(text) if ink & (MARK | DIM | FAILED | CARET) else text
+
+
+def _identified(segment: Segment) -> Segment:
+    """Return a segment whose link has an id that comes from its target.
+
+    Terminals take cells with the same id for one link, over rows too. Rich makes a new id whenever it adds
+    two styles: the rows of a link would not belong together, and every run would write other bytes. It has
+    no way to choose one, so its field is set here, on a copy, after all adding.
+    """
+    style = segment.style.copy() if segment.style else Style()
+    style._link_id = f"{zlib.crc32((style.link or '').encode()):08x}"
+    return Segment(segment.text, style)
 
 
 def _joined(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:

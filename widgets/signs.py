@@ -9,9 +9,13 @@ GUTTER: Final = "▎"
 GUTTER_FOCUSED: Final = "█"
 DIVIDER: Final = "│"
 BELOW: Final = "▼"
+SCROLL_MARK: Final = "▐"
 FAILED: Final = "✗"
 ELLIPSIS: Final = "…"
 DOT: Final = "·"
+TASK: Final = "☐"  # a task that is not done
+DONE: Final = "☑"
+IMAGE: Final = "▣"  # before the words of an image
 
 _TWINS: Final = str.maketrans(
     {
@@ -28,6 +32,7 @@ _TWINS: Final = str.maketrans(
         "↓": "v",
         "▼": "v",
         "▎": "|",
+        "▐": "#",
         "▌": "_",
         "█": "#",
         "│": "|",
@@ -38,6 +43,9 @@ _TWINS: Final = str.maketrans(
         "·": "-",
         "…": "~",
         "–": "-",
+        "☐": "o",
+        "☑": "x",
+        "▣": "#",
     }
 )
 

@@ -10,20 +10,20 @@ from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.geometry import Region
 from textual.strip import Strip
-from textual.widget import Widget
 
 from widgets.color import ground_of, readable
 from widgets.frame_clock import FrameClock
 from widgets.layout import Line
 from widgets.message import Message
-from widgets.painter import Look, Painter
+from widgets.painter import COMPONENTS, Look, Painter
+from widgets.reading import Reading
+from widgets.scroll_mark import with_scroll_mark
 from widgets.signs import BELOW, FAILED
-from widgets.view import View
 
 WHEEL_ROWS: Final = 3
 
 
-class Transcript(Widget, can_focus=True):
+class Transcript(Reading, can_focus=True):
     """Messages under one another, the last one growing.
 
     Feeding is O(1); the work is done once a frame, when the clock calls ``draw``, and is bounded by what is
@@ -31,17 +31,13 @@ class Transcript(Widget, can_focus=True):
     cell itself (see ``widgets.painter``).
     """
 
-    ALLOW_SELECT = False  # Textual would select the widget's repr; copying is the pane's own business
+    ALLOW_SELECT = False  # Textual would select the widget's repr; ``Reading`` selects
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "transcript--quote",
-        "transcript--heading",
-        "transcript--dim",
-        "transcript--mark",
-        "transcript--link",
-        "transcript--code",
-        "transcript--fence",
-        "transcript--failed",
+        *[f"transcript--{name}" for _, name in COMPONENTS],
         "transcript--below",
+        "transcript--found",
+        "transcript--found-current",
+        "transcript--selection",
     }
     DEFAULT_CSS = """
     Transcript {
@@ -54,10 +50,22 @@ class Transcript(Widget, can_focus=True):
         & > .transcript--dim { color: $foreground 70%; }
         & > .transcript--mark { color: $foreground 60%; }
         & > .transcript--link { text-style: underline; }
+        & > .transcript--url { color: $foreground 70%; }
         & > .transcript--code { background: $panel; }
-        & > .transcript--fence { color: $foreground 90%; }
+        & > .transcript--fence { color: $foreground; background: $panel; }
+        & > .transcript--keyword { color: $text-accent; }
+        & > .transcript--string { color: $text-success; }
+        & > .transcript--comment { color: $foreground 75%; text-style: italic; }
+        & > .transcript--number { color: $text-warning; }
+        & > .transcript--name { color: $text-primary; }
+        & > .transcript--builtin { color: $text-secondary; }
+        & > .transcript--added { color: $text-success; }
+        & > .transcript--removed { color: $text-error; }
         & > .transcript--failed { color: $error; }
         & > .transcript--below { text-style: bold reverse; }
+        & > .transcript--found { background: $secondary 30%; text-style: underline; }
+        & > .transcript--found-current { text-style: bold reverse; }
+        & > .transcript--selection { background: $primary 35%; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -81,36 +89,45 @@ class Transcript(Widget, can_focus=True):
         classes: str | None = None,
     ) -> None:
         """``color`` (``#rrggbb``, made readable) is the agent's; ``has_divider`` draws the right edge."""
-        super().__init__(name=name, id=id, classes=classes)
-        self._clock = clock
+        super().__init__(clock=clock, name=name, id=id, classes=classes)
         self._color = color
         self._color_name = ""
         self._ascii_only = ascii_only
         self._has_divider = has_divider
-        self._view = View()
         self._messages: dict[str, Message] = {}
         self._lines: list[Line] = []
-        self._painter: Painter | None = None
         self._ground: tuple[Style, Color] | None = None
 
     # --- what comes in ---
 
-    def turn_opened(self, key: str, title: str = "", *, sign: str = "") -> None:
-        """Begin a message. ``title`` becomes a dim row above it; a known ``key`` goes on under it."""
+    def turn_opened(
+        self, key: str, title: str = "", *, sign: str = "", color: str = "", who: str = ""
+    ) -> None:
+        """Begin a message. ``title`` becomes a dim row above it; a known ``key`` goes on under it.
+
+        With a ``color`` (what a server says; it may be anything) the message has a bar in the gutter and its
+        title in that colour; ``who`` picks one where that is no colour.
+        """
         title = f"{sign} {title}".strip()
         message = self._messages.get(key)
         if message is None:
-            message = self._messages[key] = Message(key, title)
+            message = self._messages[key] = Message(key, title, color=color, who=who)
             self._view.messages.append(message)
         else:
             message.retitle(title)
+            self._reads_anew(message)
         self._clock.mark(self)
 
     def text_added(self, key: str, text: str) -> None:
         """Add text at the end of a message (an unknown ``key`` begins one). O(1)."""
         if key not in self._messages:
             self.turn_opened(key)
-        self._messages[key].add(text)
+        message = self._messages[key]
+        if message.is_closed:
+            self._reads_anew(message)
+        message.add(text)
+        if self._finder is not None:
+            self._finder.grew(message)
         self._clock.mark(self)
 
     def turn_closed(self, key: str, note: str = "", *, sign: str = "") -> None:
@@ -119,6 +136,8 @@ class Transcript(Widget, can_focus=True):
         if message is not None:
             note = f"{sign} {note}".strip()
             message.close(note, is_failure=note.startswith(FAILED))
+            if self._finder is not None:
+                self._finder.grew(message)
             self._clock.mark(self)
 
     def text_replaced(self, key: str, text: str) -> None:
@@ -126,12 +145,14 @@ class Transcript(Widget, can_focus=True):
         if key not in self._messages:
             self.turn_opened(key)
         self._messages[key].replace(text)
+        self._reads_anew(self._messages[key])
         self._clock.mark(self)
 
     def clear(self) -> None:
         """Forget everything."""
         self._messages.clear()
         self._view.clear()
+        self._forget_reading()
         self._clock.mark(self)
 
     # --- what can be asked and set ---
@@ -205,6 +226,7 @@ class Transcript(Widget, can_focus=True):
 
     def action_follow(self) -> None:
         """Go to the end and stay there."""
+        self._chosen = -1
         self._view.to_end()
         self._clock.mark(self)
 
@@ -227,12 +249,13 @@ class Transcript(Widget, can_focus=True):
     def draw(self) -> bool:
         """Compose the rows anew and repaint those that differ; return whether work was left."""
         before = self._lines
+        is_left = self._read_on()
         self._compose_lines()
         if len(before) != len(self._lines):
             self.refresh()
         else:
             self._repaint(before)
-        return self._view.is_unsettled
+        return is_left or self._view.is_unsettled
 
     def _repaint(self, before: list[Line]) -> None:
         """Have the rows painted that differ, each as far as something stands in it."""
@@ -291,29 +314,34 @@ class Transcript(Widget, can_focus=True):
             return
         painter = self._current_painter()
         head = self.head(painter)[:height]
+        self._head_height = len(head)
         room = height - len(head)
         self._view.resize(painter.room, room)
         visible = self._view.frame()
         lines = [layout.line(row, painter) for layout, row in visible]
         if self._view.has_caret and lines:
             layout, row = visible[-1]
-            lines[-1] = painter.with_caret(layout.rows[row])
+            lines[-1] = layout.with_caret(row, painter)
+        lines = self._overlaid(lines, painter)
         lines += [painter.blank] * (room - len(lines))
         if not self._view.follow and lines:
             new = self._view.rows_new
             label = f" {BELOW} {new:,} new " if new else f" {BELOW} "
             lines[-1] = painter.with_label(lines[-1], label)
+            lines = with_scroll_mark(lines, painter, *self._view.position())
         self._lines = head + lines
 
     def _current_painter(self) -> Painter:
         if self._ground is None:
             self._ground = self.rich_style, self.background_colors[1]
         base, background = self._ground
+        ground = ground_of(background, self.app.current_theme)
         look = Look(
             width=self.outer_size.width,
             base=base,
             background=background,
-            color=readable(self._color, ground_of(background, self.app.current_theme), self._color_name),
+            color=readable(self._color, ground, self._color_name),
+            ground=ground,
             has_divider=self._has_divider,
             ascii_only=self._ascii_only,
             filters=tuple(self.app.get_line_filters()),

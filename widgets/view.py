@@ -300,7 +300,9 @@ class View:
         links: list[str] = []
         rows = lay_out(block, message.text_of(block), self.width, is_open=is_open, links=links)
         message.know_rows(part, len(rows))
-        return Layout(rows, message.former.get(block.start) if part else None, links)
+        former = message.former.get(block.start) if part else None
+        apart = 0 if part else 1
+        return Layout(rows, former, links, color=message.color, who=message.who, apart=apart)
 
     # --- counting ---
 
