@@ -16,7 +16,7 @@ FIRST_ANSWERS: Final = 8  # until so many have come, the line is unknown and eve
 OVERDUE_SECONDS: Final = 0.1  # an answer later than usual by this much means that the terminal is behind
 LONG_SECONDS: Final = 2.0  # by so much, that it may have lost its answer: slow frames again, rather than none
 LOST_SECONDS: Final = 10.0  # an answer that has not come by then will not come
-REMEMBERED_ANSWERS: Final = 64  # the quickest of these is what the way there and back takes
+WAY_SECONDS: Final = 120.0  # the quickest answer of so long is what the way there and back takes
 
 
 class Pace:
@@ -35,8 +35,11 @@ class Pace:
         self._given_at = self._taken_at = 0.0  # the oldest of what was not taken; the last that was
         self._asked_at = 0.0
         self._is_asked = self._is_answering = False
-        self._answer_lag = 0.0
-        self._answers: deque[float] = deque(maxlen=REMEMBERED_ANSWERS)
+        self._way = self._answer_lag = 0.0
+        self._answers = 0
+        self._quickest: deque[tuple[float, float]] = (
+            deque()
+        )  # (seconds, when): each quicker than all after it
         self._interval = 0.0
 
     # --- what is told ---
@@ -60,8 +63,15 @@ class Pace:
     def answered(self, at: float) -> None:
         """Note that the answer came."""
         seconds = at - self._asked_at
-        self._answers.append(seconds)
-        self._answer_lag = seconds - min(self._answers)
+        quickest = self._quickest
+        while quickest and quickest[-1][0] >= seconds:
+            quickest.pop()
+        quickest.append((seconds, at))
+        while at - quickest[0][1] > WAY_SECONDS:
+            quickest.popleft()
+        self._way = quickest[0][0]
+        self._answer_lag = seconds - self._way
+        self._answers += 1
         self._is_answering = True
         self._is_asked = False
 
@@ -73,7 +83,7 @@ class Pace:
         if self._is_asked and since > LOST_SECONDS:
             self._is_asked = self._is_answering = False
             self._answer_lag = 0.0
-        wait = ASK_SECONDS if len(self._answers) >= FIRST_ANSWERS else 0.0
+        wait = ASK_SECONDS if self._answers >= FIRST_ANSWERS else 0.0
         return self._is_answering and not self._is_asked and since >= wait
 
     def answer_due(self, at: float) -> float:
@@ -83,8 +93,7 @@ class Pace:
         """
         if not self._is_asked or not self._is_answering:
             return 0.0
-        usual = min(self._answers)
-        return min(max(0.0, self._asked_at + 2 * usual + SLOWEST_SECONDS - at), LONG_SECONDS)
+        return min(max(0.0, self._asked_at + 2 * self._way + SLOWEST_SECONDS - at), LONG_SECONDS)
 
     def is_behind(self, at: float) -> bool:
         """Whether the terminal still has to take what it was given: another frame would only queue up."""
@@ -109,4 +118,4 @@ class Pace:
         waited = at - self._asked_at
         if not self._is_asked or not self._is_answering:
             return 0.0
-        return max(0.0, waited - min(self._answers))
+        return max(0.0, waited - self._way)

@@ -1,0 +1,199 @@
+"""The arithmetic of slow lines, on lines that are made of arithmetic."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+
+from widgets.pace import ASK_SECONDS, FIRST_ANSWERS, LONG_SECONDS, LOST_SECONDS, SLOWEST_SECONDS, Pace
+
+FRAME_SECONDS = 1 / 30
+STEP_SECONDS = 1 / 1000
+
+
+class FakeLine:
+    """A line of ``rate`` characters a second behind a buffer that takes ``buffer`` of them at once.
+
+    A frame of ``size`` is drawn whenever the pace allows one. The terminal answers unless ``is_mute``, and
+    the way there and back takes ``way`` seconds.
+    """
+
+    def __init__(
+        self, rate: float, *, buffer: float = 8192, way: float = 0.0, size: int = 4000, is_mute: bool = False
+    ) -> None:
+        self.rate, self.buffer, self.way, self.size, self.is_mute = rate, buffer, way, size, is_mute
+        self.pace = Pace()
+        self.now = 100.0
+        self.frames = 0
+        self.questions = 0
+        self.busy = 0.0  # seconds during which the line had something to do
+        self.backlogs: list[float] = []  # seconds that a key's echo would have waited, at every step
+        self._given = self._passed = 0.0
+        self._is_told = True
+        self._last_frame = 0.0
+        self._interval = 0.0
+        self._answers: deque[tuple[float, float]] = deque()  # what has to have passed; when it did
+        self.pace.asked(self.now)  # Textual's own question
+        self._answers.append((0.0, 0.0))
+
+    def run(self, seconds: float) -> FakeLine:
+        """Draw as much as may be drawn for so long."""
+        self.frames = self.questions = 0
+        self.busy = 0.0
+        self.backlogs = []
+        end = self.now + seconds
+        while self.now < end:
+            self._pass()
+            if self.now - self._last_frame >= max(FRAME_SECONDS, self._interval) and not self.pace.is_behind(
+                self.now
+            ):
+                self._draw()
+            self.now += STEP_SECONDS
+        return self
+
+    def _pass(self) -> None:
+        self.busy += STEP_SECONDS if self._passed < self._given else 0.0
+        self._passed = min(self._given, self._passed + self.rate * STEP_SECONDS)
+        self.backlogs.append((self._given - self._passed) / self.rate)
+        if not self._is_told and self._given - self._passed <= self.buffer:
+            self.pace.took(int(self._given), self.now)
+            self._is_told = True
+        while self._answers and self._answers[0][0] <= self._passed:
+            behind, passed_at = self._answers[0]
+            if not passed_at:
+                self._answers[0] = behind, self.now
+            elif self.now >= passed_at + self.way:
+                self._answers.popleft()
+                if not self.is_mute:
+                    self.pace.answered(self.now)
+            else:
+                break
+
+    def _draw(self) -> None:
+        asks = self.pace.may_ask(self.now)
+        self._interval = self.pace.interval(self.now)
+        self.pace.gave(self.size, self.now)
+        self._given += self.size
+        self._is_told = False
+        self._last_frame = self.now
+        self.frames += 1
+        if asks:
+            self.pace.asked(self.now)
+            self._answers.append((self._given, 0.0))
+            self.questions += 1
+
+
+@pytest.mark.parametrize("way", [0.0, 0.05, 0.3])
+def test_a_fast_line_gets_every_frame_however_long_its_way_is(way: float) -> None:
+    line = FakeLine(10_000_000, way=way).run(10)
+    assert line.frames >= 290
+    assert line.pace.interval(line.now) == 0.0
+
+
+@pytest.mark.parametrize("buffer", [0, 8192, 1_000_000])
+@pytest.mark.parametrize("way", [0.0, 0.2])
+def test_a_slow_line_is_half_free_when_the_terminal_answers_however_much_is_buffered(
+    buffer: float, way: float
+) -> None:
+    line = FakeLine(30_000, buffer=buffer, way=way).run(10)  # learn the line
+    line.run(20)
+    assert line.busy / 20 <= 0.6
+    assert line.frames >= 20 * 30_000 * 0.3 / line.size  # and it is used
+    assert max(line.backlogs) <= 2 * line.size / line.rate
+
+
+def test_the_first_second_of_an_unknown_line_does_not_bury_it() -> None:
+    line = FakeLine(30_000, buffer=1_000_000).run(1)
+    assert max(line.backlogs) <= 1.0
+
+
+def test_without_answers_a_blocking_line_is_never_more_than_its_buffer_and_a_frame_behind() -> None:
+    line = FakeLine(30_000, is_mute=True).run(10)
+    assert max(line.backlogs) <= (line.buffer + 2 * line.size) / line.rate
+    assert line.questions == 0
+    assert 20 <= line.frames <= 80
+
+
+def test_a_line_that_becomes_fast_again_gets_every_frame_again() -> None:
+    line = FakeLine(20_000, buffer=1_000_000).run(10)
+    slow = line.frames
+    line.rate = 10_000_000
+    line.run(2)
+    assert line.run(2).frames >= 58
+    assert slow < 60
+
+
+def test_a_frame_that_needs_a_second_is_followed_by_the_next_as_soon_as_it_is_taken() -> None:
+    line = FakeLine(4_000, buffer=0).run(20)
+    assert 15 <= line.frames <= 21
+    assert line.pace.interval(line.now) == SLOWEST_SECONDS
+
+
+def test_questions_are_rare_on_a_fast_line() -> None:
+    line = FakeLine(10_000_000).run(10)
+    assert line.questions <= FIRST_ANSWERS + 10 / ASK_SECONDS
+
+
+def test_a_terminal_that_never_answered_is_neither_asked_nor_waited_for() -> None:
+    pace = Pace()
+    pace.asked(0.0)
+    for at in (0.01, 1.0, 3.0, 100.0):
+        assert not pace.may_ask(at)
+        assert not pace.is_behind(at)
+        assert pace.interval(at) == 0.0
+        assert pace.answer_due(at) == 0.0
+
+
+def answering() -> Pace:
+    pace = Pace()
+    pace.asked(0.0)
+    pace.answered(0.01)
+    return pace
+
+
+def test_a_terminal_that_stops_answering_is_waited_for_then_drawn_slowly_then_drawn_fast() -> None:
+    pace = answering()
+    pace.asked(1.0)
+    assert not pace.is_behind(1.05)
+    assert pace.is_behind(1.2)
+    assert pace.is_behind(1.0 + LONG_SECONDS - 0.01)
+    at = 1.1 + LONG_SECONDS
+    assert not pace.is_behind(at)
+    assert pace.interval(at) == SLOWEST_SECONDS
+    assert not pace.may_ask(at)
+    at = 1.1 + LOST_SECONDS
+    assert not pace.may_ask(at)
+    for _ in range(20):
+        at += SLOWEST_SECONDS
+        seconds = pace.interval(at)
+    assert seconds == 0.0
+    pace.answered(at)  # after all
+    assert pace.may_ask(at + ASK_SECONDS)
+
+
+def test_an_answer_is_due_at_the_end_only_while_a_question_is_open_and_not_for_ever() -> None:
+    pace = answering()
+    assert pace.answer_due(5.0) == 0.0
+    pace.asked(5.0)
+    assert SLOWEST_SECONDS <= pace.answer_due(5.0) <= LONG_SECONDS
+    assert pace.answer_due(60.0) == 0.0
+
+
+def test_a_thread_that_is_late_for_a_moment_slows_nothing() -> None:
+    pace = Pace()
+    pace.gave(100, 1.0)
+    pace.took(100, 1.02)
+    assert pace.interval(1.03) == 0.0
+
+
+def test_nothing_is_behind_when_all_was_taken() -> None:
+    pace = Pace()
+    pace.gave(100, 1.0)
+    pace.gave(50, 1.1)
+    pace.took(100, 1.2)
+    assert pace.is_behind(1.3)
+    assert pace.lag(1.3) == pytest.approx(0.3)
+    pace.took(150, 1.4)
+    assert not pace.is_behind(9.0)
+    assert pace.lag(9.0) == pytest.approx(0.4)
