@@ -104,20 +104,24 @@ class Finder:
 
     # --- what changes ---
 
-    def grew(self, number: int) -> None:
+    def grew(self, message: Message) -> None:
         """Search what came to a message. O(1)."""
-        self._todo[number] = None
+        if message.changed is not None:  # else it has no number yet and was not searched either
+            self._todo[message.number] = None
 
-    def restarted(self, number: int) -> None:
+    def restarted(self, message: Message) -> None:
         """Search a message anew: its text is another one."""
-        self._searched.pop(number, None)
-        self._keep(number, [])
-        self._todo[number] = None
+        if message.changed is not None:
+            self._searched.pop(message.number, None)
+            self._keep(message.number, [])
+            self._todo[message.number] = None
 
     # --- work ---
 
     def work(self) -> bool:
         """Search for one frame's worth; return whether something is left."""
+        if not self._view.is_ready:
+            return False
         for number in range(self._known, len(self._view.messages)):
             self._todo[number] = None
         self._known = len(self._view.messages)

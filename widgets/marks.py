@@ -74,7 +74,7 @@ def with_sign(line: Line, sign: str, painter: Painter) -> Line:
     """Return a painted row with a one-cell sign in its gutter, if it has one."""
     if not painter.gutter:
         return line
-    over = Strip(_filtered([Segment(painter.own(sign), painter.look.base + Style(bold=True))], painter), 1)
+    over = painter.filtered([Segment(painter.own(sign), painter.look.base + Style(bold=True))])
     rest = line.strip.crop(1, painter.look.width)
     return Line(Strip([*over, *rest], painter.look.width), max(1, line.extent))
 
@@ -82,10 +82,4 @@ def with_sign(line: Line, sign: str, painter: Painter) -> Line:
 def _over(strip: Strip, start: int, end: int, painter: Painter, style: Style) -> Strip:
     inside = [Segment(text, (own or Style.null()) + style) for text, own, _ in strip.crop(start, end) if text]
     width = strip.cell_length
-    return Strip([*strip.crop(0, start), *_filtered(inside, painter), *strip.crop(end, width)], width)
-
-
-def _filtered(segments: list[Segment], painter: Painter) -> list[Segment]:
-    for line_filter in painter.look.filters:
-        segments = line_filter.apply(segments, painter.look.background)
-    return segments
+    return Strip([*strip.crop(0, start), *painter.filtered(inside), *strip.crop(end, width)], width)

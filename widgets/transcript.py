@@ -89,7 +89,8 @@ class Transcript(Reading, can_focus=True):
         classes: str | None = None,
     ) -> None:
         """``color`` (``#rrggbb``, made readable) is the agent's; ``has_divider`` draws the right edge."""
-        super().__init__(clock=clock, name=name, id=id, classes=classes)
+        super().__init__(name=name, id=id, classes=classes)
+        self._clock = clock
         self._color = color
         self._color_name = ""
         self._ascii_only = ascii_only
@@ -208,12 +209,15 @@ class Transcript(Reading, can_focus=True):
         above = stack[stack.index(self.screen) + 1 :]
         return all(screen.styles.background.a < 1 for screen in above)
 
+    def _redraw(self) -> None:
+        self._clock.mark(self, now=True)
+
     # --- scrolling ---
 
     def action_scroll_rows(self, rows: int) -> None:
         """Scroll by rows, downwards if positive."""
         self._view.scroll(rows)
-        self._clock.mark(self)
+        self._redraw()
 
     def action_scroll_pages(self, pages: int) -> None:
         """Scroll by screenfuls, one row less, so that the eye finds its line."""
@@ -222,13 +226,13 @@ class Transcript(Reading, can_focus=True):
     def action_to_start(self) -> None:
         """Go to the first row."""
         self._view.to_start()
-        self._clock.mark(self)
+        self._redraw()
 
     def action_follow(self) -> None:
         """Go to the end and stay there."""
         self._chosen = -1
         self._view.to_end()
-        self._clock.mark(self)
+        self._redraw()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Scroll up by the wheel."""
