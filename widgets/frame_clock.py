@@ -182,7 +182,7 @@ class FrameClock:
                 self._draw(pane)
         others = [pane for pane in order if pane is not focused]
         # On a slow line small frames let a key's echo through soonest.
-        share = CROWD if self._line else max(CROWD, (len(others) + 1) // 2)
+        share = CROWD if self._line else max(CROWD, len(others) // 2)
         # The rest stays in front of those that are marked from now on, so everybody gets their turn.
         for pane in others[:share]:
             self._draw(pane)

@@ -1,13 +1,24 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
 from queue import Queue
 
 import pytest
 from textual.app import App
+from textual.drivers.headless_driver import HeadlessDriver
 
 from tests.widgets.apps import Hand
-from widgets.frame_clock import FRAME_SECONDS, FrameClock, terminal_is_behind
+from widgets.frame_clock import (
+    BUDGET_SECONDS,
+    CALM_SECONDS,
+    CROWD,
+    FRAME_SECONDS,
+    UNWATCHED_SECONDS,
+    FrameClock,
+    terminal_is_behind,
+)
+from widgets.paced_driver import PacedDriver
 
 
 class FakePane:
@@ -20,6 +31,42 @@ class FakePane:
         self.frames += 1
         self.left -= 1
         return self.left > 0
+
+
+@dataclass(slots=True)
+class Place(Hand):
+    """A clock with all that it asks about."""
+
+    line: float = 0.0
+    is_watched: bool = True
+    focused: FakePane | None = None
+    frame_seconds: float = FRAME_SECONDS
+    is_calm: bool = False
+    drawn: list[int] = field(default_factory=list)  # panes drawn, frame by frame
+
+    def clock(self) -> FrameClock:
+        return FrameClock(
+            self.schedule,
+            is_behind=lambda: self.is_behind,
+            line_seconds=lambda: self.line,
+            is_watched=lambda: self.is_watched,
+            focused=lambda: self.focused,
+            now=lambda: self.time,
+            frame_seconds=self.frame_seconds,
+            is_calm=self.is_calm,
+        )
+
+    def run(self, clock: FrameClock, panes: list[FakePane], seconds: float) -> None:
+        """Let everybody speak all the time, for so long."""
+        end = self.time + seconds
+        before = 0
+        while self.time < end:
+            for pane in panes:
+                clock.mark(pane)
+            self.turn()
+            now = sum(pane.frames for pane in panes)
+            self.drawn.append(now - before)
+            before = now
 
 
 def test_nothing_is_scheduled_while_nothing_is_new() -> None:
@@ -132,3 +179,177 @@ def test_the_terminal_is_behind_while_writes_wait_in_the_drivers_queue() -> None
     assert not terminal_is_behind(app)
     Writer._queue.put("bytes")
     assert terminal_is_behind(app)
+
+
+# --- rates ---
+
+
+def test_an_apps_clock_gives_it_the_driver_that_knows_the_terminal_unless_another_was_chosen() -> None:
+    app: App[None] = App()
+    FrameClock.for_app(app)
+    assert app.driver_class is PacedDriver
+    other: App[None] = App(driver_class=HeadlessDriver)
+    FrameClock.for_app(other)
+    assert other.driver_class is HeadlessDriver
+
+
+def test_a_chosen_frame_rate_is_the_rate() -> None:
+    place, pane = Place(frame_seconds=1 / 10), FakePane()
+    place.run(place.clock(), [pane], 3)
+    assert 30 <= pane.frames <= 32
+
+
+def test_a_slow_line_stretches_the_frames_and_a_fast_one_brings_them_back() -> None:
+    place, pane = Place(line=0.5), FakePane()
+    clock = place.clock()
+    place.run(clock, [pane], 5)
+    assert 10 <= pane.frames <= 12
+    place.line = 0.0
+    place.run(clock, [pane], 2)
+    assert pane.frames >= 10 + 1.5 * 30
+
+
+def test_frames_that_come_late_do_not_slow_those_that_follow() -> None:
+    place, pane = Place(), FakePane()
+    clock = place.clock()
+    start = place.time
+    clock.mark(pane)
+    while place.time < start + 10:
+        place.time += 0.004  # the loop was busy elsewhere
+        place.turn()
+        clock.mark(pane)
+    assert pane.frames >= 298
+
+
+def test_a_terminal_without_the_focus_gets_four_frames_a_second_and_at_once_one_when_it_has_it_again() -> (
+    None
+):
+    place, pane = Place(is_watched=False), FakePane()
+    clock = place.clock()
+    place.run(clock, [pane], 3)
+    assert 12 <= pane.frames <= 14
+    clock.mark(pane)
+    assert place.waiting[0].seconds == pytest.approx(UNWATCHED_SECONDS)
+    place.time += FRAME_SECONDS
+    place.is_watched = True
+    clock.hurry()
+    assert [asked.seconds for asked in place.waiting] == [pytest.approx(0.0)]
+
+
+def test_reduced_motion_is_four_frames_a_second_and_keys_at_once() -> None:
+    place, pane = Place(is_calm=True), FakePane()
+    clock = place.clock()
+    assert clock.is_calm
+    place.run(clock, [pane], 3)
+    assert 12 <= pane.frames <= 14
+    clock.mark(pane)
+    assert place.waiting[0].seconds == pytest.approx(CALM_SECONDS)
+    clock.mark(pane, now=True)
+    assert [asked.seconds for asked in place.waiting] == [0.0]
+
+
+# --- what a person did ---
+
+
+def test_what_a_person_did_is_drawn_at_once_and_alone() -> None:
+    place, touched, other = Place(line=0.5), FakePane(), FakePane()
+    clock = place.clock()
+    place.run(clock, [touched, other], 0.4)
+    before = touched.frames, other.frames
+    clock.mark(other)
+    place.time += 0.01
+    clock.mark(touched, now=True)
+    assert [asked.seconds for asked in place.waiting] == [0.0]
+    place.turn()
+    assert (touched.frames, other.frames) == (before[0] + 1, before[1])
+    assert [asked.seconds for asked in place.waiting] == [pytest.approx(0.49)]
+    place.turn()
+    assert (touched.frames, other.frames) == (before[0] + 1, before[1] + 1)
+
+
+def test_what_a_person_did_is_not_drawn_again_with_the_next_frame() -> None:
+    place, pane = Place(), FakePane()
+    clock = place.clock()
+    place.run(clock, [pane], 0.1)
+    before = pane.frames
+    clock.mark(pane)
+    clock.mark(pane, now=True)
+    assert place.turn_until_clean() == 1
+    assert pane.frames == before + 1
+
+
+def test_what_a_person_did_waits_for_a_terminal_that_is_behind() -> None:
+    place, pane = Place(is_behind=True), FakePane()
+    clock = place.clock()
+    clock.mark(pane, now=True)
+    place.turn()
+    assert pane.frames == 0
+    place.is_behind = False
+    place.turn()
+    assert pane.frames == 1
+    assert place.waiting == []
+
+
+def test_what_a_person_did_while_the_terminal_was_lent_is_drawn_afterwards() -> None:
+    place, pane = Place(), FakePane()
+    clock = place.clock()
+    clock.stop()
+    clock.mark(pane, now=True)
+    clock.hurry()
+    assert place.waiting == []
+    clock.start()
+    place.turn_until_clean()
+    assert pane.frames == 1
+
+
+# --- many panes ---
+
+
+def test_the_focused_pane_of_a_crowd_is_in_every_frame_and_the_others_in_every_other() -> None:
+    panes = [FakePane() for _ in range(16)]
+    place = Place(focused=panes[5])
+    place.run(place.clock(), panes, 2)
+    assert 60 <= panes[5].frames <= 62
+    assert {pane.frames for pane in panes if pane is not panes[5]} <= set(range(27, 33))
+    assert set(place.drawn) == {8}  # spread evenly: no frame draws all
+
+
+def test_few_panes_are_all_in_every_frame() -> None:
+    panes = [FakePane() for _ in range(CROWD + 1)]
+    place = Place(focused=panes[0])
+    place.run(place.clock(), panes, 2)
+    assert all(60 <= pane.frames <= 62 for pane in panes)
+
+
+def test_frames_on_a_slow_line_are_small() -> None:
+    panes = [FakePane() for _ in range(16)]
+    place = Place(line=0.2, focused=panes[0])
+    place.run(place.clock(), panes, 6)
+    assert max(place.drawn[2:]) == CROWD + 1
+    assert min(pane.frames for pane in panes) >= 6
+
+
+def test_a_crowd_that_falls_silent_is_drawn_whole() -> None:
+    panes = [FakePane() for _ in range(16)]
+    place = Place()
+    clock = place.clock()
+    for pane in panes:
+        clock.mark(pane)
+    place.turn_until_clean()
+    assert [pane.frames for pane in panes] == [1] * 16
+
+
+def test_a_frame_that_takes_too_long_leaves_the_rest_to_the_next_and_everybody_gets_their_turn() -> None:
+    place = Place()
+
+    class Heavy(FakePane):
+        def draw(self) -> bool:
+            place.time += BUDGET_SECONDS * 0.6
+            return super().draw()
+
+    panes: list[FakePane] = [Heavy() for _ in range(4)]
+    place.focused = panes[3]
+    place.run(place.clock(), panes, 3)
+    assert set(place.drawn) <= {2}
+    assert panes[3].frames == len(place.drawn)
+    assert max(pane.frames for pane in panes[:3]) - min(pane.frames for pane in panes[:3]) <= 1
