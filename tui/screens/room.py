@@ -20,7 +20,7 @@ from agent_tui.state.room import RoomState
 from tui.link import RoomLink
 from tui.screens import room_texts as texts
 from tui.screens.quit import Choice, QuitScreen
-from tui.screens.room_panes import RoomPanes
+from tui.screens.room_panes import PANE_BINDINGS, RoomPanes
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
@@ -42,11 +42,7 @@ class RoomScreen(Screen[None]):
             "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True
         ),
         Binding("r", "go_on", "Continue after an interruption", id="room.continue"),
-        # Textual's own binding of tab would come first.
-        Binding("tab", "pane(1)", "Next pane", id="pane.next", priority=True),
-        Binding("shift+tab", "pane(-1)", "Previous pane", id="pane.previous", priority=True),
-        Binding("right", "pane(1)", "Next pane", id="pane.next.arrow"),
-        Binding("left", "pane(-1)", "Previous pane", id="pane.previous.arrow"),
+        *PANE_BINDINGS,
         Binding("escape", "back", "Back, at last to the rooms", id="room.back"),
     ]
 
@@ -159,14 +155,21 @@ class RoomScreen(Screen[None]):
     def _show_lines(self) -> None:
         state = self.state
         left = round(max(0.0, self._retry_at - time.monotonic()))
+        shown = self._panes.shown
+        progress = texts.progress(state) if state.loaded or state.round else ""
         self.query_one("#top", StatusLine).show(
             [texts.title(state)],
-            [texts.progress(state)] if state.loaded or state.round else [],
+            [Part(text, rank) for rank, text in enumerate((texts.arrangement(shown), progress)) if text],
             [texts.status(state, self._asked, left)],
         )
-        facts = [Part(texts.oddities(state), 1), Part(texts.models(state), 5), Part(texts.tokens(state), 4)]
+        facts = [
+            Part(texts.oddities(state), 1),
+            Part(texts.models(state), 6),
+            Part(texts.tokens(state), 3),
+            Part(texts.connected(state), 5),
+        ]
         self.query_one("#bottom", StatusLine).show(
-            [Part(hint.text, hint.rank, hint.key) for hint in texts.hints(state)],
+            [Part(hint.text, hint.rank, hint.key) for hint in texts.hints(state, shown)],
             right=[part for part in facts if part.text],
         )
 
@@ -175,6 +178,18 @@ class RoomScreen(Screen[None]):
     def action_pane(self, step: int) -> None:
         """Move to another pane."""
         self._panes.step(step)
+
+    def action_agent(self, number: int) -> None:
+        """Go to the pane of one agent."""
+        self._panes.go_to_agent(number)
+
+    def action_zoom(self) -> None:
+        """Show the focused pane alone, or what was shown before."""
+        self._panes.zoom()
+
+    async def action_timeline(self) -> None:
+        """Show all turns in order, or the panes again."""
+        await self._panes.toggle_timeline()
 
     async def action_back(self) -> None:
         """Leave what was opened last: the timeline, a zoomed pane, the room."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -27,21 +27,26 @@ from widgets.frame_clock import FrameClock
 from widgets.strip import AgentStrip, Summary
 from widgets.transcript import Transcript
 
+PANE_BINDINGS: Final[list[BindingType]] = [
+    Binding("z", "zoom", "Zoom the pane, and back", id="room.zoom"),
+    Binding("t", "timeline", "All turns in order, and back", id="room.timeline"),
+    # Textual's own binding of tab would come first.
+    Binding("tab", "pane(1)", "Next pane", id="pane.next", priority=True),
+    Binding("shift+tab", "pane(-1)", "Previous pane", id="pane.previous", priority=True),
+    Binding("right", "pane(1)", "Next pane", id="pane.next.arrow"),
+    Binding("left", "pane(-1)", "Previous pane", id="pane.previous.arrow"),
+    *(
+        Binding(str(number % 10), f"agent({number})", f"Go to agent {number}", id=f"pane.focus_{number}")
+        for number in range(1, 11)
+    ),
+]
+"""The keys of the screen that the panes are on; its actions call the methods of ``RoomPanes``."""
+
 
 class RoomPanes(Container):
     """Shows what ``state`` says of its agents. Panes live as long as their agents: whatever is shown, they
     are fed, and whatever was shown meanwhile, the reader finds them as they were left.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("z", "zoom", "Zoom the pane, and back", id="room.zoom"),
-        Binding("t", "timeline", "All turns in order, and back", id="room.timeline"),
-        Binding("1", "agent(1)", "Go to agent 1; 2 … 9 and 0 to the others", id="pane.agent_1"),
-        *(
-            Binding(str(number % 10), f"agent({number})", "", id=f"pane.agent_{number}")
-            for number in range(2, 11)
-        ),
-    ]
 
     class Changed(Message):
         """Something else is in sight, or has the focus."""
@@ -89,19 +94,14 @@ class RoomPanes(Container):
         return self._panes.get(self._current)
 
     @property
-    def is_zoomed(self) -> bool:
-        """Whether one pane was asked to fill the area."""
-        return self._is_zoomed and len(self._panes) > 1 and not self._is_timeline
-
-    @property
-    def is_timeline(self) -> bool:
-        """Whether the timeline is shown."""
-        return self._is_timeline
-
-    @property
-    def pane_count(self) -> int:
-        """How many agents there are."""
-        return len(self._panes)
+    def shown(self) -> texts.Shown:
+        """What is in sight, for the lines above and below."""
+        return texts.Shown(
+            panes=len(self._panes),
+            is_zoomed=self._is_zoomed and len(self._panes) > 1 and not self._is_timeline,
+            is_timeline=self._is_timeline,
+            is_following=self.active is None or self.active.follow,
+        )
 
     # --- what comes in ---------------------------------------------------------------------------------
 
@@ -249,7 +249,7 @@ class RoomPanes(Container):
             self._arrange_anew()
             self.focus_current()
 
-    # --- keys ------------------------------------------------------------------------------------------
+    # --- what the reader asks for ----------------------------------------------------------------------
 
     def step(self, step: int) -> None:
         """Move to another pane."""
@@ -257,14 +257,14 @@ class RoomPanes(Container):
         if ids and not self._is_timeline:
             self._go_to(ids[(ids.index(self._current) + step) % len(ids)])
 
-    def action_agent(self, number: int) -> None:
+    def go_to_agent(self, number: int) -> None:
         """Go to the pane of agent ``number``, counted from 1, also from the timeline."""
         ids = list(self._panes)
         if number <= len(ids):
             self._is_timeline = False
             self._go_to(ids[number - 1])
 
-    def action_zoom(self) -> None:
+    def zoom(self) -> None:
         """Show the current pane alone, or what was shown before."""
         if len(self._panes) > 1:
             self._is_zoomed = self._is_timeline or not self._is_zoomed
@@ -272,7 +272,7 @@ class RoomPanes(Container):
             self._arrange_anew()
             self.focus_current()
 
-    async def action_timeline(self) -> None:
+    async def toggle_timeline(self) -> None:
         """Show all turns in order, or the panes again."""
         if not self._panes:
             return
@@ -290,7 +290,7 @@ class RoomPanes(Container):
         """Go back from the timeline, or from a zoomed pane; return whether there was anything to leave."""
         if self._is_timeline:
             self._is_timeline = False
-        elif self.is_zoomed:
+        elif self.shown.is_zoomed:
             self._is_zoomed = False
         else:
             return False

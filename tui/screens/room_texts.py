@@ -105,15 +105,50 @@ class Hint:
     rank: int = 0
 
 
-def hints(state: RoomState) -> list[Hint]:
-    """Return the key hints of the screen, the most important first."""
-    general = [
-        Hint("tab", say("hint.tab"), 2),
-        Hint("ctrl+p", say("hint.palette"), 4),
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is in sight, as far as the lines speak of it. ``finding`` is whether a bar at the bottom asks."""
+
+    panes: int = 0
+    is_zoomed: bool = False
+    is_timeline: bool = False
+    is_following: bool = True
+    has_selection: bool = False
+    finding: bool = False
+
+
+def arrangement(shown: Shown) -> str:
+    """Return what is shown instead of all panes, and how to get back; nothing while all are."""
+    if shown.is_timeline:
+        return f"{say('room.timeline')} · t {say('hint.back')}"
+    return f"{say('room.zoomed')} · z {say('hint.back')}" if shown.is_zoomed else ""
+
+
+def hints(state: RoomState, shown: Shown = Shown()) -> list[Hint]:
+    """Return the key hints of the screen, the most important first: only what is possible now."""
+    if shown.has_selection:
+        return [Hint("y", say("hint.copy")), Hint("esc", say("hint.clear"), 1)]
+    if shown.finding:
+        return [
+            Hint("n", say("hint.next")),
+            Hint("N", say("hint.previous"), 1),
+            Hint("esc", say("hint.close")),
+        ]
+    found = _main_hint(state)
+    if not shown.is_following:
+        found.append(Hint("end", say("hint.newest"), 1))
+    if shown.panes > 1 and not shown.is_timeline:
+        found.append(Hint("tab", say("hint.tab"), 2))
+        found.append(Hint("z", say("hint.back" if shown.is_zoomed else "hint.zoom"), 3))
+    if shown.panes:
+        found.append(Hint("t", say("hint.back" if shown.is_timeline else "hint.timeline"), 4))
+        found.append(Hint("/", say("hint.find"), 5))
+    return [
+        *found,
+        Hint("ctrl+p", say("hint.palette"), 7),
         Hint("?", say("hint.help"), 1),
-        Hint("q", say("hint.quit"), 3),
+        Hint("q", say("hint.quit"), 6),
     ]
-    return [*_main_hint(state), *general]
 
 
 def _main_hint(state: RoomState) -> list[Hint]:
@@ -135,6 +170,11 @@ def _resume_hint(state: RoomState) -> str:
     if len(due) == 1:
         return say("hint.resume.who", name=inert_line(due[0].name, 20))
     return say("hint.resume.all", count=len(due)) if due else say("hint.resume")
+
+
+def connected(state: RoomState) -> str:
+    """Return "● connected" while the room is followed; what is wrong stands in the top line."""
+    return f"{signs.SPEAKING} {say('link.connected')}" if state.link.status == "live" else ""
 
 
 def models(state: RoomState) -> str:
