@@ -6,9 +6,10 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain, repeat
-from typing import ClassVar
+from typing import ClassVar, Final
 
 # Read by Textual at import: its own painting must not wait for more than our 30 Hz clock already does
 # (guides: 4 ms instead of 16 ms from key to screen, at the same CPU).
@@ -16,28 +17,33 @@ os.environ.setdefault("TEXTUAL_FPS", "240")
 
 from textual import work
 from textual.app import App, ComposeResult, SystemCommand
-from textual.binding import Binding, BindingType
-from textual.dom import DOMNode
+from textual.binding import BindingType
 from textual.screen import Screen
 from textual.widgets import Static
 from textual.worker import WorkerFailed
 
-from agent_tui.errors import AgentTuiError, TransportError
+from agent_tui.config import Config
+from agent_tui.errors import AgentTuiError, ConfigError, TransportError
 from agent_tui.events import RoomInfo
 from agent_tui.inert import inert_line
 from tui import themes
+from tui.actions import Offer, offers, sections
 from tui.exits import DONE, PAUSED, UNREACHABLE, exit_code
 from tui.first_room import Found, first_room
+from tui.key_names import shown_all
+from tui.keymap import APP_BINDINGS, resolve
 from tui.link import RoomLink
+from tui.motion import wants_calm
 from tui.request import ScreenRequest
-from tui.screens.help import HelpScreen, rows
+from tui.screens.help import HelpScreen
+from tui.screens.quit import QuitScreen
 from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
 from tui.screens.signs import wants_ascii
-from tui.screens.words import say
+from tui.screens.words import count, say
 from widgets.frame_clock import FrameClock
 
-NOT_OURS = ("screen.copy_text",)  # Textual's own: panes cannot be selected yet
+NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
 MAX_ERROR_CHARACTERS = 500
 RETRY_SECONDS = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 
@@ -47,24 +53,32 @@ class AgentTuiApp(App[int]):
 
     TITLE = "agent-tui"
     CSS = "Screen { background: $background; color: $foreground; } #starting { padding: 1 2; }"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "leave", "Quit", id="app.quit", priority=True),
-        Binding("q", "leave", "Quit", id="app.quit.quick"),
-        Binding("question_mark", "help", "Help", id="app.help"),
-        Binding("ctrl+z", "suspend_process", "Suspend to the shell", id="app.suspend", priority=True),
-    ]
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = APP_BINDINGS
 
-    def __init__(self, request: ScreenRequest) -> None:
+    def __init__(self, request: ScreenRequest, link: RoomLink | None = None) -> None:
+        has_color = not os.environ.get("NO_COLOR")  # Textual takes it out of the environment
         super().__init__()
         self._request = request
-        self._ascii_only = wants_ascii()
-        self.clock = FrameClock.for_app(self)
-        self._link = RoomLink(request.source)
+        config = request.config
+        is_calm = wants_calm(config.screen, os.environ)
+        if is_calm:
+            self.animation_level = "none"
+        self._ascii_only = config_wants_ascii(config)
+        self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
+        self.keymap = resolve(config.keys)
+        self.set_keymap(self.keymap.for_textual())
+        self._link = link or RoomLink(request.source)
         self._listed = False
         self._is_unreachable = False
-        for name in themes.names():
-            self.register_theme(themes.load(name))
-        self.theme = request.config.theme or themes.DEFAULT
+        self._themes_folder = config.path.parent / themes.FOLDER
+        self.early_input = request.background  # read by our driver
+        is_light = request.background.is_light() if request.background else None
+        theme, self._theme_problem = themes.first(
+            config.theme, self._themes_folder, is_light, has_color=has_color
+        )
+        self.register_theme(theme)
+        self.theme = theme.name
 
     def compose(self) -> ComposeResult:
         yield Static(say("link.starting"), id="starting", markup=False)
@@ -73,12 +87,23 @@ class AgentTuiApp(App[int]):
         """Mind the signals, then look for the room while the first frame stands."""
         self.app_suspend_signal.subscribe(self, lambda _: self.clock.stop())
         self.app_resume_signal.subscribe(self, lambda _: self.clock.start())
+        self.watch(self, "app_focus", self.clock.hurry, init=False)
         if not self.is_headless:
             # Without these the terminal would be left in its full-screen mode.
             loop = asyncio.get_running_loop()
             for name in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(name, self.exit, PAUSED)
+        self._say_what_cannot_hold()
         self._open()
+
+    def _say_what_cannot_hold(self) -> None:
+        """Tell once about wishes of the config file that could not be met; ``config check`` has them all."""
+        if self._theme_problem:
+            self.notify(inert_line(self._theme_problem), severity="warning", markup=False)
+        problems = len(self.keymap.problems)
+        if problems:
+            key = "keys.problems.one" if problems == 1 else "keys.problems"
+            self.notify(say(key, count=count(problems)), severity="warning", markup=False)
 
     # --- opening ---------------------------------------------------------------------------------------
 
@@ -132,10 +157,12 @@ class AgentTuiApp(App[int]):
         return rooms[-1] if rooms else None
 
     def action_leave(self) -> None:
-        """Quit; ask first while agents speak."""
+        """Quit; ask first while agents speak. Asked already, the same key means to stay."""
         room = self._room
-        if room is None or self.screen is not room or room.may_leave:
+        if room is None or room.may_leave:
             self.exit(self._leaving_code(room))
+        elif isinstance(self.screen, QuitScreen):
+            self.screen.action_choose("stay")
         else:
             room.ask_to_leave()
 
@@ -148,7 +175,14 @@ class AgentTuiApp(App[int]):
 
     def action_help_quit(self) -> None:
         """Say how to leave to who pressed ctrl+c. Textual's own knows only its own key for it."""
-        self.notify(say("quit.how"), markup=False)
+        quits = self.key_names("app.quit.quick", "app.quit")
+        pauses = self.key_names("room.pause") or self.key_names("room.pause.anywhere")
+        self.notify(say("quit.how", quit=quits, pause=pauses), markup=False)
+
+    def key_names(self, *binding_ids: str) -> str:
+        """Return the first key of each action for a person, "q or ctrl+q"; who has none is left out."""
+        keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
+        return say("keys.or").join(shown_all(key, ascii_only=self._ascii_only) for key in keys if key)
 
     def action_leave_room(self) -> None:
         """Go back to the list of rooms, when the room was opened from it."""
@@ -158,29 +192,33 @@ class AgentTuiApp(App[int]):
 
     def action_help(self) -> None:
         """Show the keys of this screen."""
-        self.push_screen(HelpScreen(rows(binding for _, binding in self._offered(self.screen))))
+        self.push_screen(HelpScreen(sections(self.screen, self.keymap, ascii_only=self._ascii_only)))
 
-    def get_system_commands(self, screen: Screen[object]) -> list[SystemCommand]:
-        """Return the palette: every key of the screen, and the themes."""
-        commands = [
-            SystemCommand(title, keys, partial(self.run_action, binding.action, node))
-            for node, binding in self._offered(screen)
-            for keys, title in rows([binding])
-            if binding.action != "command_palette"
-        ]
-        commands += [
-            SystemCommand(say("theme.use", name=name), "", partial(setattr, self, "theme", name))
-            for name in themes.names()
-        ]
-        return list({command.title: command for command in commands}.values())
+    def get_system_commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
+        """Yield the palette: everything that the screen can do, with its keys, and the themes."""
+        for offer in offers(screen, self.keymap):
+            if NOT_IN_PALETTE.isdisjoint(offer.ids):
+                keys = shown_all(offer.keys, ascii_only=self._ascii_only) or say("help.no_key")
+                line = f"{keys} – {offer.reason}" if offer.reason else keys
+                yield SystemCommand(offer.description, line, partial(self._do, offer))
+        for name in themes.names(self._themes_folder):
+            yield SystemCommand(say("theme.use", name=name), "", partial(self.wear, name))
 
-    def _offered(self, screen: Screen[object]) -> list[tuple[DOMNode, Binding]]:
-        """Return the bindings of ours on ``screen`` with what they act on, most specific first."""
-        return [
-            (node, binding)
-            for node, binding, *_ in screen.active_bindings.values()
-            if binding.action not in NOT_OURS and not binding.system
-        ]
+    async def _do(self, offer: Offer) -> None:
+        """Do what was chosen in the palette, or say why it cannot be done now."""
+        if offer.reason:
+            self.notify(f"{offer.description}: {offer.reason}", markup=False)
+        else:
+            await self.run_action(offer.action, offer.node)
+
+    def wear(self, name: str) -> None:
+        """Put a theme on; one that cannot be read is one line for the user."""
+        try:
+            self.register_theme(themes.load(name, self._themes_folder))
+        except ConfigError as error:
+            self.notify(inert_line(str(error)), severity="warning", markup=False)
+        else:
+            self.theme = name
 
     # --- ends that nobody wanted -----------------------------------------------------------------------
 
@@ -198,6 +236,12 @@ class AgentTuiApp(App[int]):
         return error.error if isinstance(error, WorkerFailed) else error  # type: ignore[return-value]
 
 
+def config_wants_ascii(config: Config) -> bool:
+    """Whether signs are ASCII: the environment decides, then the config file, then what the terminal can."""
+    named = config.screen.ascii
+    return wants_ascii() if named is None or os.environ.get("AGENT_TUI_ASCII") else named
+
+
 def run_rooms(request: ScreenRequest) -> int:
     """Show the rooms until the user leaves; return the exit code of cli.md.
 
@@ -207,7 +251,7 @@ def run_rooms(request: ScreenRequest) -> int:
     if not os.isatty(2):  # Textual draws on stderr; ``2>file`` must not take the screen with it
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
     app = AgentTuiApp(request)
-    result = app.run()
+    result = app.run(mouse=request.config.screen.mouse)
     if app.crash is not None:
         raise app.crash
     return DONE if result is None else result

@@ -1,17 +1,104 @@
-"""The help overlay and the palette, made from the bindings."""
+"""The help overlay: made from the live bindings, found by typing, readable on every screen."""
 
 from __future__ import annotations
 
-from textual.binding import Binding
+from pathlib import Path
 
-from tui.screens.help import rows
+import pytest
+from rich.cells import cell_len
+
+from tests.tui.whole_app import opened_app
+from tui.keymap import catalogue
+from tui.screens.help import HelpScreen, Row, Section, columns, filtered
+
+SECTIONS = [
+    Section("Room", (Row("p, space", "Pause"), Row("r", "Continue", "only after an interruption"))),
+    Section("Reading", tuple(Row(f"f{n}", f"Action {n}") for n in range(9))),
+    Section("Program", (Row("ctrl+q", "Quit"),)),
+]
 
 
-def test_one_row_for_each_action_with_all_its_keys() -> None:
-    bindings = [
-        Binding("p", "pause", "Pause"),
-        Binding("ctrl+s", "pause", "Pause"),
-        Binding("question_mark", "help", "Help"),
-        Binding("x", "secret"),
-    ]
-    assert rows(bindings) == [("p, ctrl+s", "Pause"), ("?", "Help")]
+async def test_every_action_of_the_room_is_there_with_all_its_keys(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        text = await seen.press("question_mark")
+        assert isinstance(seen.app.screen, HelpScreen)
+        assert "p, space, ctrl+s" in text
+        assert all(
+            entry.description in text for entry in catalogue() if entry.scope in ("app", "room", "pane")
+        )
+        assert [title for title in ("Room", "Panes", "Reading", "Program") if title not in text] == []
+
+
+async def test_what_cannot_be_done_now_says_why(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        text = await seen.press("question_mark")
+        assert "Continue after an interruption –" in text
+        assert "only after an interruption" in text
+
+
+async def test_keys_of_the_users_own_are_the_ones_that_are_shown(tmp_path: Path) -> None:
+    keys = {"room.pause": "f5", "room.continue": "", "app.help": "f1"}
+    async with opened_app(tmp_path, keys=keys, size=(120, 60)) as seen:
+        text = await seen.press("f1")
+        assert "f5, ctrl+s" in text
+        assert "p, space" not in text
+        assert "no key" in next(line for line in text.splitlines() if "Continue after" in line)
+
+
+async def test_typing_leaves_what_fits(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("question_mark")
+        text = await seen.press(*"paus")
+        assert "Pause or resume the room" in text
+        assert "Suspend to the shell" not in text
+        assert "nothing found" in await seen.press(*"xyz")
+        await seen.press("escape")
+        assert not isinstance(seen.app.screen, HelpScreen)
+
+
+@pytest.mark.parametrize("key", ["escape", "question_mark"])
+async def test_it_closes_with_the_keys_it_names(tmp_path: Path, key: str) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("question_mark")
+        await seen.press(key)
+        assert not isinstance(seen.app.screen, HelpScreen)
+
+
+async def test_a_small_screen_scrolls_to_the_last_row(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(80, 24)) as seen:
+        text = await seen.press("question_mark")
+        assert "Pause or resume the room" in text
+        assert "Suspend to the shell" not in text
+        assert "agent-tui config path" in text
+        pages = [await seen.press("pagedown") for _ in range(5)]
+        assert "Suspend to the shell" in pages[-1]
+        assert await seen.press("up") != pages[-1]
+
+
+@pytest.mark.parametrize("size", [(20, 5), (40, 10), (1, 1), (200, 60)])
+async def test_no_size_of_the_screen_breaks_it(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with opened_app(tmp_path, size=size) as seen:
+        await seen.press("question_mark")
+        assert isinstance(seen.app.screen, HelpScreen)
+        await seen.press("down", "escape")
+
+
+@pytest.mark.parametrize("width", [1, 10, 40, 66, 91, 92, 120])
+def test_no_row_is_wider_than_the_screen_and_no_word_is_lost(width: int) -> None:
+    rows = columns(SECTIONS, width).plain.splitlines()
+    assert max(map(cell_len, rows)) <= width or width < 10
+    words = "".join("".join(rows).split())
+    if width >= 40:
+        assert all(word in words for word in ("p,space", "Continue", "Action8", "ctrl+q"))
+
+
+def test_a_wide_screen_has_two_columns_of_about_the_same_height() -> None:
+    rows = columns(SECTIONS, 120).plain.splitlines()
+    assert "Room" in rows[0]
+    assert "Reading" in rows[0]
+    assert len(rows) < sum(len(section.rows) + 2 for section in SECTIONS)
+
+
+def test_a_section_whose_title_is_typed_stays_whole() -> None:
+    assert filtered(SECTIONS[1], "read") == SECTIONS[1]
+    assert filtered(SECTIONS[0], "SPACE").rows == SECTIONS[0].rows[:1]

@@ -1,60 +1,159 @@
-"""The help overlay, made from the bindings themselves so that it cannot be wrong."""
+"""The help overlay: what it shows is made from the bindings themselves, so that it cannot be wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import ClassVar, Final
 
 from rich.cells import cell_len
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.events import Resize
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from tui.screens.words import say
 
-KEY_NAMES = {
-    "question_mark": "?",
-    "left": "←",
-    "right": "→",
-    "up": "↑",
-    "down": "↓",
-    "pageup": "page up",
-    "pagedown": "page down",
-}
+TWO_COLUMNS_CELLS: Final = 92  # from this width on the sections stand side by side
+COLUMN_GAP: Final = 4
+KEYS_GAP: Final = 2
+KEYS_CELLS: Final = 26  # the keys may take this much of a line, then they wrap as the words do
+MOST_PER_CENT: Final = 90  # of the screen's height
+CHROME_ROWS: Final = (
+    6  # the dialog's own: padding, the line that is typed into, the hint, and what parts them
+)
+MUTED: Final = "$text-muted"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One action; ``reason`` says why it cannot be done now and is empty if it can."""
+
+    keys: str
+    description: str
+    reason: str = ""
+
+    def has(self, needle: str) -> bool:
+        """Whether the words or the keys contain ``needle``."""
+        needle = needle.casefold()
+        return needle in self.description.casefold() or needle in self.keys.casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A group of actions under its title."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+class Filter(Input):
+    """The line that is typed into; the key that opened the help closes it and is not typed."""
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Leave that key to the screen."""
+        return key != "question_mark" and super().check_consume_key(key, character)
 
 
 class HelpScreen(ModalScreen[None]):
-    """Shows keys and what they do; ``rows`` are (keys, description)."""
+    """Shows keys and what they do; typing leaves the rows that contain what was typed."""
 
     CSS_PATH = "dialog.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q,ctrl+q", "dismiss", "Close", id="help.close", priority=True)
+        Binding("escape,question_mark", "dismiss", "Close", id="help.close", priority=True),
+        Binding("up", "scroll(-1)", "Up", id="help.up", show=False),
+        Binding("down", "scroll(1)", "Down", id="help.down", show=False),
+        Binding("pageup", "scroll_pages(-1)", "Page up", id="help.page_up", show=False),
+        Binding("pagedown", "scroll_pages(1)", "Page down", id="help.page_down", show=False),
     ]
 
-    def __init__(self, rows: list[tuple[str, str]]) -> None:
+    def __init__(self, sections: Sequence[Section]) -> None:
         super().__init__()
-        self._rows = rows
+        self._sections = sections
 
     def compose(self) -> ComposeResult:
-        width = max((cell_len(keys) for keys, _ in self._rows), default=0)
-        with VerticalScroll(classes="dialog"):
-            yield Static(say("help.title"), classes="title", markup=False)
-            for keys, description in self._rows:
-                padding = " " * (width - cell_len(keys))
-                yield Static(f"{keys}{padding}  {description}", markup=False)
+        with Vertical(classes="dialog", id="help"):
+            with Horizontal(id="help-head"):
+                yield Static(say("help.title"), classes="title", markup=False)
+                yield Filter(placeholder=say("help.filter"), id="help-filter", compact=True)
+            with VerticalScroll(id="help-keys", can_focus=False):
+                yield Static(id="help-rows", markup=False)
             yield Static(say("help.close"), classes="hint", markup=False)
 
+    def on_resize(self, event: Resize) -> None:
+        """Lay the rows out for the new width."""
+        self.call_after_refresh(self._show)
 
-def rows(bindings: Iterable[Binding]) -> list[tuple[str, str]]:
-    """Return (keys, description) of every binding with a description, one row for each action."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for binding in bindings:
-        description = say("help.palette") if binding.action == "command_palette" else binding.description
-        if description:
-            keys = found.setdefault((binding.action, description), [])
-            name = KEY_NAMES.get(binding.key, binding.key)
-            if name not in keys:
-                keys.append(name)
-    return [(", ".join(keys), description) for (_, description), keys in found.items()]
+    @on(Input.Changed)
+    def _show(self) -> None:
+        needle = self.query_one(Input).value.strip()
+        width = self.query_one("#help-keys").content_region.width
+        kept = [filtered(section, needle) for section in self._sections]
+        rows = columns([section for section in kept if section.rows], width)
+        self.query_one("#help-rows", Static).update(rows or Content.styled(say("help.nothing"), MUTED))
+        if not needle:  # while something is typed the dialog stays as large as it is
+            most = max(1, self.size.height * MOST_PER_CENT // 100 - CHROME_ROWS)
+            self.query_one("#help-keys").styles.height = min(most, rows.plain.count("\n") + 1)
+
+    def action_scroll(self, rows: int) -> None:
+        """Scroll by rows, downwards if positive."""
+        self.query_one("#help-keys").scroll_relative(y=rows, animate=False)
+
+    def action_scroll_pages(self, pages: int) -> None:
+        """Scroll by screenfuls, one row less."""
+        keys = self.query_one("#help-keys")
+        keys.scroll_relative(y=pages * max(1, keys.content_region.height - 1), animate=False)
+
+
+def filtered(section: Section, needle: str) -> Section:
+    """Return a section with the rows that contain ``needle``; all of them where its title does."""
+    if needle.casefold() in section.title.casefold():
+        return section
+    return Section(section.title, tuple(row for row in section.rows if row.has(needle)))
+
+
+def columns(sections: Sequence[Section], width: int) -> Content:
+    """Return the sections as lines of at most ``width`` cells: one below the other, or in two columns."""
+    if width < TWO_COLUMNS_CELLS or len(sections) < 2:
+        return Content("\n").join(_lines(sections, width))
+    room = (width - COLUMN_GAP) // 2
+    heights = [len(_lines([section], room)) for section in sections]
+    split = min(range(1, len(sections)), key=lambda at: max(sum(heights[:at]), sum(heights[at:])))
+    left, right = _lines(sections[:split], room), _lines(sections[split:], room)
+    blank = Content("")
+    left += [blank] * (len(right) - len(left))
+    right += [blank] * (len(left) - len(right))
+    pairs = zip(left, right, strict=True)
+    return Content("\n").join(
+        Content.assemble(one.pad_right(room + COLUMN_GAP - one.cell_length), other) for one, other in pairs
+    )
+
+
+def _lines(sections: Sequence[Section], width: int) -> list[Content]:
+    """Return a title, the rows and an empty line for each section; keys stand in one column."""
+    keys = [cell_len(row.keys) for section in sections for row in section.rows]
+    keys_width = min(max(keys, default=0), KEYS_CELLS, max(1, width // 2))
+    lines: list[Content] = []
+    for section in sections:
+        lines.append(Content.styled(section.title, "bold"))
+        for row in section.rows:
+            lines += _row(row, keys_width, max(1, width - keys_width - KEYS_GAP))
+        lines.append(Content(""))
+    return lines[:-1]
+
+
+def _row(row: Row, keys_width: int, room: int) -> list[Content]:
+    text = f"{row.description} – {row.reason}" if row.reason else row.description
+    keys, words = Content(row.keys).wrap(keys_width), Content(text).wrap(room)
+    style = MUTED if row.reason else ""
+    lines = []
+    for key, word in zip_longest(keys, words, fillvalue=Content("")):
+        shown = key.rstrip()
+        padded = shown.pad_right(keys_width + KEYS_GAP - shown.cell_length)
+        lines.append(Content.assemble(padded, word.rstrip()).stylize(style))
+    return lines

@@ -1,0 +1,78 @@
+"""The whole app on a screen of the test, with a link whose events the test sends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+from textual.pilot import Pilot
+
+from agent_tui import events as ev
+from agent_tui.config import Config
+from agent_tui.events import RoomInfo
+from tests.fakes.room_link import FakeClient, FakeLink
+from tui.app import AgentTuiApp
+from tui.link import RoomLink
+from tui.request import ScreenRequest, Server
+
+AGENTS = (
+    ev.AgentInfo("a", "Mika", "#e0a030", "some-model"),
+    ev.AgentInfo("b", "Ada", "#5b9df5", "demo", 1, provider_id="demo"),
+)
+
+
+class ListingClient(FakeClient):
+    """Also says which rooms there are."""
+
+    def __init__(self, rooms: Sequence[RoomInfo]) -> None:
+        super().__init__()
+        self._rooms = list(rooms)
+
+    async def list(self) -> list[RoomInfo]:
+        return self._rooms
+
+
+class Seen:
+    """What a test sees of the app and does to it."""
+
+    def __init__(self, app: AgentTuiApp, link: FakeLink, pilot: Pilot[int]) -> None:
+        self.app, self.link, self.pilot = app, link, pilot
+
+    async def press(self, *keys: str) -> str:
+        await self.pilot.press(*keys)
+        return await self.text()
+
+    async def text(self) -> str:
+        """All rows of the screen, once nothing changes any more."""
+        seen: list[str] = []
+        while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
+            await self.pilot.pause()
+            strips = self.app.screen._compositor.render_strips(self.app.size)
+            seen.append("\n".join(strip.text for strip in strips))
+        return seen[-1]
+
+
+@asynccontextmanager
+async def opened_app(
+    folder: Path,
+    *,
+    keys: Mapping[str, str] | None = None,
+    rooms: int = 1,
+    size: tuple[int, int] = (120, 30),
+    theme: str = "",
+) -> AsyncGenerator[Seen, None]:
+    """Show the app under a config file with these ``keys``; a single room is opened at once."""
+    config = Config(folder / "config.toml", theme=theme, keys=keys or {})
+    link = FakeLink()
+    link.calls = ListingClient([RoomInfo(f"r{number}", task="Should we?") for number in range(rooms)])
+    app = AgentTuiApp(ScreenRequest(Server("http://127.0.0.1:9"), None, config), cast("RoomLink", link))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        seen = Seen(app, link, pilot)
+        if rooms == 1:
+            info = RoomInfo("r0", task="Should we?", max_rounds=3, agents=AGENTS, status="running")
+            link.send(ev.RoomLoaded(info, ()), ev.LinkChanged("live"))
+        await seen.text()
+        yield seen
+        link.end()

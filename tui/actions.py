@@ -1,0 +1,135 @@
+"""What can be done on the screen that is shown: each action with its keys, what it acts on, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from textual.actions import parse
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui.key_names import shown_all
+from tui.keymap import APP, SCOPES, Entry, Keymap, catalogue
+from tui.screens.help import Row, Section
+from tui.screens.room import RoomScreen
+from tui.screens.words import say
+
+GROUPS: Final = ("room", "panes", "reading", "find", "program")  # of the help, in their order
+_GROUP_OF_SCOPE: Final = {APP: "program", "room": "room", "pane": "reading"}
+_GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their scope says
+    ("room.zoom", "panes"),
+    ("room.timeline", "panes"),
+    ("pane.next_message", "reading"),
+    ("pane.previous_message", "reading"),
+    ("pane.go_to", "reading"),
+    ("pane.next", "panes"),
+    ("pane.previous", "panes"),
+    ("pane.focus", "panes"),
+    ("pane.find", "find"),
+    ("find.", "find"),
+    ("pane.copy", "find"),
+    ("pane.clear", "find"),
+    ("pane.select", "find"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One action as it stands now; ``reason`` is why it cannot be done at this moment, else ``""``."""
+
+    ids: tuple[str, ...]  # more than one where several bindings do the same
+    action: str
+    description: str
+    keys: tuple[str, ...]
+    group: str
+    node: DOMNode
+    reason: str
+
+
+def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
+    """Return everything that ``screen`` and what lies in it can do, in the order of the catalogue."""
+    found: dict[tuple[str, str], Offer] = {}
+    nodes = _nodes(screen)
+    for entry in catalogue():
+        node = nodes.get(entry.scope)
+        if node is None or (entry.scope == APP and screen.is_modal and not entry.is_priority):
+            continue
+        keys = keymap.keys[entry.id]
+        same = found.get((entry.action, entry.description))
+        if same is None:
+            group, reason = group_of(entry), _reason(entry, node)
+            offer = Offer((entry.id,), entry.action, entry.description, keys, group, node, reason)
+        else:
+            offer = replace(same, ids=(*same.ids, entry.id), keys=(*same.keys, *keys))
+        found[offer.action, offer.description] = offer
+    return list(found.values())
+
+
+def sections(screen: Screen[object], keymap: Keymap, *, ascii_only: bool) -> list[Section]:
+    """Return the help of ``screen``, group by group."""
+    groups: dict[str, list[Row]] = {}
+    for offer in offers(screen, keymap):
+        keys = shown_all(offer.keys, ascii_only=ascii_only) or say("help.no_key")
+        groups.setdefault(offer.group, []).append(Row(keys, offer.description, offer.reason))
+    order = sorted(groups, key=lambda group: GROUPS.index(group) if group in GROUPS else -1)
+    return [Section(say(f"help.group.{group}"), tuple(groups[group])) for group in order]
+
+
+def group_of(entry: Entry) -> str:
+    """Return the group of the help that an action stands in; a dialog's are "dialog"."""
+    for beginning, group in _GROUP_OF_ID:
+        if entry.id.startswith(beginning):
+            return group
+    return _GROUP_OF_SCOPE.get(entry.scope, "dialog")
+
+
+def _nodes(screen: Screen[object]) -> dict[str, DOMNode]:
+    """Return what the actions of each scope act on, as far as it is there."""
+    nodes: dict[str, DOMNode] = {APP: screen.app}
+    for scope, (owner, _) in SCOPES.items():
+        if owner is None:
+            continue
+        if issubclass(owner, Screen):
+            if isinstance(screen, owner):
+                nodes[scope] = screen
+        elif issubclass(owner, Widget):
+            widget = next(_candidates(screen, owner), None)
+            if widget is not None:
+                nodes[scope] = widget
+    return nodes
+
+
+def _candidates(screen: Screen[object], owner: type[Widget]) -> Iterator[Widget]:
+    """Yield the widgets that a key could mean: the one that has the focus, then the others in sight."""
+    if screen.focused is not None:
+        for node in screen.focused.ancestors_with_self:
+            if isinstance(node, owner):
+                yield node
+    yield from (widget for widget in screen.query(owner) if widget.is_on_screen)
+
+
+def _reason(entry: Entry, node: DOMNode) -> str:
+    """Say why an action cannot be done now; ``""`` if it can."""
+    why = _WHY.get(entry.id)
+    if why is not None and (reason := why(node)):
+        return say(f"help.why.{reason}")
+    namespace, name, parameters = parse(entry.action)
+    target: DOMNode = node
+    if namespace == "app":
+        target = node.app
+    elif namespace == "screen" and node.screen is not None:
+        target = node.screen
+    return "" if target.check_action(name, parameters) else say("help.why.not_now")
+
+
+def _no_interruption(node: DOMNode) -> str:
+    is_lost = isinstance(node, RoomScreen) and node.state.link.status == "lost"
+    return "" if is_lost else "no_interruption"
+
+
+_WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
+    "room.continue": _no_interruption,
+}

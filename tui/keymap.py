@@ -1,0 +1,202 @@
+"""Every action that has a binding id, and which keys it has under the ``[keys]`` of the config file.
+
+The classes' own ``BINDINGS`` are the only place that says what exists; help, palette, ``config keys`` and
+``config check`` are made from what is collected here. What is handed to Textual is free of clashes: its own
+rule, by which a key that was written once silently deletes another binding, never comes to be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cache
+from typing import Final
+
+from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
+
+from tui.key_names import character_of, parse, shown, shown_all
+from tui.screens.help import HelpScreen
+from tui.screens.quit import QuitScreen
+from tui.screens.room import RoomScreen
+from widgets.transcript import Transcript
+
+APP_BINDINGS: Final[list[BindingType]] = [
+    Binding("ctrl+q", "leave", "Quit", id="app.quit", priority=True),
+    Binding("q", "leave", "Quit", id="app.quit.quick"),
+    Binding("question_mark", "help", "The keys of the screen", id="app.help"),
+    Binding("ctrl+p", "command_palette", "Every command, and the themes", id="app.palette", priority=True),
+    Binding("ctrl+z", "suspend_process", "Suspend to the shell", id="app.suspend", priority=True),
+]
+
+APP: Final = "app"
+# Where bindings live: scope → (what declares them, the scope around it). A dialog covers everything.
+SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
+    APP: (None, ""),
+    "room": (RoomScreen, APP),
+    "pane": (Transcript, "room"),
+    "help": (HelpScreen, ""),
+    "quit": (QuitScreen, ""),
+}
+ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
+_OURS: Final = ("tui.", "widgets.")
+_MAX_ID: Final = 60  # characters of an unknown id, in a complaint
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One action: ``keys`` are the ones it has by default, by Textual's names."""
+
+    id: str
+    scope: str
+    keys: tuple[str, ...]
+    action: str
+    description: str
+    is_priority: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Keymap:
+    """What each action's keys are now; ``problems`` are lines for ``config check``."""
+
+    keys: Mapping[str, tuple[str, ...]]
+    problems: tuple[str, ...] = ()
+
+    def shown(self, binding_id: str, *, ascii_only: bool = False) -> str:
+        """Return the action's keys for a person, "p, space"; ``""`` where it has none."""
+        return shown_all(self.keys[binding_id], ascii_only=ascii_only)
+
+    def for_textual(self) -> dict[str, str]:
+        """Return what ``App.set_keymap`` needs to be told: only what differs from the defaults."""
+        return {
+            entry.id: ",".join(self.keys[entry.id]) or _no_key(entry.id)
+            for entry in catalogue()
+            if self.keys[entry.id] != entry.keys
+        }
+
+
+def _no_key(binding_id: str) -> str:
+    """Return a key that no terminal sends: to Textual an empty list of keys means the default ones."""
+    return f"no key for {binding_id}"
+
+
+@cache
+def catalogue() -> tuple[Entry, ...]:
+    """Return every action with a binding id, scope by scope, in the order in which they are declared."""
+    found: dict[str, Entry] = {}
+    for scope, (owner, _) in SCOPES.items():
+        for binding in _bindings(owner):
+            known = found.get(binding.id or "")
+            if binding.id and known is None:
+                found[binding.id] = Entry(
+                    binding.id, scope, (binding.key,), binding.action, binding.description, binding.priority
+                )
+            elif known is not None and known.scope == scope and known.action == binding.action:
+                found[known.id] = replace(known, keys=(*known.keys, binding.key))
+    return tuple(found.values())
+
+
+def _bindings(owner: type[DOMNode] | None) -> list[Binding]:
+    """Return what ``owner`` and our classes under it declare (``None`` is the app), one for each key."""
+    if owner is None:
+        return list(Binding.make_bindings(APP_BINDINGS))
+    declared: list[BindingType] = []
+    for cls in owner.__mro__:
+        if cls.__module__.startswith(_OURS):
+            declared += vars(cls).get("BINDINGS", [])
+    return list(Binding.make_bindings(declared))
+
+
+def live_together(one: Entry, other: Entry) -> bool:
+    """Whether one press of a key could mean either: the same scope, one inside the other, or a dialog and
+    what goes before everything.
+    """
+    if one.scope == other.scope:
+        return True
+    for inner, outer in ((one, other), (other, one)):
+        around = SCOPES[inner.scope][1]
+        if not around and inner.scope != APP:
+            return outer.scope == APP and outer.is_priority
+        while around:
+            if around == outer.scope:
+                return True
+            around = SCOPES[around][1]
+    return False
+
+
+def resolve(written: Mapping[str, str]) -> Keymap:
+    """Return every action's keys under ``written`` (binding id → keys as a person writes them).
+
+    What is written wins over a default, which then has one key less or none; of two that are written the
+    first keeps the key. The keys of ``ALWAYS`` stay where they are. Never raises: what cannot be had is a
+    line of ``problems``, and the rest holds.
+    """
+    if not written:
+        return Keymap({entry.id: entry.keys for entry in catalogue()})
+    return _Resolution(catalogue()).of(written)
+
+
+class _Resolution:
+    """The steps of ``resolve``."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = {entry.id: entry for entry in entries}
+        self._chosen: dict[str, tuple[str, ...]] = {}
+        self._problems: list[str] = []
+
+    def of(self, written: Mapping[str, str]) -> Keymap:
+        for binding_id, text in written.items():
+            if binding_id in self._entries:
+                self._choose(self._entries[binding_id], text)
+            else:
+                self._problems.append(self._unknown(binding_id))
+        keys = {
+            entry.id: self._chosen[entry.id] if entry.id in self._chosen else self._left(entry)
+            for entry in self._entries.values()
+        }
+        return Keymap(keys, tuple(self._problems))
+
+    def _unknown(self, binding_id: str) -> str:
+        near = get_close_matches(binding_id, self._entries, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]}?" if near else "agent-tui config keys lists them"
+        return f"keys.{binding_id[:_MAX_ID]}: no such action; {hint}"
+
+    def _choose(self, entry: Entry, text: str) -> None:
+        """Take what was written for one action, as far as it can have it."""
+        keys, complaints = parse(text)
+        complaints = (*complaints, *filter(None, (self._complaint(entry, key) for key in keys)))
+        self._problems += [f"keys.{entry.id}: {complaint}" for complaint in complaints]
+        kept = tuple(key for key in keys if not self._complaint(entry, key))
+        if kept or not complaints:
+            own = tuple(key for key in entry.keys if key in ALWAYS and key not in kept)
+            self._chosen[entry.id] = (*own, *kept)
+
+    def _complaint(self, entry: Entry, key: str) -> str:
+        """Say why an action cannot have a key; ``""`` if it can."""
+        name = shown(key)
+        if key in ALWAYS:
+            return "" if key in entry.keys else f"{name} always stays what it is; choose another key"
+        if entry.is_priority and character_of(key):
+            return (
+                f"{name!r} could not be typed into any line of text; choose one with ctrl or alt, or f1 … f12"
+            )
+        for other_id, chosen in self._chosen.items():
+            if key in chosen and live_together(entry, self._entries[other_id]):
+                return f"{name!r} was given to {other_id} already, which keeps it"
+        return ""
+
+    def _left(self, entry: Entry) -> tuple[str, ...]:
+        """Return which of its default keys an action keeps that nothing was written for."""
+        kept = list(entry.keys)
+        for chosen_id, chosen in self._chosen.items():
+            if not live_together(entry, self._entries[chosen_id]):
+                continue
+            lost = [key for key in kept if key in chosen and key not in ALWAYS]
+            kept = [key for key in kept if key not in lost]
+            if lost:
+                rest = f"has {shown_all(kept)} left" if kept else "has no key now"
+                self._problems.append(
+                    f"keys.{chosen_id}: takes {shown_all(lost)} from {entry.id}, which {rest}"
+                )
+        return tuple(kept)
