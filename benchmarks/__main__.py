@@ -1,18 +1,36 @@
-"""``make bench``: every benchmark in turn, figures beside their targets. Never fails a build."""
+"""``make bench``: every benchmark in turn, figures beside their targets. Never fails a build.
+
+``python -m benchmarks PART…`` runs some of them.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Final
 
-from benchmarks import engine, pane, startup
+from benchmarks import engine, long, panes, startup
+from benchmarks.table import heads
+
+PARTS: Final[Mapping[str, Callable[[], None]]] = {
+    "startup": startup.main,
+    "panes": panes.main,
+    "long": long.main,
+    "engine": engine.main,
+}
 
 
 def main() -> None:
-    """Run them all."""
-    for title, run in (("Start-up and keys", startup.main), ("Pane", pane.main), ("Engine", engine.main)):
-        print(f"{title} (load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores)", flush=True)
-        run()
-        print(flush=True)
+    """Run the parts that were named, or all."""
+    chosen = sys.argv[1:] or list(PARTS)
+    unknown = [name for name in chosen if name not in PARTS]
+    if unknown:
+        raise SystemExit(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n", flush=True)
+    heads()
+    for name in chosen:
+        PARTS[name]()
 
 
 if __name__ == "__main__":
