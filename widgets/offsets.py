@@ -6,7 +6,6 @@ agent speaks.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -16,11 +15,12 @@ from rich.cells import cell_len
 from widgets import table
 from widgets.blocks import Block
 from widgets.containers import content_lines
+from widgets.entities import ENTITY, decoded
 from widgets.ink import DIM, MARK, URL, Row, text_of
 
 _OWN: Final = ("title", "note", "failure")  # rows of ours: no source stands behind them
 _WORDS: Final = re.compile(r"\S+")
-_ENTITY: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_ENTITY: Final = re.compile(ENTITY)
 _TARGET: Final = re.compile(
     r"\](?:\((?:<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)[^()\n]*\)|\[[^\[\]]*\])"
 )
@@ -137,7 +137,7 @@ class _Aligner:
 
     def _take_word(self, word: str, place: int, starts: list[int], ends: list[int], is_url: bool) -> None:
         at = self._sign_or(word[0])
-        if at >= 0 and self._source.startswith(word, at):
+        if at >= 0 and "&" not in word and self._source.startswith(word, at):
             starts[place : place + len(word)] = range(at, at + len(word))
             ends[place : place + len(word)] = range(at + 1, at + len(word) + 1)
             self.at = at + len(word)
@@ -153,10 +153,12 @@ class _Aligner:
         if at < 0:
             at = -1 if is_url else self._source.find(probe, self.at)
             return None if at < 0 else (at, at + 1)
-        entity = _ENTITY.match(self._source, at)
-        if entity and self._source[at] == "&" and html.unescape(entity.group()).startswith(char):
-            return at, entity.end()
-        return at, at + 1
+        return at, at + 1 + self._rest_of_entity(at, char)
+
+    def _rest_of_entity(self, at: int, char: str) -> int:
+        """Return how much longer than ``&`` the entity at ``at`` is, if it stands for ``char``."""
+        entity = _ENTITY.match(self._source, at) if self._source[at] == "&" else None
+        return len(entity.group()) - 1 if entity and decoded(entity.group()).startswith(char) else 0
 
     def _sign_or(self, char: str) -> int:
         """Return where ``char`` stands when only markup is skipped, or -1."""
@@ -165,10 +167,9 @@ class _Aligner:
             here = source[at]
             if here == char:
                 return at
-            if here == "&" and (entity := _ENTITY.match(source, at)):
-                if html.unescape(entity.group()).startswith(char):
-                    return at
-            elif here == "]" and char != "(" and (target := _TARGET.match(source, at)):
+            if here == "&" and self._rest_of_entity(at, char):
+                return at
+            if here == "]" and char != "(" and (target := _TARGET.match(source, at)):
                 at = target.end()
                 continue
             if here.isalnum():
