@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
 
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
@@ -81,6 +82,8 @@ class FrameClock:
         self._line = 0.0
         self._panes: dict[Pane, None] = {}
         self._urgent: dict[Pane, None] = {}
+        self._turns: WeakKeyDictionary[Pane, int] = WeakKeyDictionary()  # the greater, the later drawn
+        self._turn = 0
         self._next: Scheduled | None = None
         self._last_frame = now() - self._interval
         self._is_stopped = False
@@ -173,17 +176,14 @@ class FrameClock:
             self._ask_for_frame()
 
     def _draw_some(self, start: float) -> None:
-        """Draw the panes whose turn it is, the focused one first and always."""
-        panes = self._panes
+        """Draw the panes whose turn it is: the focused one first and always, then who waited longest."""
         focused = self._focused()
-        order = list(panes)
-        for pane in order:
-            if pane is focused:
-                self._draw(pane)
-        others = [pane for pane in order if pane is not focused]
+        others = [pane for pane in self._panes if pane is not focused]
+        for pane in self._panes.keys() - others:
+            self._draw(pane)
+        others.sort(key=lambda pane: self._turns.get(pane, 0))
         # On a slow line small frames let a key's echo through soonest.
-        share = CROWD if self._line else max(CROWD, len(others) // 2)
-        # The rest stays in front of those that are marked from now on, so everybody gets their turn.
+        share = CROWD if self._line else max(CROWD, (len(others) + 1) // 2)
         for pane in others[:share]:
             self._draw(pane)
             if self._now() - start > BUDGET_SECONDS:
@@ -191,6 +191,8 @@ class FrameClock:
 
     def _draw(self, pane: Pane) -> None:
         self._panes.pop(pane, None)
+        self._turn += 1
+        self._turns[pane] = self._turn
         if pane.is_shown and pane.draw():
             self._panes[pane] = None
 
