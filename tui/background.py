@@ -22,6 +22,7 @@ PATIENCE_SECONDS: Final = 0.1  # after the import: a line slower than this gets 
 READ_BYTES: Final = 1024
 MID_LUMINANCE: Final = 0.179  # of WCAG: black reads better on what is brighter, white on what is darker
 LIGHT_NUMBERS: Final = ("7", "9", "10", "11", "12", "13", "14", "15")  # of the sixteen colours
+DARK_NUMBERS: Final = ("0", "1", "2", "3", "4", "5", "6", "8")
 
 _COLOR = re.compile(
     rb"\x1b\]11;(?:rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})(?:/[0-9a-fA-F]{1,4})?"
@@ -160,4 +161,4 @@ def named_light(colors: str) -> bool | None:
     background; ``None`` if it names none.
     """
     number = colors.rpartition(";")[2]
-    return number in LIGHT_NUMBERS if number.isdecimal() and int(number) < 16 else None
+    return number in LIGHT_NUMBERS if number in LIGHT_NUMBERS + DARK_NUMBERS else None
