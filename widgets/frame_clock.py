@@ -154,6 +154,8 @@ class FrameClock:
 
     def tick(self) -> None:
         """Draw one frame: what a person did, and everything else when its time has come."""
+        if self._next is not None:  # another, when ``hurry`` came too late to cancel this one
+            self._next.cancel()
         self._next = None
         if self._is_stopped:
             return
@@ -205,6 +207,8 @@ class FrameClock:
         self._ask(max(0.0, self._last_frame + self._interval - self._now()))
 
     def _ask(self, seconds: float) -> None:
+        if self._next is not None:  # asked for by what was drawn: two would each ask again, for ever
+            self._next.cancel()
         self._next = self._schedule(seconds, self.tick)
 
 

@@ -353,3 +353,24 @@ def test_a_frame_that_takes_too_long_leaves_the_rest_to_the_next_and_everybody_g
     assert set(place.drawn) <= {2}
     assert panes[3].frames == len(place.drawn)
     assert max(pane.frames for pane in panes[:3]) - min(pane.frames for pane in panes[:3]) <= 1
+
+
+def test_one_frame_waits_however_it_was_asked_for() -> None:
+    place = Place()
+    clock = place.clock()
+    other = FakePane()
+
+    class Talking(FakePane):
+        def draw(self) -> bool:
+            clock.mark(other)  # as a pane does that has something to say about another
+            clock.mark(self)
+            return super().draw()
+
+    clock.mark(Talking())
+    for _ in range(5):
+        place.turn()
+        assert len(place.waiting) == 1
+    late = place.asked[-1].callback  # on its way already when the next line cancels it
+    clock.hurry()
+    late()
+    assert len(place.waiting) == 1
