@@ -9,6 +9,8 @@ from typing import Final, Literal
 
 from widgets.cells import JOINER, VARIATION
 from widgets.containers import MARKER, Path
+from widgets.highlight import Code
+from widgets.references import References
 from widgets.table import Shape
 
 Kind = Literal["paragraph", "heading", "code", "rule", "table", "title", "note", "failure"]
@@ -18,12 +20,16 @@ PIECE_CHARACTERS: Final = 4096
 PIECE_LINES: Final = 16  # of code or table in one piece
 
 # What a block other than a paragraph may begin with.
-SIGNS: Final = frozenset("#>-*+_`~|0123456789")
+SIGNS: Final = frozenset("#>-*+_`~|=[0123456789")
 FENCE: Final = re.compile(r"(?P<sign>`{3,}|~{3,})[ \t]*(?P<label>[^`]*)$")
 HEADING: Final = re.compile(r"(?P<level>#{1,6})(?:[ \t]|$)")
+UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*$")  # of the paragraph above it, which is a heading then
 RULE: Final = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)$")
 # A last line that may yet become a sign: shown when it is clear what it is.
-UNCLEAR: Final = re.compile(r"(?:#{1,6}|[-*_+ \t]{1,}|`{1,2}|~{1,2}|[0-9]{1,3}|[0-9]{1,9}[.)]|\|[-:| \t]*)$")
+UNCLEAR: Final = re.compile(
+    r"(?:#{1,6}|[-*_+ \t]{1,}|`{1,2}|~{1,2}|[0-9]{1,3}|[0-9]{1,9}[.)]|\|[-:| \t]*"
+    r"|(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[[ xX]?\]?)$"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +38,10 @@ class Block:
 
     The first line begins at its content; further lines begin with what their containers (``path``) ask for.
     ``lead`` is drawn before the first row and ``rest`` before all others; ``gap``, unless None, before the
-    empty row above. ``lines`` counts source lines (code and tables). ``level`` is a heading's level or the
-    columns a fence was indented by; ``label`` a fence's language, or the text of our own rows. ``shape`` is
-    set on the later pieces of a table.
+    empty row above. ``lines`` counts source lines (of paragraphs too; a heading of more than one is
+    underlined by its last). ``level`` is a heading's level or the columns that code is indented by; ``label``
+    a fence's language, or the text of our own rows. ``shape`` is set on the later pieces of a table, ``code``
+    on the later pieces of a labelled fence and while it grows, ``references`` where there may be links.
     """
 
     kind: Kind
@@ -48,6 +55,8 @@ class Block:
     level: int = 0
     label: str = ""
     shape: Shape | None = None
+    code: Code | None = None
+    references: References | None = None
 
 
 def begins_block(line: str, at: int) -> bool:

@@ -9,12 +9,15 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from widgets.signs import DONE, TASK
+
 MAX_DEPTH: Final = 12  # containers inside one another; deeper ones are shown as text
 QUOTE_BAR: Final = "▎ "
 BULLETS: Final = ("•", "◦")
 TAB_COLUMNS: Final = 4
 
 MARKER: Final = re.compile(r"(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]|$)")
+_TASK: Final = re.compile(r"\[(?P<done>[ xX])\](?=[ \t]|$)")
 _BLANKS: Final = re.compile(r"[ \t]*")
 
 
@@ -40,6 +43,8 @@ QUOTE: Final = Container(QUOTE_BAR, QUOTE_BAR, is_quote=True)
 
 def first_word(line: str, at: int) -> int:
     """Return the index of the first character from ``at`` that is not blank."""
+    if line[at : at + 1] > " ":
+        return at
     found = _BLANKS.match(line, at)
     return found.end() if found else at
 
@@ -94,9 +99,15 @@ def next_container(line: str, at: int, path: Path) -> tuple[Container, int] | No
     indent = columns(line, at, word)
     sign = marker.group()
     depth = sum(not container.is_quote for container in path)
-    shown = BULLETS[depth % len(BULLETS)] if sign in "-*+" else sign
+    is_bullet = sign in "-*+"
+    shown = BULLETS[depth % len(BULLETS)] if is_bullet else sign
+    need = indent + len(sign) + pad
+    if task := _TASK.match(line, content):
+        box = TASK if task["done"] == " " else DONE
+        shown = box if is_bullet else f"{sign} {box}"
+        content = first_word(line, task.end())
     lead = f"{'' if depth else '  '}{shown} "
-    return Container(lead, " " * len(lead), need=indent + len(sign) + pad, near=indent + 2), content
+    return Container(lead, " " * len(lead), need=need, near=indent + 2), content
 
 
 def may_interrupt(line: str, at: int) -> bool:

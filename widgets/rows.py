@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from rich.cells import cell_len
@@ -9,12 +10,15 @@ from rich.cells import cell_len
 from widgets import table
 from widgets.blocks import Block
 from widgets.containers import content_lines, skip
-from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG, TITLE, Row, Run
+from widgets.highlight import Code
+from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG, TITLE, Row
 from widgets.inline import parse
+from widgets.links import Links
 from widgets.wrap import wrap
 
 CODE_BAR: Final = "│ "
 RULE_SIGN: Final = "─"
+_CLOSING_SIGNS: Final = re.compile(r"(?:^|[ \t]+)#+$")
 
 
 def lay_out(
@@ -27,7 +31,8 @@ def lay_out(
     """
     width = max(1, width)
     lead, rest = _clipped(block.lead, width), _clipped(block.rest, width)
-    body = _body(block, text, max(1, width - cell_len(rest)), is_open)
+    found = Links([] if links is None else links, block.references, block.start)
+    body = _body(block, text, max(1, width - cell_len(rest)), is_open, found)
     rows = [_prefixed(rest if index else lead, row) for index, row in enumerate(body)]
     if block.gap is not None:
         rows.insert(0, _prefixed(_clipped(block.gap, width), ()))
@@ -43,20 +48,21 @@ def estimate(block: Block, width: int) -> int:
     return rows + (block.gap is not None)
 
 
-def _body(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
+def _body(block: Block, text: str, width: int, is_open: bool, links: Links) -> list[Row]:
     match block.kind:
         case "paragraph":
             ink = QUOTE if any(part.is_quote for part in block.path) else PLAIN
-            return wrap(parse(_joined(content_lines(text, block.path)), ink, is_open=is_open), width)
+            words = _joined(content_lines(text, block.path))
+            return wrap(parse(words, ink, is_open=is_open, links=links), width)
         case "heading":
-            title = text.lstrip("#").strip().rstrip("#").rstrip()
-            return wrap(parse(title, HEADING | STRONG, is_open=is_open), width)
+            return wrap(parse(_heading(block, text), HEADING | STRONG, is_open=is_open, links=links), width)
         case "code":
-            return _code(block, text, width)
+            return _code(block, text, width, is_open)
         case "table":
             lines = content_lines(text, block.path)
             shape = block.shape or table.measure(lines)
-            return table.lay_out(lines, shape, width, has_head=block.shape is None, is_open=is_open)
+            has_head = block.shape is None
+            return table.lay_out(lines, shape, width, has_head=has_head, is_open=is_open, links=links)
         case "rule":
             return [((RULE_SIGN * width, MARK),)]
         case "title":
@@ -105,15 +111,23 @@ def _between(before: str, after: str) -> str:
     return "" if cell_len(before[-1]) == 2 == cell_len(after[0]) else " "
 
 
-def _code(block: Block, text: str, width: int) -> list[Row]:
+def _heading(block: Block, text: str) -> str:
+    """Return the words of a heading: those over the line that underlines it, or those behind the signs."""
+    if block.lines > 1:
+        return _joined(content_lines(text, block.path)[:-1])
+    return _CLOSING_SIGNS.sub("", text[block.level :].strip(" \t"))
+
+
+def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
     bar = CODE_BAR if width >= 2 * len(CODE_BAR) else ""
     room = width - len(bar)
     rows: list[Row] = []
     if block.label:
         rows.extend(_barred(bar, row) for row in wrap([(block.label, DIM | FENCE)], room, words=False)[:1])
     if block.lines:
-        for index, line in enumerate(content_lines(text, block.path)):
-            code = line[skip(line, 0, block.level) :] if index else line
-            line_runs: list[Run] = [(code, FENCE)] if code else []
-            rows.extend(_barred(bar, row) for row in wrap(line_runs, room, words=False))
+        first, *others = content_lines(text, block.path)
+        lines = [first, *[line[skip(line, 0, block.level) :] for line in others]]
+        code = block.code or Code(block.label)
+        for runs in code.runs(lines, is_open=is_open):
+            rows.extend(_barred(bar, row) for row in wrap(runs, room, words=False))
     return rows

@@ -15,22 +15,25 @@ from rich.cells import cell_len
 
 from widgets.ink import MARK, STRONG, Row, Run, text_of
 from widgets.inline import parse
+from widgets.links import Links
 from widgets.wrap import wrap
 
 Align = Literal["left", "right", "center"]
 MAX_COLUMNS: Final = 64
-MIN_COLUMN: Final = 3
+MIN_COLUMN: Final = 6  # cells; where a wider column would get less, rows are shown one cell below the other
 SEPARATOR: Final = " │ "
+RECORD_RULE: Final = 8  # cells between two lines of a table without columns
 _DELIMITER = re.compile(r"\|?(?:[ \t]*+:?-++:?[ \t]*+\|)*+(?:[ \t]*+:?-++:?)?$")
 _CELL_END = re.compile(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the columns of a table stand: alignment and natural width in cells."""
+    """How the columns of a table stand: alignment, natural width in cells, words of the head."""
 
     aligns: tuple[Align, ...]
     widths: tuple[int, ...]
+    heads: tuple[str, ...] = ()
 
 
 def cells(line: str) -> list[str]:
@@ -54,41 +57,57 @@ def is_delimiter(line: str, header: str) -> bool:
 def measure(lines: Sequence[str]) -> Shape:
     """Return the shape of a table from its first lines: head, delimiter (if it came yet), rows."""
     aligns = [_align(cell) for cell in cells(lines[1])] if len(lines) > 1 else []
-    rows = [cells(line) for index, line in enumerate(lines) if index != 1]
-    columns = len(rows[0])
+    columns = len(cells(lines[0]))
+    rows = [_as_many(cells(line), columns) for index, line in enumerate(lines) if index != 1]
     widths = [
         max((cell_len(text_of(tuple(parse(row[at])))) for row in rows if at < len(row)), default=0)
         for at in range(columns)
     ]
-    return Shape(tuple((aligns[at] if at < len(aligns) else "left") for at in range(columns)), tuple(widths))
+    aligned = tuple((aligns[at] if at < len(aligns) else "left") for at in range(columns))
+    return Shape(aligned, tuple(widths), tuple(rows[0]))
 
 
 def lay_out(
-    lines: Sequence[str], shape: Shape, width: int, *, has_head: bool, is_open: bool = False
+    lines: Sequence[str],
+    shape: Shape,
+    width: int,
+    *,
+    has_head: bool,
+    is_open: bool = False,
+    links: Links | None = None,
 ) -> list[Row]:
     """Return ``lines`` as rows of at most ``width`` cells; with ``has_head`` the first is the head and the
-    second the delimiter. ``is_open`` says that the last cell still grows.
+    second the delimiter. ``is_open`` says that the last cell still grows. Where there is no room for columns
+    each line becomes ``head: cell`` rows.
     """
+    links = links or Links()
     widths = _fit(shape.widths, width)
-    if widths is None:
-        return [
-            row
-            for index, line in enumerate(lines)
-            if index != 1 or not has_head
-            for row in _plain(line, width)
-        ]
+    columns = len(shape.widths)
     out: list[Row] = []
     for index, line in enumerate(lines):
+        is_head = has_head and index == 0
         if has_head and index == 1:
-            out.append(((_rule(widths), MARK),))
+            if widths is not None:
+                out.append(((_rule(widths), MARK),))
             continue
-        ink = STRONG if has_head and index == 0 else 0
-        found = cells(line)
-        texts = [parse(text, ink) for text in found]
-        if is_open and index == len(lines) - 1:
-            texts[-1] = parse(found[-1], ink, is_open=True)
-        out.extend(_aligned(texts, shape.aligns, widths))
+        found = _as_many(cells(line), columns)
+        last = len(found) - 1 if is_open and index == len(lines) - 1 else -1
+        texts = [
+            parse(text, STRONG if is_head else 0, is_open=at == last, links=links)
+            for at, text in enumerate(found)
+        ]
+        if widths is not None:
+            out.extend(_aligned(texts, shape.aligns, widths))
+        elif not is_head:
+            out.extend(_record(shape.heads, texts, width, is_first=has_head and index == 2))
+        elif len(lines) <= 2:
+            out.extend(_head_alone(texts, width))
     return out
+
+
+def _as_many(found: list[str], columns: int) -> list[str]:
+    """Return the cells of a line, those beyond the last column within it: no word is lost."""
+    return [*found[: columns - 1], " | ".join(found[columns - 1 :])] if len(found) > columns else found
 
 
 def _align(cell: str) -> Align:
@@ -100,9 +119,9 @@ def _align(cell: str) -> Align:
 def _fit(natural: Sequence[int], width: int) -> list[int] | None:
     """Return column widths that fit in ``width``, or None when there is no room for columns at all."""
     room = width - len(SEPARATOR) * (len(natural) - 1)
-    if room < MIN_COLUMN * len(natural):
-        return None
     widths = [max(1, cells) for cells in natural]
+    if room < sum(min(cells, MIN_COLUMN) for cells in widths):
+        return None
     over = sum(widths) - room
     if over <= 0:
         return widths
@@ -148,6 +167,20 @@ def _stripped(row: list[Run]) -> Row:
     return tuple(row)
 
 
-def _plain(line: str, width: int) -> list[Row]:
-    """Return a line of a table that has no room for columns, still readable."""
-    return wrap(parse(" | ".join(cells(line))), width)
+def _record(heads: Sequence[str], texts: Sequence[Sequence[Run]], width: int, *, is_first: bool) -> list[Row]:
+    """Return a line that has no room for columns: each cell on rows of its own, behind the head of its
+    column.
+    """
+    rows: list[Row] = [] if is_first else [(("─" * min(width, RECORD_RULE), MARK),)]
+    for at, text in enumerate(texts):
+        head = parse(heads[at] + ": ", STRONG) if at < len(heads) and heads[at] else []
+        if head or text:
+            rows.extend(wrap([*head, *text], width))
+    return rows
+
+
+def _head_alone(texts: Sequence[Sequence[Run]], width: int) -> list[Row]:
+    runs: list[Run] = []
+    for at, text in enumerate(texts):
+        runs += [(SEPARATOR, MARK), *text] if at else text
+    return wrap(runs, width)

@@ -7,7 +7,20 @@ from rich.cells import cell_len
 
 from tests.widgets.drawing import drawn, shown
 from tests.widgets.test_splitter import TEXTS
-from widgets.ink import DIM, FENCE, HEADING, MARK, QUOTE, STRONG, text_of
+from widgets.ink import (
+    DIM,
+    EMPHASIS,
+    FENCE,
+    HEADING,
+    KEYWORD,
+    MARK,
+    NAME,
+    NUMBER,
+    QUOTE,
+    STRONG,
+    Row,
+    text_of,
+)
 
 
 def test_a_paragraph_is_joined_and_wrapped() -> None:
@@ -64,8 +77,21 @@ def test_a_year_at_the_beginning_of_a_line_is_no_list() -> None:
 def test_code_keeps_its_spaces_and_names_its_language() -> None:
     assert drawn(["```python title\ndef f():\n\treturn *1*\n\n```\nafter"]) == [
         (("│ ", MARK | FENCE), ("python title", DIM | FENCE)),
-        (("│ ", MARK | FENCE), ("def f():", FENCE)),
-        (("│ ", MARK | FENCE), ("    ", FENCE), ("return *1*", FENCE)),
+        (
+            ("│ ", MARK | FENCE),
+            ("def", FENCE | KEYWORD),
+            (" ", FENCE),
+            ("f", FENCE | NAME),
+            ("():", FENCE),
+        ),
+        (
+            ("│ ", MARK | FENCE),
+            ("    ", FENCE),
+            ("return", FENCE | KEYWORD),
+            (" *", FENCE),
+            ("1", FENCE | NUMBER),
+            ("*", FENCE),
+        ),
         (("│ ", MARK | FENCE),),
         (("after", 0),),
     ]
@@ -90,8 +116,70 @@ def test_a_quote_has_a_bar_on_every_row() -> None:
     assert rows[3] == (("▎ ", MARK), ("on", QUOTE | STRONG), (" lazily", QUOTE))
 
 
-def test_a_rule_fills_the_width_and_never_makes_a_heading() -> None:
-    assert shown("a\n---\nb", 5) == ["a", "─────", "b"]
+def test_a_rule_fills_the_width() -> None:
+    assert shown("a\n\n---\nb\n* * *", 5) == ["a", "", "─────", "b", "─────"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a *b*\n===", [(("a ", HEADING | STRONG), ("b", HEADING | STRONG | EMPHASIS))]),
+        ("one\ntwo\n---", [(("one two", HEADING | STRONG),)]),
+        ("# a # b#", [(("a # b#", HEADING | STRONG),)]),
+        ("# a ###", [(("a", HEADING | STRONG),)]),
+        ("> a\n---", [(("▎ ", MARK), ("a", QUOTE)), (("─" * 60, MARK),)]),
+        ("- a\n===", [(("  • ", MARK), ("a ===", 0))]),
+    ],
+)
+def test_headings(text: str, expected: list[Row]) -> None:
+    assert drawn([text]) == expected
+
+
+def test_what_is_indented_by_four_columns_is_code_with_its_empty_lines() -> None:
+    text = "a\n\n    one\n      two\n\n\n    - three\n\n\nb\n    c"
+    assert shown(text) == ["a", "", "│ one", "│   two", "│", "│", "│ - three", "", "b c"]
+
+
+def test_indented_code_stands_in_items_and_quotes() -> None:
+    assert shown("- a\n\n      code\n\n  b") == ["  • a", "", "    │ code", "", "    b"]
+    assert shown(">     code\n>\n>     more\n\nb") == ["▎ │ code", "▎ │", "▎ │ more", "", "b"]
+
+
+def test_tasks_have_boxes_instead_of_bullets() -> None:
+    text = "- [ ] open\n- [x] done\n  - [X] nested\n1. [ ] counted\n- [y] no task\n- [x](u)"
+    assert shown(text) == [
+        "  ☐ open",
+        "  ☑ done",
+        "    ☑ nested",
+        "  1. ☐ counted",
+        "  • [y] no task",
+        "  • x (u)",
+    ]
+
+
+def test_quotes_nest_in_lists_and_lists_in_quotes() -> None:
+    text = "> > a\n> b\n\n- x\n  > - y\n  >   > z\n  >\n  >   w"
+    assert shown(text) == ["▎ ▎ a b", "", "  • x", "    ▎ ◦ y", "    ▎   ▎ z", "    ▎", "    ▎   w"]
+
+
+def test_an_item_holds_paragraphs_code_and_tables() -> None:
+    text = "3. a\n\n   b\n\n   ```\n   c\n   ```\n\n   | d | e |\n   |---|---|\n   | f | g |\n4. h"
+    assert shown(text) == [
+        "  3. a",
+        "",
+        "     b",
+        "",
+        "     │ c",
+        "",
+        "     d │ e",
+        "     ──┼──",
+        "     f │ g",
+        "  4. h",
+    ]
+
+
+def test_a_footnote_is_text() -> None:
+    assert shown("a[^1]\n\n[^1]: https://x.y is a source") == ["a[^1]", "", "[^1]: https://x.y is a source"]
 
 
 def test_html_is_text() -> None:
@@ -131,7 +219,20 @@ def test_no_row_is_wider_than_the_width(text: str, width: int, is_closed: bool) 
         ("text\n```py\ndef\n```", ["text", "│ py", "│ def"]),
         ("text\n>", ["text"]),
         ("text\n> q", ["text", "▎ q"]),
-        ("text\n---", ["text", "─" * 20]),
+        ("text\n=", ["text"]),
+        ("text\n---", ["text"]),
+        ("text\n---\n", ["text"]),
+        ("text\n\n---", ["text", "", "─" * 20]),
+        ("text\n\n    co", ["text", "", "│ co"]),
+        ("text\n- [", ["text"]),
+        ("text\n- [ ", ["text"]),
+        ("text\n- [x]", ["text"]),
+        ("text\n- [ ] a", ["text", "  ☐ a"]),
+        ("text\n- [a", ["text"]),
+        ("text\n- [a](u)", ["text", "  • a (u)"]),
+        ("text\n> -", ["text"]),
+        ("text\n\n[ref]: htt", ["text"]),
+        ("text\n\n[ref]: http://x\n", ["text"]),
         ("| a | b", ["a │ b"]),
         ("| a | b |\n|", ["a │ b"]),
         ("| a | b |\n|--", ["a │ b"]),

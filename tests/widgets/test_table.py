@@ -38,9 +38,9 @@ def test_a_table_that_is_too_wide_gives_its_widest_columns_less_room() -> None:
 
 def test_a_table_without_room_for_columns_is_still_readable() -> None:
     assert shown("| a | b | c |\n|--|--|--|\n| one | two | three |\n", 10) == [
-        "a | b | c",
-        "one | two",
-        "| three",
+        "a: one",
+        "b: two",
+        "c: three",
     ]
 
 
@@ -56,8 +56,27 @@ def test_only_a_row_of_dashes_with_as_many_cells_makes_a_table() -> None:
     assert not is_delimiter("| x | y |", "| a | b |")
 
 
-def test_rows_with_missing_and_extra_cells_stay_in_the_columns() -> None:
-    assert shown("| a | b |\n|---|---|\n| 1 |\n| 1 | 2 | 3 |\n") == ["a │ b", "──┼──", "1 │", "1 │ 2"]
+def test_the_lines_of_a_table_without_room_for_columns_stand_apart() -> None:
+    text = "| name | what it does |\n|--|--|\n| a | *one* thing |\n| b | |\n"
+    assert shown(text, 12) == [
+        "name: a",
+        "what it",
+        "does: one",
+        "thing",
+        "─" * 8,
+        "name: b",
+        "what it",
+        "does:",
+    ]
+
+
+def test_a_head_without_lines_yet_is_shown_even_where_there_is_no_room() -> None:
+    assert shown("| one | two | three |\n|--|--|--|\n", 12) == ["one │ two │", "three"]
+
+
+def test_rows_with_missing_cells_stay_in_the_columns_and_extra_ones_stay_in_the_last() -> None:
+    text = "| a | bcd |\n|---|---|\n| 1 |\n| 1 | 2 | 3 |\n"
+    assert shown(text) == ["a │ bcd", "──┼──────", "1 │", "1 │ 2 | 3"]
 
 
 def test_a_line_with_bars_but_no_delimiter_row_is_text() -> None:
