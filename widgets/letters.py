@@ -31,7 +31,8 @@ def reading(block: Block, text: str, *, is_open: bool = False) -> str:
     if block.kind == "table":
         cells = [cell for line in _table_lines(block, text, is_open=is_open) for cell in line]
         return _BLANKS.sub(" ", CELL_END.join(cells))
-    bare = replace(block, lead="", rest="", gap=None, label="" if block.kind == "code" else block.label)
+    label = "" if block.kind == "code" else block.label
+    bare = replace(block, lead="", rest="", gap=None, label=label, code=None)
     rows = lay_out(bare, text, WIDE, is_open=is_open)
     return _BLANKS.sub(" ", " ".join([_shown(row) for row in rows]))
 

@@ -91,6 +91,7 @@ class Reading(Widget):
         self._cursor: tuple[int, int] | None = None  # message and part the reader clicked or found
         self._pressed: tuple[int, int] | None = None  # where the button went down
         self._is_dragged = False
+        self._pointer = (0, 0)
         self._edge = 0  # rows to scroll in each frame: the pointer is beyond an edge
 
     def _redraw(self) -> None:
@@ -222,7 +223,7 @@ class Reading(Widget):
         """Extend the selection to the pointer; beyond an edge the transcript scrolls."""
         if self._pressed is None or (not self._is_dragged and (event.x, event.y) == self._pressed):
             return
-        self._is_dragged = True
+        self._is_dragged, self._pointer = True, (event.x, event.y)
         self._view.stay()
         bottom = self.outer_size.height
         self._edge = min(0, event.y - self._head_height) + max(0, event.y - bottom + 1)
@@ -231,6 +232,8 @@ class Reading(Widget):
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """End selecting."""
         if self._pressed is not None:
+            if self._edge:
+                self._extend(event.x, event.y)
             self.release_mouse()
             self._pressed, self._edge = None, 0
 
@@ -314,6 +317,7 @@ class Reading(Widget):
     def _read_on(self) -> bool:
         """Do one frame's share of scrolling and searching; return whether something is left."""
         if self._edge:
+            self._extend(*self._pointer)
             self._view.scroll(self._edge)
             self._view.stay()
         if self._finder is None:
