@@ -145,8 +145,9 @@ class Painter:
             for flag, attribute in _ATTRIBUTES:
                 if ink & flag:
                     style += attribute
-            if ink & CARET and self.look.color:
-                style += Style(color=RichColor.parse(self.look.color))
+            caret = self.look.bar or self.look.color
+            if ink & CARET and caret:
+                style += Style(color=RichColor.parse(caret))
             if ink & TITLE and self.look.bar:
                 style += Style(color=RichColor.parse(self.look.bar), bold=True)
             self._styles[ink] = style
