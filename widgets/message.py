@@ -43,6 +43,7 @@ class Message:
         "_source",
         "_splitter",
         "_stale",
+        "_versions",
         "blocks",
         "changed",
         "color",
@@ -86,6 +87,7 @@ class Message:
         self.former: dict[int, Layout] = {}  # what the open blocks looked like, by their start
         self.rows = Heights()  # of each complete block at rows_width, exact or estimated
         self._exact = bytearray()  # which of those are
+        self._versions: dict[int, int] = {}  # of complete blocks that look another way than at first
         self._stale = 0  # the first so many may still be estimates for another width
 
     # --- what comes in ---
@@ -155,6 +157,8 @@ class Message:
             text = inert(self._next_slice())
             self._source.append(text)
             self._complete(splitter.feed(text))
+            for start in splitter.take_outdated():
+                self._outdate(start)
             lines = text.count("\n")
             self._lines += lines
             spent += len(text) + LINE_COST * lines + 1
@@ -181,6 +185,12 @@ class Message:
         for block in blocks:
             self.rows.append(estimate(block, max(1, self.rows_width)))
         self._exact.extend(bytes(len(blocks)))
+
+    def _outdate(self, start: int) -> None:
+        """Have the blocks that begin at ``start`` laid out again."""
+        for index in self.blocks.begun_at(start):
+            self._versions[index] = self._versions.get(index, 0) + 1
+            self._exact[index] = 0
 
     def _next_slice(self) -> str:
         pieces: list[str] = []
@@ -226,7 +236,7 @@ class Message:
     def part_key(self, index: int) -> object:
         """Return what part ``index`` is known by as long as it looks the same: no open block."""
         if 0 < index <= self.complete:
-            return self.blocks, index
+            return self.blocks, index, self._versions.get(index - 1, 0)
         return self.part(index)
 
     def open_index(self, index: int) -> int:

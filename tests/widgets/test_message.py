@@ -6,6 +6,7 @@ import pytest
 
 from tests.widgets.drawing import drawn
 from widgets.message import SLICE_CHARACTERS, Message
+from widgets.rows import lay_out
 
 BUDGET = 1_000_000
 
@@ -141,3 +142,14 @@ def test_exact_rows_of_another_width_are_estimated_anew_bit_by_bit() -> None:
     assert message.rows[0] == 5
     assert message.height(10) == 1 + message.rows.total + 1
     assert message.rows_before(3) == 1 + message.rows[0] + message.rows[1]
+
+
+def test_a_block_whose_link_got_its_definition_is_laid_out_again_and_no_other() -> None:
+    message = settled("see [this][docs]\n\nother words\n\n")
+    lay_out(message.part(1), message.text_of(message.part(1)), 40, links=[])
+    before = [message.part_key(part) for part in (1, 2)]
+    message.add("[docs]: https://example.org/guide\n\n")
+    message.settle(BUDGET)
+    assert message.part_key(1) != before[0]
+    assert message.part_key(2) == before[1]
+    assert "https://example.org/guide" in str(lay_out(message.part(1), "see [this][docs]", 80, links=[]))
