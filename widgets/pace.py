@@ -15,6 +15,7 @@ ASK_SECONDS: Final = 0.25  # between two questions to the terminal
 FIRST_ANSWERS: Final = 8  # until so many have come, the line is unknown and every frame may ask
 OVERDUE_SECONDS: Final = 0.1  # an answer later than usual by this much means that the terminal is behind
 LONG_SECONDS: Final = 2.0  # by so much, that it may have lost its answer: slow frames again, rather than none
+LAST_SECONDS: Final = 1.0  # at the end of a screen an answer may be later than usual by so much
 LOST_SECONDS: Final = 10.0  # an answer that has not come by then will not come
 WAY_SECONDS: Final = 120.0  # the quickest answer of so long is what the way there and back takes
 
@@ -91,9 +92,9 @@ class Pace:
 
         For the end of a screen: an answer that came after it would stand on the shell's line.
         """
-        if not self._is_asked or not self._is_answering:
+        if not self._is_asked or not self._is_answering or at - self._asked_at > LONG_SECONDS:
             return 0.0
-        return min(max(0.0, self._asked_at + 2 * self._way + SLOWEST_SECONDS - at), LONG_SECONDS)
+        return min(2 * self._way + LAST_SECONDS, LONG_SECONDS)
 
     def is_behind(self, at: float) -> bool:
         """Whether the terminal still has to take what it was given: another frame would only queue up."""

@@ -19,6 +19,8 @@ import pyte
 PATIENCE_SECONDS = 30.0
 ASKS_SYNC = b"\x1b[?2026$p"  # Textual asks whether the terminal can hold back half-drawn frames
 KNOWS_SYNC = b"\x1b[?2026;2$y"
+ASKS_IDENTITY = b"\x1b[c"  # what every terminal answers; ours asks for its background before it
+IS_VT220 = b"\x1b[?62;22c"
 LEAVES_SCREEN = b"\x1b[?1049l"
 ENTERS_SCREEN = b"\x1b[?1049h"
 
@@ -122,6 +124,13 @@ class Terminal:
         """Whether the terminal's modes are those from before the program."""
         return termios.tcgetattr(self._terminal)[:4] == self.modes[:4]
 
+    def answer(self, data: bytes) -> None:
+        """Answer the questions in ``data``, which the program just wrote."""
+        if ASKS_SYNC in data:
+            os.write(self._terminal, KNOWS_SYNC)
+        if ASKS_IDENTITY in data:
+            os.write(self._terminal, IS_VT220)
+
     def _read(self, seconds: float) -> bool:
         """Read what is there, waiting at most ``seconds`` for it; false when there is nothing."""
         ready, _, _ = select.select([self._terminal], [], [], seconds)
@@ -132,9 +141,8 @@ class Terminal:
         except OSError:  # how a pty says that the other side is closed
             data = b""
         self._ended = not data
-        if ASKS_SYNC in data:
-            os.write(self._terminal, KNOWS_SYNC)
         self.raw += data
+        self.answer(data)
         self._stream.feed(self._decoder.decode(data))
         return bool(data)
 

@@ -110,23 +110,20 @@ def test_where_nothing_was_asked_nobody_knows() -> None:
 
 
 class Answering(Terminal):
-    """A terminal that answers the question with ``answer``, once."""
+    """A terminal that answers our question with ``words``."""
 
-    answer = b""
+    words = b""
 
-    def _read(self, seconds: float) -> bool:
-        had = ASKS in self.raw
-        read = super()._read(seconds)
-        if self.answer and not had and ASKS in self.raw:
-            os.write(self._terminal, self.answer)
-        return read
+    def answer(self, data: bytes) -> None:
+        if ASKS in data:
+            os.write(self._terminal, self.words)
 
 
 def said(folder: Path, answer: bytes, **environ: str) -> str:
     """Return the program's last line on a terminal that answers ``answer``; its modes must be as before."""
     command = [sys.executable, "-P", "-c", PROGRAM]
     opened = Answering(command, own_environ(folder) | environ, 100, 10, folder)
-    opened.answer = answer
+    opened.words = answer
     try:
         opened.wait_for("settled:")
         assert opened.is_as_before()

@@ -1,0 +1,143 @@
+"""What stands in the bytes of a terminal that answers, that is slow to answer, and that never does."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.fakes.terminal import KNOWS_SYNC, LEAVES_SCREEN, Terminal
+from tests.tui.programs import own_environ
+from widgets.pace import FIRST_ANSWERS
+from widgets.paced_driver import ASKS, ENDS_FRAME
+
+PROGRAM = """
+import os
+os.environ["TEXTUAL_FPS"] = "240"
+from textual.app import App
+from widgets.frame_clock import FrameClock
+from widgets.transcript import Transcript
+
+class Early:
+    is_settled = {settled}
+    typed = b"\\x1b[1;2Pw\\xc3\\xa9"
+    def sift(self, data):
+        typed, self.typed = self.typed + data.replace(b"LATE-ANSWER", b""), b""
+        return typed
+    def release(self):
+        return b""
+
+class Program(App):
+    def __init__(self):
+        super().__init__()
+        self.clock = FrameClock.for_app(self)
+        self.early_input = Early() if {early} else None
+        self.keys = ""
+    def compose(self):
+        yield Transcript(clock=self.clock)
+    def on_ready(self):
+        pane = self.query_one(Transcript)
+        pane.turn_opened("t")
+        if not {early}:
+            self.set_interval(1 / 60, lambda: pane.text_added("t", "word "))
+    def on_key(self, event):
+        self.keys += f"<{{event.key}}>"
+        self.query_one(Transcript).text_replaced("t", self.keys)
+        if event.key == "q":
+            os.write(1, b"leaving")
+            self.exit()
+
+Program().run()
+"""
+ASKED = ENDS_FRAME.encode() + ASKS.encode()
+
+
+class Slow(Terminal):
+    """A terminal that answers nothing by itself from its ``patience``-th question on."""
+
+    patience = 0
+
+    def answer(self, data: bytes) -> None:
+        if ASKS.encode() in data and self.raw.count(ASKS.encode()) <= self.patience:
+            self.say_at_last()
+
+    def say_at_last(self) -> None:
+        """Answer one question."""
+        os.write(self._terminal, KNOWS_SYNC)
+
+    def frames(self, after: int = 0) -> int:
+        """Return how many frames came behind the first ``after`` bytes."""
+        return self.raw[after:].count(ENDS_FRAME.encode())
+
+    def read_until_quiet(self, seconds: float) -> None:
+        """Read until nothing came for ``seconds``."""
+        while self._read(seconds):
+            pass
+
+
+@contextmanager
+def slow(folder: Path, patience: int, *, early: bool = False, settled: bool = True) -> Iterator[Slow]:
+    program = PROGRAM.format(early=early, settled=settled)
+    opened = Slow([sys.executable, "-P", "-c", program], own_environ(folder), 60, 10, folder)
+    opened.patience = patience
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def test_a_terminal_that_answers_is_asked_behind_frames_only_and_not_behind_each(tmp_path: Path) -> None:
+    with slow(tmp_path, 1000) as view:
+        view.wait_for(lambda _: view.raw.count(ASKS.encode()) >= FIRST_ANSWERS + 4)
+        raw = bytes(view.raw)
+    assert raw.count(ASKED) == raw.count(ASKS.encode()) - 1  # the first is Textual's own
+    assert raw.count(ENDS_FRAME.encode()) > raw.count(ASKED)
+
+
+def test_a_terminal_that_owes_an_answer_gets_no_more_frames_until_it_has_answered(tmp_path: Path) -> None:
+    with slow(tmp_path, 4) as view:
+        view.wait_for(lambda _: view.raw.count(ASKS.encode()) == 5)
+        asked = view.raw.rindex(ASKS.encode())
+        view.read_until_quiet(0.6)
+        assert view.frames(asked) <= 12  # those until the answer was overdue
+        assert view.raw.count(ASKS.encode()) == 5
+        before = len(view.raw)
+        view.say_at_last()
+        view.wait_for_bytes(ENDS_FRAME.encode(), before)
+
+
+def test_a_terminal_that_never_answers_is_not_asked_and_gets_its_frames(tmp_path: Path) -> None:
+    with slow(tmp_path, 0) as view:
+        view.wait_for(lambda text: text.count("word") >= 60)
+        assert view.raw.count(ASKS.encode()) == 1  # Textual's own
+        assert view.frames() == 0
+
+
+def test_the_screen_is_not_left_before_the_open_question_is_answered(tmp_path: Path) -> None:
+    with slow(tmp_path, 4) as view:
+        view.wait_for(lambda _: view.raw.count(ASKS.encode()) == 5)
+        view.send("q")
+        view.wait_for_bytes(b"leaving")
+        view.read_until_quiet(0.25)
+        assert LEAVES_SCREEN not in view.raw
+        view.say_at_last()
+        assert view.wait_for_end() == 0
+        assert b"2026;2$y" not in view.raw  # no echo
+        assert view.is_as_before()
+
+
+def test_what_was_typed_before_the_screen_began_comes_first(tmp_path: Path) -> None:
+    with slow(tmp_path, 4, early=True) as view:
+        view.wait_for("<shift+f1><w><é>")
+        view.send("n")
+        view.wait_for("<shift+f1><w><é><n>")
+
+
+def test_answers_that_come_late_are_no_keys(tmp_path: Path) -> None:
+    with slow(tmp_path, 4, early=True, settled=False) as view:
+        view.wait_for("<é>")
+        view.send("aLATE-ANSWERb")
+        view.wait_for("<a><b>")
+        assert "<L>" not in view.text
