@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import work
@@ -19,11 +20,13 @@ from agent_tui.errors import AgentTuiError, NotOffered, StreamLost
 from agent_tui.state.room import RoomState
 from tui.link import RoomLink
 from tui.screens import room_texts as texts
+from tui.screens.find_bar import FIND_BINDINGS, FindBar
 from tui.screens.quit import Choice, QuitScreen
 from tui.screens.room_panes import PANE_BINDINGS, RoomPanes
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
+from widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
@@ -36,6 +39,7 @@ class RoomScreen(Screen[None]):
     """One room. Everything shown comes from ``RoomState``; the loop in ``_follow`` is the only way in."""
 
     CSS_PATH = "room.tcss"
+    AUTO_FOCUS = ""  # the panes take the focus when they come; a closed bar must not
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("p,space", "pause_or_resume", "Pause or resume the room", id="room.pause"),
         Binding(
@@ -43,6 +47,7 @@ class RoomScreen(Screen[None]):
         ),
         Binding("r", "go_on", "Continue after an interruption", id="room.continue"),
         *PANE_BINDINGS,
+        *FIND_BINDINGS,
         Binding("escape", "back", "Back, at last to the rooms", id="room.back"),
     ]
 
@@ -60,6 +65,7 @@ class RoomScreen(Screen[None]):
         self._asked_at = 0.0
         self._retry_at = 0.0
         self._panes = RoomPanes(self.state, clock, ascii_only=ascii_only, id="panes", classes="-hidden")
+        self._bar = FindBar(self._panes, ascii_only=ascii_only)
         self._chrome = _Chrome(self._show)
         self._looking: Timer | None = None
 
@@ -67,6 +73,7 @@ class RoomScreen(Screen[None]):
         yield StatusLine(id="top", ascii_only=self._ascii_only)
         yield Static(say("room.loading"), id="loading", markup=False)
         yield self._panes
+        yield self._bar
         yield StatusLine(id="bottom", ascii_only=self._ascii_only, is_dim=True)
 
     def on_mount(self) -> None:
@@ -149,13 +156,14 @@ class RoomScreen(Screen[None]):
                 self._looking.pause()
 
     def on_room_panes_changed(self) -> None:
-        """Say what is shown now, and which keys make sense."""
+        """Say what is shown now, and which keys make sense; go on looking there."""
+        self._bar.search_there()
         self._show_soon()
 
     def _show_lines(self) -> None:
         state = self.state
         left = round(max(0.0, self._retry_at - time.monotonic()))
-        shown = self._panes.shown
+        shown = replace(self._panes.shown, is_finding=self._bar.is_finding)
         progress = texts.progress(state) if state.loaded or state.round else ""
         self.query_one("#top", StatusLine).show(
             [texts.title(state)],
@@ -192,9 +200,40 @@ class RoomScreen(Screen[None]):
         await self._panes.toggle_timeline()
 
     async def action_back(self) -> None:
-        """Leave what was opened last: the timeline, a zoomed pane, the room."""
-        if not self._panes.leave():
+        """Leave what was opened last: the selection, the bar, the timeline or a zoomed pane, the room."""
+        if self._panes.active is not None and self._panes.active.has_selection:
+            self._panes.active.clear_selection()
+        elif self._bar.asks:
+            self._bar.close()
+        elif not self._panes.leave():
             await self.run_action("app.leave_room")
+
+    def action_find(self) -> None:
+        """Ask what to find in the transcript that has the focus."""
+        self._bar.ask_what_to_find()
+
+    def action_find_step(self, step: int) -> None:
+        """Go to the next match, or to the one before."""
+        if not self._bar.step(step):
+            self.notify(say("find.nothing_asked"), markup=False)
+
+    def action_go_to(self) -> None:
+        """Ask for the number of a message."""
+        self._bar.ask_for_a_number()
+
+    def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
+        """Say how many there are."""
+        self._bar.take_found(event)
+
+    def on_transcript_selection_changed(self) -> None:
+        """Say what can be done with what is selected."""
+        self._show_soon()
+
+    def on_find_bar_changed(self) -> None:
+        """Say which keys make sense now."""
+        self._show_soon()
+
+    # --- running ---------------------------------------------------------------------------------------
 
     def action_pause_or_resume(self) -> None:
         """Pause a running room; let any other go on."""

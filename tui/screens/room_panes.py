@@ -42,6 +42,8 @@ PANE_BINDINGS: Final[list[BindingType]] = [
 ]
 """The keys of the screen that the panes are on; its actions call the methods of ``RoomPanes``."""
 
+MAX_LOOKED_THROUGH: Final = 200_000  # characters of one agent: a moment's work
+
 
 class RoomPanes(Container):
     """Shows what ``state`` says of its agents. Panes live as long as their agents: whatever is shown, they
@@ -94,6 +96,38 @@ class RoomPanes(Container):
         return self._panes.get(self._current)
 
     @property
+    def message_count(self) -> int:
+        """How many messages there are to go to."""
+        if self._is_timeline and self._timeline is not None:
+            return self._timeline[1].turn_count
+        return self.active.message_count if self.active is not None else 0
+
+    def go_to_message(self, number: int) -> None:
+        """Bring a message to the top, counted from 1; the nearest one if there is no such number."""
+        number = max(1, min(number, self.message_count))
+        if self._is_timeline and self._timeline is not None:
+            number = self._timeline[1].place_of(number)
+        if self.active is not None:
+            self.active.go_to_message(number)
+
+    def elsewhere(self, needle: str) -> tuple[str, int]:
+        """Return which other agent said ``needle`` most often, and how often; ("", 0) if none did.
+
+        Looks no further back than ``MAX_LOOKED_THROUGH`` characters of each.
+        """
+        found: dict[str, int] = {}
+        for agent in self._state.ordered_agents:
+            left = MAX_LOOKED_THROUGH
+            for turn in reversed(agent.turns if agent.id != self._current else ()):
+                text = turn.text if needle != needle.lower() else turn.text.lower()
+                found[agent.name] = found.get(agent.name, 0) + text.count(needle)
+                left -= len(text)
+                if left < 0:
+                    break
+        name = max(found, key=lambda name: found[name], default="")
+        return (name, found[name]) if name and found[name] else ("", 0)
+
+    @property
     def shown(self) -> texts.Shown:
         """What is in sight, for the lines above and below."""
         return texts.Shown(
@@ -101,6 +135,7 @@ class RoomPanes(Container):
             is_zoomed=self._is_zoomed and len(self._panes) > 1 and not self._is_timeline,
             is_timeline=self._is_timeline,
             is_following=self.active is None or self.active.follow,
+            has_selection=self.active is not None and self.active.has_selection,
         )
 
     # --- what comes in ---------------------------------------------------------------------------------

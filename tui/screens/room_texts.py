@@ -107,14 +107,15 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is in sight, as far as the lines speak of it. ``finding`` is whether a bar at the bottom asks."""
+    """What is in sight, as far as the lines speak of it. ``is_finding`` says that
+    something is looked for."""
 
     panes: int = 0
     is_zoomed: bool = False
     is_timeline: bool = False
     is_following: bool = True
     has_selection: bool = False
-    finding: bool = False
+    is_finding: bool = False
 
 
 def arrangement(shown: Shown) -> str:
@@ -128,7 +129,7 @@ def hints(state: RoomState, shown: Shown = Shown()) -> list[Hint]:
     """Return the key hints of the screen, the most important first: only what is possible now."""
     if shown.has_selection:
         return [Hint("y", say("hint.copy")), Hint("esc", say("hint.clear"), 1)]
-    if shown.finding:
+    if shown.is_finding:
         return [
             Hint("n", say("hint.next")),
             Hint("N", say("hint.previous"), 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from itertools import islice
 
@@ -39,6 +40,10 @@ class TimelineFeed:
     def turn_count(self) -> int:
         """How many turns there are, without the rules between rounds."""
         return self._given
+
+    def place_of(self, number: int) -> int:
+        """Return which message of the transcript turn ``number`` is; both are counted from 1."""
+        return number + bisect_left(self._rules, number)
 
     def take(self, changed: Iterable[str]) -> None:
         """Give the transcript what is new; ``changed`` are the ids of the agents that did anything."""

@@ -85,6 +85,15 @@ ENGLISH: Final[dict[str, str]] = {
     "hint.palette": "commands",
     "hint.help": "help",
     "hint.quit": "quit",
+    # finding
+    "find.label": "/",
+    "find.none": "nothing found",
+    "find.searching": "searching…",
+    "find.of": "{current} of {total}",
+    "find.elsewhere": "not here, {count} in {name}'s pane",
+    "find.nothing_asked": "/ asks what to find",
+    "go_to.label": "message 1–{count}",
+    "go_to.keys": "home first · end newest",
     # leaving
     "quit.how": "{quit} quits, {pause} pauses the room",
     "quit.title": "Agents are still speaking.",
@@ -118,6 +127,12 @@ ENGLISH: Final[dict[str, str]] = {
     "help.group.program": "Program",
     "help.group.dialog": "Here",
     "help.why.not_now": "not now",
+    "help.numbered": "Go to the agent of that number",
+    "help.why.no_code": "no code in sight",
+    "help.why.no_message": "nothing was said yet",
+    "help.why.no_selection": "nothing is selected",
+    "help.why.not_searched": "nothing is looked for",
+    "help.why.bar_closed": "while the find bar is open",
     "help.why.no_interruption": "only after an interruption",
     # the keys of the config file, and what the palette says of an action
     "keys.problems.one": "[keys]: 1 line cannot hold – agent-tui config check says why",
@@ -125,6 +140,7 @@ ENGLISH: Final[dict[str, str]] = {
     "keys.or": " or ",
     # the themes
     "theme.use": "Theme: {name}",
+    "theme.once": "until you leave",
     "theme.choose": "Theme…",
     "theme.title": "Theme",
     "theme.filter": "type a name",

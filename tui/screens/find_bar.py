@@ -1,0 +1,217 @@
+"""The row that asks what to find, or which message to go to."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from agent_tui.inert import inert, inert_line
+from tui.screens.room_panes import RoomPanes
+from tui.screens.words import count, say
+from widgets.finding import Found
+from widgets.status_line import StatusLine
+from widgets.transcript import Transcript
+
+Asks = Literal["", "find", "go_to"]
+MAX_ASKED_CHARACTERS = 200
+
+FIND_BINDINGS: list[BindingType] = [
+    Binding("slash", "find", "Find in the transcript", id="pane.find"),
+    Binding("n", "find_step(1)", "Next match", id="pane.find_next"),
+    Binding("N", "find_step(-1)", "Match before", id="pane.find_previous"),
+    Binding("g", "go_to", "Go to a message by its number", id="pane.go_to"),
+]
+"""The keys of the screen that the bar is on."""
+
+
+class FindBar(Horizontal):
+    """A line to type in, closed at first; at its right what came of it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "screen.find_step(1)", "Next match", id="find.next", show=False),
+        Binding("up", "screen.find_step(-1)", "Match before", id="find.previous", show=False),
+    ]
+    DEFAULT_CSS = """
+    FindBar {
+        height: 1;
+        background: $background;
+        &.-closed { display: none; }
+        & > .find-bar--label { width: auto; padding: 0 1; }
+        & > Input, & > Input:focus { width: 1fr; background: $background; background-tint: $background 0%; }
+        & > StatusLine { width: 32; max-width: 50%; }
+    }
+    """
+
+    class Changed(Message):
+        """Something else is looked for, or nothing any more."""
+
+    def __init__(self, panes: RoomPanes, *, ascii_only: bool = False) -> None:
+        super().__init__(classes="-closed")
+        self._panes = panes
+        self._ascii_only = ascii_only
+        self._asks: Asks = ""
+        self._searched: Transcript | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static("", classes="find-bar--label", markup=False)
+        yield _Line(compact=True)
+        yield StatusLine(is_dim=True, ascii_only=self._ascii_only)
+
+    # --- what is asked ---------------------------------------------------------------------------------
+
+    @property
+    def asks(self) -> Asks:
+        """What it asks for; "" while it is closed."""
+        return self._asks
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether something is looked for."""
+        return self._searched is not None
+
+    def ask_what_to_find(self) -> None:
+        """Ask what to find; what was looked for before can be typed over."""
+        if self._panes.active is not None:
+            self._open("find", say("find.label"))
+            self._search()
+
+    def ask_for_a_number(self) -> None:
+        """Ask which message to go to."""
+        if self._panes.message_count:
+            self._stop()
+            self._line.value = ""
+            self._open("go_to", say("go_to.label", count=count(self._panes.message_count)))
+            self._tell(say("go_to.keys"))
+
+    def _open(self, asks: Asks, label: str) -> None:
+        self._asks = asks
+        self.query_one(".find-bar--label", Static).update(label)
+        self.set_class(False, "-closed")
+        self.screen.set_focus(self._line, scroll_visible=False)
+        self._line.action_select_all()
+
+    def close(self) -> None:
+        """Look for nothing any more."""
+        self._asks = ""
+        self._stop()
+        self.set_class(True, "-closed")
+        self._panes.focus_current()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Find while it is typed."""
+        event.stop()
+        if self._asks == "find":
+            self._search()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Leave what was found marked, or go to the number that was asked for."""
+        event.stop()
+        self.enter(event.value)
+
+    def enter(self, text: str) -> None:
+        """Take ``text`` for what was asked for: a needle, or a number, "home" or "end"."""
+        if self._asks == "find":
+            self._panes.focus_current()
+            return
+        self.close()
+        active = self._panes.active
+        if active is not None and text == "home":
+            active.action_to_start()
+        elif active is not None and text == "end":
+            active.action_follow()
+        elif text.strip().isdecimal():
+            self._panes.go_to_message(int(text.strip()[:9]))
+
+    # --- what is found ---------------------------------------------------------------------------------
+
+    def step(self, step: int) -> bool:
+        """Go to the next match (+1) or to the one before (-1); return whether anything is looked for."""
+        if self._searched is not None:
+            self._searched.find_step(step)
+        return self._searched is not None
+
+    def search_there(self) -> None:
+        """Look where the reader went."""
+        if self._asks == "find" and self._searched is not self._panes.active:
+            self._search()
+
+    def take_found(self, event: Transcript.FoundChanged) -> None:
+        """Say how many there are; and where, if there are none here."""
+        if event.transcript is not self._searched:
+            return
+        needle, found = self._line.value, event.found
+        text = found_text(needle, found)
+        if found.is_complete and not found.total and not self._panes.shown.is_timeline:
+            name, number = self._panes.elsewhere(needle)
+            if number:
+                text = say("find.elsewhere", count=count(number), name=inert_line(name, 20))
+        self._tell(text)
+
+    def _search(self) -> None:
+        """Look for what stands in the line, in what the reader sees, and nowhere else."""
+        needle, active = self._line.value, self._panes.active
+        if not needle or self._searched is not active:
+            self._stop()
+        if needle and active is not None:
+            self._searched = active
+            active.find(needle)
+            self._tell(found_text(needle, active.found))
+        self.post_message(self.Changed())
+
+    def _stop(self) -> None:
+        if self._searched is not None:
+            self._searched.find("")
+            self._searched = None
+        self._tell("")
+        self.post_message(self.Changed())
+
+    def _tell(self, text: str) -> None:
+        self.query_one(StatusLine).show(right=[text] if text else [])
+
+    @property
+    def _line(self) -> _Line:
+        return self.query_one(_Line)
+
+
+class _Line(Input):
+    """A line that takes nothing a terminal would obey, and does not blink."""
+
+    def on_mount(self) -> None:
+        self.cursor_blink = False
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Put ``text``, made harmless and cut to what there is room for, between two places."""
+        room = MAX_ASKED_CHARACTERS - len(self.value) + abs(end - start)
+        super().replace(inert(text).replace("\n", " ").replace("\t", " ")[: max(0, room)], start, end)
+
+    def action_home(self, select: bool = False) -> None:
+        """Go to the first message where a number is asked for."""
+        if not self._enters("home"):
+            super().action_home(select)
+
+    def action_end(self, select: bool = False) -> None:
+        """Go to the end where a number is asked for."""
+        if not self._enters("end"):
+            super().action_end(select)
+
+    def _enters(self, key: str) -> bool:
+        bar = self.parent
+        if not isinstance(bar, FindBar) or bar.asks != "go_to":
+            return False
+        bar.enter(key)
+        return True
+
+
+def found_text(needle: str, found: Found) -> str:
+    """Return "3 of 12", or how the search stands."""
+    if not needle:
+        return ""
+    if not found.total:
+        return say("find.none" if found.is_complete else "find.searching")
+    text = say("find.of", current=count(found.current), total=count(found.total))
+    return text if found.is_complete else f"{text} …"
