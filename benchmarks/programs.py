@@ -27,6 +27,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.widgets import Markdown, Static
 
+import tui.app
 from agent_tui import events as ev
 from agent_tui.config import Config
 from benchmarks.corpus import texts, tokens, words
@@ -199,6 +200,7 @@ class Script(RoomLink):
 class Ours(AgentTuiApp):
     """The program, with a script for a server."""
 
+    CSS_PATH = Path(tui.app.__file__).with_name("app.tcss")  # or it would be looked for beside this file
     BINDINGS: ClassVar[list[BindingType]] = [PRESS]
 
     def __init__(self, load: Load, meter: Meter) -> None:
