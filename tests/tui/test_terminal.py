@@ -218,21 +218,6 @@ def test_small_terminals_and_resizing_never_break_the_screen(home: Home, columns
         assert view.wait_for_end() == 0
 
 
-def test_no_color_is_honoured(home: Home) -> None:
-    with screen(home, "rooms", NO_COLOR="1", COLORTERM="truecolor") as view:
-        view.wait_for(lambda text: text.count("tok/s") == 3)
-        view.send("p")
-        view.wait_for("paused by you")
-    colours = {tuple(map(int, rgb)) for rgb in _foregrounds(bytes(view.raw))}
-    assert colours
-    assert all(red == green == blue for red, green, blue in colours)
-
-
-def _foregrounds(raw: bytes) -> Iterator[list[bytes]]:
-    for piece in raw.split(b"38;2;")[1:]:
-        yield piece.split(b"m")[0].split(b";")[:3]
-
-
 def test_help_and_palette_name_every_action_and_close_again(home: Home) -> None:
     with screen(home, "rooms", COLORTERM="truecolor") as view:
         view.wait_for("● live")
