@@ -13,12 +13,15 @@ from textual.widget import Widget
 
 from tui.key_names import shown_all
 from tui.keymap import APP, SCOPES, Entry, Keymap, catalogue
+from tui.screens.find_bar import FindBar
 from tui.screens.help import Row, Section
 from tui.screens.room import RoomScreen
 from tui.screens.words import say
+from widgets.transcript import Transcript
 
 GROUPS: Final = ("room", "panes", "reading", "find", "program")  # of the help, in their order
-_GROUP_OF_SCOPE: Final = {APP: "program", "room": "room", "pane": "reading"}
+NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ by a number only
+_GROUP_OF_SCOPE: Final = {APP: "program", "room": "room", "pane": "reading", "find": "find"}
 _GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their scope says
     ("room.zoom", "panes"),
     ("room.timeline", "panes"),
@@ -29,7 +32,6 @@ _GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their sc
     ("pane.previous", "panes"),
     ("pane.focus", "panes"),
     ("pane.find", "find"),
-    ("find.", "find"),
     ("pane.copy", "find"),
     ("pane.clear", "find"),
     ("pane.select", "find"),
@@ -71,11 +73,23 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
 def sections(screen: Screen[object], keymap: Keymap, *, ascii_only: bool) -> list[Section]:
     """Return the help of ``screen``, group by group."""
     groups: dict[str, list[Row]] = {}
-    for offer in offers(screen, keymap):
+    for offer in _numbered_as_one(offers(screen, keymap)):
         keys = shown_all(offer.keys, ascii_only=ascii_only) or say("help.no_key")
         groups.setdefault(offer.group, []).append(Row(keys, offer.description, offer.reason))
     order = sorted(groups, key=lambda group: GROUPS.index(group) if group in GROUPS else -1)
     return [Section(say(f"help.group.{group}"), tuple(groups[group])) for group in order]
+
+
+def _numbered_as_one(found: list[Offer]) -> list[Offer]:
+    """Return the offers with "Go to agent 1", "… 2" and so on as one."""
+    numbered = [offer for offer in found if offer.ids[0].startswith(NUMBERED)]
+    if not numbered:
+        return found
+    keys = tuple(key for offer in numbered for key in offer.keys)
+    reason = "" if any(not offer.reason for offer in numbered) else numbered[0].reason
+    one = replace(numbered[0], description=say("help.numbered"), keys=keys, reason=reason)
+    place = found.index(numbered[0])
+    return [*found[:place], one, *(offer for offer in found[place:] if offer not in numbered)]
 
 
 def group_of(entry: Entry) -> str:
@@ -103,12 +117,12 @@ def _nodes(screen: Screen[object]) -> dict[str, DOMNode]:
 
 
 def _candidates(screen: Screen[object], owner: type[Widget]) -> Iterator[Widget]:
-    """Yield the widgets that a key could mean: the one that has the focus, then the others in sight."""
+    """Yield the widgets that a key could mean: the one that has the focus, then those in sight first."""
     if screen.focused is not None:
         for node in screen.focused.ancestors_with_self:
             if isinstance(node, owner):
                 yield node
-    yield from (widget for widget in screen.query(owner) if widget.is_on_screen)
+    yield from sorted(screen.query(owner), key=lambda widget: not widget.is_on_screen)
 
 
 def _reason(entry: Entry, node: DOMNode) -> str:
@@ -130,6 +144,37 @@ def _no_interruption(node: DOMNode) -> str:
     return "" if is_lost else "no_interruption"
 
 
+def _no_code(node: DOMNode) -> str:
+    return "" if isinstance(node, Transcript) and node.code_text() else "no_code"
+
+
+def _no_message(node: DOMNode) -> str:
+    return "" if isinstance(node, Transcript) and node.message_count else "no_message"
+
+
+def _not_searched(node: DOMNode) -> str:
+    is_searched = any(transcript.found.total for transcript in node.query(Transcript))
+    return "" if is_searched else "not_searched"
+
+
+def _is_closed(node: DOMNode) -> str:
+    return "" if isinstance(node, FindBar) and node.asks == "find" else "bar_closed"
+
+
 _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
     "room.continue": _no_interruption,
+    "pane.copy_code": _no_code,
+    "pane.copy_message": _no_message,
+    "pane.previous_message": _no_message,
+    "pane.next_message": _no_message,
+    "pane.find_next": _not_searched,
+    "pane.find_previous": _not_searched,
+    "pane.copy_selection": lambda node: "" if _has_selection(node) else "no_selection",
+    "pane.clear_selection": lambda node: "" if _has_selection(node) else "no_selection",
+    "find.next": _is_closed,
+    "find.previous": _is_closed,
 }
+
+
+def _has_selection(node: DOMNode) -> bool:
+    return isinstance(node, Transcript) and node.has_selection

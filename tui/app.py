@@ -40,6 +40,7 @@ from tui.screens.quit import QuitScreen
 from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
 from tui.screens.signs import wants_ascii
+from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
 from widgets.frame_clock import FrameClock
 
@@ -58,7 +59,7 @@ class AgentTuiApp(App[int]):
 
     def __init__(self, request: ScreenRequest, link: RoomLink | None = None) -> None:
         has_color = not os.environ.get("NO_COLOR")  # Textual takes it out of the environment
-        super().__init__()
+        super().__init__(ansi_color=None if has_color else True)
         self._request = request
         config = request.config
         is_calm = wants_calm(config.screen, os.environ)
@@ -73,9 +74,10 @@ class AgentTuiApp(App[int]):
         self._is_unreachable = False
         self._themes_folder = config.path.parent / themes.FOLDER
         self.early_input = request.background  # read by our driver
-        is_light = request.background.is_light() if request.background else None
+        self._is_light = request.background.is_light() if request.background else None
+        self._theme_name = config.theme  # as it stands in the config file
         theme, self._theme_problem = themes.first(
-            config.theme, self._themes_folder, is_light, has_color=has_color
+            config.theme, self._themes_folder, self._is_light, has_color=has_color
         )
         self.register_theme(theme)
         self.theme = theme.name
@@ -201,8 +203,8 @@ class AgentTuiApp(App[int]):
                 keys = shown_all(offer.keys, ascii_only=self._ascii_only) or say("help.no_key")
                 line = f"{keys} – {offer.reason}" if offer.reason else keys
                 yield SystemCommand(offer.description, line, partial(self._do, offer))
-        for name in themes.names(self._themes_folder):
-            yield SystemCommand(say("theme.use", name=name), "", partial(self.wear, name))
+        for name in (themes.AUTO, *themes.names(self._themes_folder)):
+            yield SystemCommand(say("theme.use", name=name), say("theme.once"), partial(self._wear, name))
 
     async def _do(self, offer: Offer) -> None:
         """Do what was chosen in the palette, or say why it cannot be done now."""
@@ -211,14 +213,22 @@ class AgentTuiApp(App[int]):
         else:
             await self.run_action(offer.action, offer.node)
 
-    def wear(self, name: str) -> None:
-        """Put a theme on; one that cannot be read is one line for the user."""
+    def action_themes(self) -> None:
+        """Let a theme be chosen."""
+        path = self._request.config.path
+        screen = ThemeScreen(path, self._theme_name, self._is_light, ascii_only=self._ascii_only)
+        self.push_screen(screen, self._theme_kept)
+
+    def _theme_kept(self, name: str | None) -> None:
+        self._theme_name = name or self._theme_name
+
+    def _wear(self, name: str) -> None:
+        """Wear a theme until the end; of one that cannot be read, say what is wrong."""
+        known = themes.resolve(name, self._is_light)
         try:
-            self.register_theme(themes.load(name, self._themes_folder))
+            wear(self, themes.load(known, self._themes_folder, is_light=self._is_light))
         except ConfigError as error:
             self.notify(inert_line(str(error)), severity="warning", markup=False)
-        else:
-            self.theme = name
 
     # --- ends that nobody wanted -----------------------------------------------------------------------
 

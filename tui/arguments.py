@@ -19,7 +19,7 @@ COMMANDS = {
     "rooms": ROOM_COMMANDS,
     "serve": (),
     "backend": ("status", "stop"),
-    "config": ("path", "show", "check"),
+    "config": ("path", "show", "check", "keys"),
 }
 COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # what a shell sets when it asks for completions
 

@@ -296,3 +296,9 @@ def _show_config(context: typer.Context) -> int:
 def _check(context: typer.Context) -> int:
     _no_connection(context, "the config file is on this machine")
     return config_commands.check()
+
+
+@config.command("keys", cls=Command)
+def _keys(context: typer.Context, output_format: Output = "text") -> int:
+    _no_connection(context, "the config file is on this machine")
+    return config_commands.keys(output_format)

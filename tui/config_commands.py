@@ -6,9 +6,12 @@ import os
 import re
 
 from agent_tui.config import Config, config_path, hide_secrets, load, read_table
+from agent_tui.inert import inert_line
 from tui import exits, output
+from tui.output import MAX_LINE_CHARACTERS
 from tui.toml_text import toml_text
 
+NO_KEY = "–"
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s\"@]+@")  # user:password@ of an address
 
 
@@ -31,13 +34,59 @@ def show() -> int:
 
 def check() -> int:
     """Print one line for each thing that looks wrong, or "ok"; raises ``ConfigError`` for an error."""
+    # Lazy: keys and themes are Textual's, which other commands do without.
+    from tui import themes
+    from tui.keymap import resolve
+
     config = load()
-    warnings = [*config.warnings, *_missing_variables(config)]
+    folder = config.path.parent / themes.FOLDER
+    _, unusable = themes.first(config.theme, folder, None)
+    warnings = dict.fromkeys(
+        [
+            *config.warnings,
+            *_missing_variables(config),
+            *resolve(config.keys).problems,
+            *([inert_line(unusable, MAX_LINE_CHARACTERS)] if unusable else []),
+            *themes.problems(folder),
+        ]
+    )
     for warning in warnings:
         output.say(warning.replace("\n", " "))
     if not warnings:
         there = config.path if config.path.exists() else f"{config.path} (no such file: the defaults hold)"
         output.say(f"ok: {there}")
+    return exits.DONE
+
+
+def keys(output_format: str) -> int:
+    """Print every action with its id and the keys it has now; raises ``ConfigError`` for an unusable file.
+
+    As json: ``{"keys": [{"id", "keys", "default", "does", "where"}…]}``, keys as the config file takes them.
+    """
+    from tui.key_names import names_of
+    from tui.keymap import catalogue, resolve  # lazy: the screens, and with them Textual
+
+    keymap = resolve(load().keys)
+    if output_format == "json":
+        output.write_json(
+            {
+                "keys": [
+                    {
+                        "id": entry.id,
+                        "keys": names_of(keymap.keys[entry.id]),
+                        "default": names_of(entry.keys),
+                        "does": entry.description,
+                        "where": entry.scope,
+                    }
+                    for entry in catalogue()
+                ]
+            }
+        )
+        return exits.DONE
+    rows = [(entry.id, keymap.shown(entry.id) or NO_KEY, entry.description) for entry in catalogue()]
+    output.write(output.table(rows) + "\n")
+    for problem in keymap.problems:
+        output.notice(problem)
     return exits.DONE
 
 

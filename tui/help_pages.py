@@ -35,7 +35,7 @@ The terminal for conversations with agents.
   agent-tui rooms list | new | show | delete | pause | resume | run
   agent-tui serve         the backend alone, for other programs and machines
   agent-tui backend status | stop
-  agent-tui config path | show | check
+  agent-tui config path | show | check | keys
 
   --help                  this page; every command has one
   --version               the version
@@ -155,6 +155,7 @@ The config file.
   path                    print where it is
   show                    print what it says, secrets hidden
   check                   say what is wrong with it
+  keys                    list every action of the screens, its id and its keys
 """,
     "config path": """\
 Usage: agent-tui config path
@@ -171,5 +172,18 @@ Usage: agent-tui config check
 
 Prints one line for everything that looks wrong, or "ok". What cannot be used at all is one line on
 stderr and exit code 2.
+""",
+    "config keys": """\
+Usage: agent-tui config keys [--output text|json]
+
+Lists every action of the screens: its id, the keys it has now, what it does. Under [keys] of the
+config file an action gets other keys by its id, with quotes around both:
+
+  [keys]
+  "room.zoom" = "f5"            another key
+  "pane.find" = "ctrl+f, /"     several keys
+  "pane.go_to" = ""             none; the palette (ctrl+p) has every action
+
+ctrl+s, ctrl+q and ctrl+c always do what they do. config check says which wishes cannot be met.
 """,
 }

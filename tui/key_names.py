@@ -142,9 +142,15 @@ def shown(key: str, *, ascii_only: bool = False) -> str:
     return "+".join([*held, base if ascii_only and not name.isascii() and base in _NAMED else name])
 
 
+def names_of(keys: Iterable[str], *, ascii_only: bool = False) -> list[str]:
+    """Return the names of several keys, each once."""
+    return list(dict.fromkeys(shown(key, ascii_only=ascii_only) for key in keys))
+
+
 def shown_all(keys: Iterable[str], *, ascii_only: bool = False) -> str:
-    """Return the names of several keys, each once: "p, space, ctrl+s"."""
-    return ", ".join(dict.fromkeys(shown(key, ascii_only=ascii_only) for key in keys))
+    """Return the names of several keys as one text: "p, space, ctrl+s"; all digits are "1 … 9, 0"."""
+    names = names_of(keys, ascii_only=ascii_only)
+    return ", ".join(names).replace(", ".join("123456789"), "1 - 9" if ascii_only else "1 … 9")
 
 
 def character_of(key: str) -> str:

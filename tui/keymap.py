@@ -17,9 +17,11 @@ from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 
 from tui.key_names import character_of, parse, shown, shown_all
+from tui.screens.find_bar import FindBar
 from tui.screens.help import HelpScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.room import RoomScreen
+from tui.screens.theme_picker import ThemeScreen
 from widgets.transcript import Transcript
 
 APP_BINDINGS: Final[list[BindingType]] = [
@@ -27,6 +29,7 @@ APP_BINDINGS: Final[list[BindingType]] = [
     Binding("q", "leave", "Quit", id="app.quit.quick"),
     Binding("question_mark", "help", "The keys of the screen", id="app.help"),
     Binding("ctrl+p", "command_palette", "Every command, and the themes", id="app.palette", priority=True),
+    Binding("ctrl+t", "themes", "Choose a theme", id="app.theme"),
     Binding("ctrl+z", "suspend_process", "Suspend to the shell", id="app.suspend", priority=True),
 ]
 
@@ -36,7 +39,9 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
     APP: (None, ""),
     "room": (RoomScreen, APP),
     "pane": (Transcript, "room"),
+    "find": (FindBar, "room"),
     "help": (HelpScreen, ""),
+    "themes": (ThemeScreen, ""),
     "quit": (QuitScreen, ""),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
@@ -177,22 +182,25 @@ class _Resolution:
         name = shown(key)
         if key in ALWAYS:
             return "" if key in entry.keys else f"{name} always stays what it is; choose another key"
-        if entry.is_priority and character_of(key):
+        if entry.is_priority and key not in entry.keys and character_of(key):
             return (
                 f"{name!r} could not be typed into any line of text; choose one with ctrl or alt, or f1 … f12"
             )
         for other_id, chosen in self._chosen.items():
-            if key in chosen and live_together(entry, self._entries[other_id]):
+            if key in chosen and self._clash(entry, self._entries[other_id], key):
                 return f"{name!r} was given to {other_id} already, which keeps it"
         return ""
+
+    def _clash(self, one: Entry, other: Entry, key: str) -> bool:
+        """Whether two actions cannot both have ``key``. What shares one by default takes turns on purpose."""
+        return live_together(one, other) and not (key in one.keys and key in other.keys)
 
     def _left(self, entry: Entry) -> tuple[str, ...]:
         """Return which of its default keys an action keeps that nothing was written for."""
         kept = list(entry.keys)
         for chosen_id, chosen in self._chosen.items():
-            if not live_together(entry, self._entries[chosen_id]):
-                continue
-            lost = [key for key in kept if key in chosen and key not in ALWAYS]
+            other = self._entries[chosen_id]
+            lost = [key for key in kept if key in chosen and self._clash(entry, other, key)]
             kept = [key for key in kept if key not in lost]
             if lost:
                 rest = f"has {shown_all(kept)} left" if kept else "has no key now"

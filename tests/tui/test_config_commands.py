@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -75,6 +76,64 @@ def test_check_prints_one_line_for_each_warning(home: Home) -> None:
     assert any("surprise" in line for line in lines)
     assert any("chmod 600" in line for line in lines)
     assert any("NOT_SET_ANYWHERE" in line for line in lines)
+
+
+def test_check_names_keys_themes_and_screen_settings_that_cannot_hold(home: Home) -> None:
+    own = home.folder / "themes"
+    own.mkdir()
+    (own / "mine.toml").write_text("background = 'blue-ish'\n", encoding="utf-8")
+    text = """
+theme = "neon"
+[keys]
+"room.zom" = "f5"
+"room.zoom" = "ctrl+zz"
+"app.help" = "p"
+"room.continue" = "ctrl+q"
+[screen]
+motion = "none"
+"""
+    home.config.write_text(text, encoding="utf-8")
+    done = home.main("config", "check")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    beginnings = [
+        "screen.motion: must be",
+        "keys.room.zom: no such action; did you mean room.zoom?",
+        "keys.room.zoom: no key named 'ctrl+zz'",
+        "keys.room.continue: ctrl+q always stays",
+        "keys.app.help: takes p from room.pause, which has space left",
+        "theme 'neon' is not known",
+        f"{own / 'mine.toml'}: background",
+    ]
+    assert [line[: len(beginning)] for line, beginning in zip(lines, beginnings, strict=True)] == beginnings
+
+
+def test_keys_lists_every_action_with_the_keys_of_now(home: Home) -> None:
+    home.config.write_text('[keys]\n"room.zoom" = "ctrl+x,f5"\n"app.help" = ""\n', encoding="utf-8")
+    done = home.main("config", "keys")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert "ctrl+x, f5" in rows["room.zoom"]
+    assert "The keys of the screen" in rows["app.help"]
+    assert " – " in rows["app.help"]
+    listed = home.answer("config", "keys", "--output", "json")["keys"]
+    assert [entry["id"] for entry in listed] == list(rows)
+    zoom = next(entry for entry in listed if entry["id"] == "room.zoom")
+    assert (zoom["keys"], zoom["default"], zoom["where"]) == (["ctrl+x", "f5"], ["z"], "room")
+
+
+def test_the_keys_that_are_listed_can_be_written_back(home: Home) -> None:
+    listed = home.answer("config", "keys", "--output", "json")["keys"]
+    lines = [f'"{entry["id"]}" = {json.dumps(",".join(entry["keys"]))}' for entry in listed]
+    home.config.write_text("[keys]\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    assert home.answer("config", "keys", "--output", "json")["keys"] == listed
+
+
+def test_keys_complains_on_stderr_about_what_cannot_hold(home: Home) -> None:
+    home.config.write_text('[keys]\n"room.zom" = "f5"\n', encoding="utf-8")
+    done = home.main("config", "keys")
+    assert done.returncode == 0
+    assert done.stderr == "keys.room.zom: no such action; did you mean room.zoom?\n"
 
 
 @pytest.mark.parametrize(

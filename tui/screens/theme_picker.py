@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.color import Color as RichColor
@@ -59,16 +60,20 @@ def choices(folder: Path | None, is_light: bool | None) -> list[Choice]:
     return found
 
 
-def wear(app: App[object], theme: Theme) -> None:
+def wear(app: App[Any], theme: Theme) -> None:
     """Show the program in ``theme``; costs nothing when it is worn already."""
     if app.current_theme == theme:
         return
     is_same_name = app.theme == theme.name
     app.register_theme(theme)
-    if is_same_name:  # its file was changed meanwhile
-        app.mutate_reactive(App.theme)
-    else:
-        app.theme = theme.name
+    with ExitStack() as painting:
+        # Textual would paint the new layout and then every widget again: let it do both in one.
+        painting.enter_context(app.batch_update())
+        if is_same_name:  # its file was changed meanwhile
+            app.mutate_reactive(App.theme)
+        else:
+            app.theme = theme.name
+        app.call_next(painting.pop_all().close)
 
 
 class ThemeScreen(ModalScreen[str]):

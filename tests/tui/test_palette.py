@@ -1,0 +1,108 @@
+"""The palette: every action with its keys, from any focus; and the README names the same keys."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.tui.whole_app import Seen, opened_app
+from tui.actions import offers
+from tui.app import NOT_IN_PALETTE
+from tui.key_names import parse
+from tui.keymap import SCOPES, catalogue
+
+README = Path(__file__).parents[2] / "README.md"
+# Why an action is not in the palette of a room.
+LEFT_OUT = {
+    "app.palette": "the palette is open already",
+    "help.": "acts on the help, which is closed by then",
+    "quit.": "answers a question that is not asked",
+    "theme.": "chooses among themes, and that dialog is not open",
+}
+NOT_IN_README = {
+    "help.": "the dialog names its own keys",
+    "quit.": "the dialog names its own keys",
+    "theme.": "the dialog names its own keys",
+}
+
+
+def entries(seen: Seen) -> dict[str, str]:
+    return {command.title: command.help for command in seen.app.get_system_commands(seen.app.screen)}
+
+
+async def test_every_action_is_there_or_there_is_a_reason_why_not(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        titles = entries(seen)
+        missing = [entry.id for entry in catalogue() if entry.description not in titles]
+        assert [name for name in missing if not name.startswith(tuple(LEFT_OUT))] == []
+        assert set(LEFT_OUT) >= NOT_IN_PALETTE
+
+
+async def test_an_entry_says_its_keys_or_that_it_has_none(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, keys={"room.pause": "f5", "app.help": ""}) as seen:
+        said = entries(seen)
+        assert said["Pause or resume the room"] == "f5, ctrl+s"
+        assert said["The keys of the screen"] == "no key"
+        assert said["Continue after an interruption"] == "r – only after an interruption"
+
+
+async def test_what_has_no_key_can_be_done_by_the_palette(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, keys={"room.pause": ""}) as seen:
+        assert "Search for commands" in await seen.press("ctrl+p")
+        assert "Pause or resume the room" in await seen.press(*"pause or res")
+        await seen.press("enter")
+        assert seen.link.calls.asked == [("pause", "r0")]
+
+
+async def test_what_cannot_be_done_now_says_why_when_it_is_chosen(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("ctrl+p", *"continue after")
+        text = await seen.press("enter")
+        assert "Continue after an interruption: only after" in " ".join(text.split())
+        assert seen.link.runs == 0
+
+
+async def test_actions_of_a_pane_act_on_the_one_that_has_the_focus(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("tab")
+        focused = seen.app.screen.focused
+        ours = [offer for offer in offers(seen.app.screen, seen.app.keymap) if "pane.follow" in offer.ids]
+        assert focused is not None
+        assert [offer.node for offer in ours] == [focused]
+
+
+async def test_without_a_focus_they_act_on_a_pane_in_sight(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        seen.app.screen.set_focus(None)
+        ours = [offer for offer in offers(seen.app.screen, seen.app.keymap) if "pane.follow" in offer.ids]
+        assert isinstance(ours[0].node, SCOPES["pane"][0] or object)
+        assert ours[0].node in seen.app.screen.query("AgentPane")
+
+
+async def test_the_list_of_rooms_offers_what_it_can_do_and_nothing_of_a_room(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, rooms=2) as seen:
+        said = entries(seen)
+        assert "Quit" in said
+        assert "Pause or resume the room" not in said
+
+
+async def test_nothing_of_textuals_own_that_does_nothing_here(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        assert {"Keys", "Maximize", "Screenshot", "Theme"}.isdisjoint(entries(seen))
+
+
+def test_the_readme_names_the_keys_that_there_are() -> None:
+    rows = [line.split("|") for line in README.read_text(encoding="utf-8").splitlines()]
+    table = [row[1] for row in rows if len(row) == 4 and row[2].strip() and "`" in row[1]]
+    first = next(n for n, row in enumerate(table) if "`ctrl+s`" in row)
+    last = next(n for n, row in enumerate(table) if "`ctrl+z`" in row)
+    named = {
+        key
+        for row in table[first : last + 1]
+        for name in re.findall(r"`([^`]+)`", row)
+        for key in parse(name)[0]
+    }
+    ours = {
+        key for entry in catalogue() if not entry.id.startswith(tuple(NOT_IN_README)) for key in entry.keys
+    }
+    assert named == ours
