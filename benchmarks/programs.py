@@ -200,7 +200,7 @@ class Script(RoomLink):
 class Ours(AgentTuiApp):
     """The program, with a script for a server."""
 
-    CSS_PATH = Path(tui.app.__file__).with_name("app.tcss")  # or it would be looked for beside this file
+    CSS_PATH = str(Path(tui.app.__file__).with_name("app.tcss"))  # or it would be looked for beside this file
     BINDINGS: ClassVar[list[BindingType]] = [PRESS]
 
     def __init__(self, load: Load, meter: Meter) -> None:
