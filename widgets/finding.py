@@ -19,7 +19,7 @@ from widgets.view import Place, View
 
 FIND_BUDGET: Final = 49_152  # characters read closely in one frame: a few milliseconds
 NEEDLE_CHARACTERS: Final = 200
-PREFILTER_SHARE: Final = 24  # characters that are looked over at the cost of one read closely
+PREFILTER_SHARE: Final = 10  # characters that are looked over at the cost of one read closely
 PART_COST: Final = 32  # a part costs as much as so many characters
 KEPT_LAYOUTS: Final = 64  # whose letters are remembered
 _BLANKS: Final = re.compile(r"\s+")

@@ -1,0 +1,167 @@
+"""Copying: through the terminal (OSC 52), the terminal multiplexer, the clipboard tool of this machine.
+
+The terminal never says whether it took the text, so every way that may work is taken. None of them goes
+through a shell, none can hold the screen up, and what no way can carry is kept in a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from textual.app import App
+
+from agent_tui.config import data_path
+from tui.screens.words import say
+
+MAX_OSC52_BYTES: Final = 100_000  # of base64: terminals cut or drop longer ones
+SCREEN_PIECE_BYTES: Final = 76  # GNU screen drops longer strings
+TOOL_SECONDS: Final = 2.0
+FILE_NAME: Final = "copied.md"
+
+Way = Literal["terminal", "tmux", "tool", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What became of a text: how many lines it has, the ways it went, and the file it is kept in, if any.
+
+    Without any way it is lost, and ``problem`` says why.
+    """
+
+    lines: int
+    ways: tuple[Way, ...]
+    file: Path | None = None
+    problem: str = ""
+
+
+async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ) -> Copied:
+    """Copy ``text`` to wherever the person can paste it from; says what was done, never raises for a tool.
+
+    ``environ`` tells which terminal and which tools there are.
+    """
+    lines = len(text.splitlines())
+    if not text:
+        return Copied(0, ())
+    ways: list[Way] = []
+    sequence = osc52(text, environ)
+    if sequence and _write(app, sequence):
+        ways.append("terminal")
+    if environ.get("TMUX") and await _run(("tmux", "load-buffer", "-w", "-"), text.encode(), environ):
+        ways.append("tmux")
+    for command in tools(environ):
+        encoding = "utf-16-le" if command[0] == "clip.exe" else "utf-8"
+        if await _run(command, text.encode(encoding), environ):
+            ways.append("tool")
+            break
+    if ways:
+        return Copied(lines, tuple(ways))
+    try:
+        file = await asyncio.to_thread(_keep, text)
+    except OSError as error:
+        return Copied(lines, (), problem=error.strerror or str(error))
+    return Copied(lines, ("file",), file)
+
+
+def notice(copied: Copied, what: str) -> str:
+    """Return the sentence that says what was done; ``what`` was asked for: message, code or selection."""
+    if copied.problem:
+        return say("copy.failed", problem=copied.problem)
+    if copied.file is not None:
+        return say("copy.file", file=copied.file)
+    if not copied.lines:
+        return say("copy.no_code" if what == "code" else "copy.nothing")
+    return say("copy.line" if copied.lines == 1 else "copy.lines", count=copied.lines)
+
+
+def osc52(text: str, environ: Mapping[str, str]) -> str:
+    """Return what asks the terminal to take ``text``, through tmux or GNU screen where one is in between;
+    "" when it is too long for that.
+    """
+    data = b64encode(text.encode()).decode("ascii")
+    if len(data) > MAX_OSC52_BYTES:
+        return ""
+    sequence = f"\x1b]52;c;{data}\x07"
+    if environ.get("TMUX"):
+        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
+    if environ.get("STY"):
+        size = SCREEN_PIECE_BYTES
+        pieces = [sequence[at : at + size] for at in range(0, len(sequence), size)]
+        return "".join([f"\x1bP{piece}\x1b\\" for piece in pieces])
+    return sequence
+
+
+def tools(environ: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the clipboard tools that can work here, best first.
+
+    Over SSH the clipboard of this machine is not that of the person, unless their display came along.
+    """
+    if environ.get("WAYLAND_DISPLAY"):
+        yield ("wl-copy",)
+    if environ.get("DISPLAY"):
+        yield "xclip", "-selection", "clipboard", "-in"
+        yield "xsel", "--clipboard", "--input"
+    if not environ.get("SSH_CONNECTION"):
+        yield ("pbcopy",)
+        yield ("clip.exe",)
+        yield ("termux-clipboard-set",)
+
+
+def _write(app: App[Any], sequence: str) -> bool:
+    """Write to the terminal itself. Textual's own way to copy knows no multiplexer, and there is no public
+    one to write: its driver is looked up here alone, and its absence means "not written".
+    """
+    driver = getattr(app, "_driver", None)
+    if driver is None:
+        return False
+    driver.write(sequence)
+    return True
+
+
+async def _run(command: tuple[str, ...], data: bytes, environ: Mapping[str, str]) -> bool:
+    """Give ``data`` to a tool on its standard input; return whether it took it in time."""
+    path = shutil.which(command[0], path=environ.get("PATH", os.defpath))
+    if path is None:
+        return False
+    quiet = asyncio.subprocess.DEVNULL
+    try:
+        process = await asyncio.create_subprocess_exec(
+            path,
+            *command[1:],
+            stdin=asyncio.subprocess.PIPE,
+            stdout=quiet,
+            stderr=quiet,
+            env=dict(environ),
+        )
+    except OSError:
+        return False
+    try:
+        async with asyncio.timeout(TOOL_SECONDS):
+            await process.communicate(data)
+    except TimeoutError:
+        return False
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    return process.returncode == 0
+
+
+def _keep(text: str) -> Path:
+    """Write ``text`` to a file that only its owner can read. Raises OSError."""
+    folder = data_path()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = folder / FILE_NAME
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    with os.fdopen(os.open(file, flags, 0o600), "w", encoding="utf-8") as stream:
+        os.fchmod(stream.fileno(), 0o600)
+        stream.write(text)
+    return file
