@@ -27,7 +27,7 @@ UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*$")  # of the paragraph above it,
 RULE: Final = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)$")
 # A last line that may yet become a sign: shown when it is clear what it is.
 UNCLEAR: Final = re.compile(
-    r"(?:#{1,6}|[-*_+ \t]{1,}|`{1,2}|~{1,2}|[0-9]{1,3}|[0-9]{1,9}[.)]|\|[-:| \t]*"
+    r"(?:#{1,6}|[-*_+ \t]{1,}|`{1,2}|~{1,2}|[0-9]{1,3}|[0-9]{1,9}[.)][ \t]*|\|[-:| \t]*"
     r"|(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[[ xX]?\]?)$"
 )
 

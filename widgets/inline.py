@@ -41,7 +41,7 @@ _OPEN_TARGET = re.compile(
 _URL_TAIL = ".,;:!?'\")_~}"
 _TICKS = re.compile("`+")
 # What the end of a growing text may still turn into a sign: not shown until it is clear.
-_UNCLEAR = re.compile(r"(?:\\?[*_~`]+|(?<!\S)!|!?\[|\\|<[a-z:/]{0,8}|\$)$")
+_UNCLEAR = re.compile(r"(?:\\?[*_~`]+|(?<![^\s\[(])!|\\?!?\[|\\|<[a-z:/]{0,8}|\$)$")
 _OPEN_ANGLE = re.compile(r"<(?:(?=https?://)|mailto:)[^\s<>]*$")
 _FLAGS = (1 << LINK_SHIFT) - 1
 _ANGLED = ("https://", "http://", "mailto:")

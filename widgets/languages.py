@@ -37,6 +37,7 @@ _NAMES: Final = {
     "jsonc": "javascript",
     "jsonl": "json",
     "ndjson": "json",
+    "kt": "kotlin",
     "objc": "objective-c",
     "patch": "diff",
     "ps": "powershell",

@@ -174,7 +174,7 @@ class Splitter:
         is_inside = matched == len(leaves.path)
         if leaf is not None and is_inside and leaf.fence:
             rest = line[word:]
-            return bool(rest) and rest == leaf.fence[0] * len(rest) and len(rest) < len(leaf.fence)
+            return rest == leaf.fence[0] * len(rest) and len(rest) < len(leaf.fence)
         if leaf is not None and is_inside and leaf.start is not None:
             if leaf.is_first_line and table.is_delimiter(line[word:], leaves.slice(leaf.start, leaf.end)):
                 return False
