@@ -58,7 +58,7 @@ class Transcript(Reading, can_focus=True):
         & > .transcript--comment { color: $foreground 75%; text-style: italic; }
         & > .transcript--number { color: $text-warning; }
         & > .transcript--name { color: $text-primary; }
-        & > .transcript--builtin { color: $text-secondary; }
+        & > .transcript--builtin { color: $text-primary; }
         & > .transcript--added { color: $text-success; }
         & > .transcript--removed { color: $text-error; }
         & > .transcript--failed { color: $error; }
@@ -323,7 +323,7 @@ class Transcript(Reading, can_focus=True):
         self._view.resize(painter.room, room)
         visible = self._view.frame()
         lines = [layout.line(row, painter) for layout, row in visible]
-        if self._view.has_caret and lines:
+        if self._view.has_caret and lines and not self._clock.is_calm:
             layout, row = visible[-1]
             lines[-1] = layout.with_caret(row, painter)
         lines = self._overlaid(lines, painter)

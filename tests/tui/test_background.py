@@ -22,7 +22,7 @@ import os, sys
 from tui.background import begin
 query = begin(os.environ)
 print("asked", flush=True)
-print("light:", query.is_light(), "typed:", query.sift(b""), "settled:", query.is_settled, flush=True)
+print("light:", query.is_light(), "typed:", query.sift(b""), "settled:", query.is_settled, "end", flush=True)
 os.read(0, 1)
 """
 
@@ -125,9 +125,9 @@ def said(folder: Path, answer: bytes, **environ: str) -> str:
     opened = Answering(command, own_environ(folder) | environ, 100, 10, folder)
     opened.words = answer
     try:
-        opened.wait_for("settled:")
+        opened.wait_for(" end")
         assert opened.is_as_before()
-        line = next(line for line in opened.text.splitlines() if "light:" in line).strip()
+        line = next(line for line in opened.text.splitlines() if "light:" in line).partition(" end")[0]
         opened.send("\r")
         assert opened.wait_for_end() == 0
         assert bytes(opened.raw).count(ASKS) == 1

@@ -40,8 +40,9 @@ def look_around(view: Terminal) -> None:
 @pytest.mark.parametrize("theme", ["", "dark"])
 def test_without_colour_the_whole_program_sends_none(tmp_path: Path, theme: str) -> None:
     with home_at(tmp_path) as home:
-        environ = home.environ | {"NO_COLOR": "1", "COLORTERM": "truecolor", "AGENT_TUI_DEMO_RATE": "60"}
-        Path(environ["AGENT_TUI_CONFIG"]).write_text(f'theme = "{theme}"\n', encoding="utf-8")
+        changes = {"NO_COLOR": "1", "COLORTERM": "truecolor", "AGENT_TUI_DEMO_RATE": "60"}
+        environ = {**home.environ, **changes}
+        home.config.write_text(f'theme = "{theme}"\n', encoding="utf-8")
         with terminal([*PROGRAM, "rooms"], environ, home.folder) as view:
             look_around(view)
             raw = bytes(view.raw)
@@ -51,7 +52,7 @@ def test_without_colour_the_whole_program_sends_none(tmp_path: Path, theme: str)
 
 def test_with_colour_it_does_so_that_the_test_above_can_fail(tmp_path: Path) -> None:
     with home_at(tmp_path) as home:
-        environ = home.environ | {"COLORTERM": "truecolor"}
+        environ = {**home.environ, "COLORTERM": "truecolor"}
         with terminal([*PROGRAM, "rooms"], environ, home.folder) as view:
             view.wait_for("● live")
             assert {38, 48} <= colors(bytes(view.raw))

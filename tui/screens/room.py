@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
 
 LOOK_SECONDS = 0.5  # how often rates, waiting times and countdowns are looked at while something runs
+CALM_LOOK_SECONDS = 1.0  # the same with reduced motion
 ASK_AGAIN_SECONDS = 2.0  # a second key press within this is the same wish
 
 
@@ -78,7 +79,8 @@ class RoomScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Show what is known, then follow the room."""
-        self._looking = self.set_interval(LOOK_SECONDS, self._show_soon, pause=True)
+        seconds = CALM_LOOK_SECONDS if self._clock.is_calm else LOOK_SECONDS
+        self._looking = self.set_interval(seconds, self._show_soon, pause=True)
         self._show_lines()
         self._follow()
 
