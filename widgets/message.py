@@ -294,9 +294,11 @@ class Message:
             self.end_rows[part > 0] = rows
         self._note_change()
 
-    def is_exact(self, part: int) -> bool:
-        """Whether the rows of a complete block are known, not estimated."""
-        return self._exact[part - 1] == 1
+    def exact_rows(self, part: int) -> int:
+        """Return the rows of a complete block where they are known and not estimated, else 0."""
+        if 0 < part <= self.complete and self._exact[part - 1]:
+            return self.rows[part - 1]
+        return 0
 
     def height(self, width: int) -> int:
         """Return about how many rows the message has at ``width``; exact where it was laid out. O(1)."""

@@ -83,6 +83,7 @@ _INKS: Final = (1 << LINK_SHIFT) - 1  # without the number of a link
 TARGETS_PER_ROW: Final = 4096  # characters
 MAX_OWNERS: Final = 64
 MAX_MARKED: Final = 256
+MAX_FINALS: Final = 1024  # every target of a link makes some
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ class Painter:
     _styles: dict[int, Style] = field(default_factory=dict)
     _owners: dict[tuple[str, str], Painter] = field(default_factory=dict)
     _marked: dict[int, tuple[Line, Line]] = field(default_factory=dict)  # by the id of the first
+    _finals: dict[Style, Style] = field(default_factory=dict)  # what the filters make of styles
     _blank: Line | None = None
 
     def of(self, color: str, who: str) -> Painter:
@@ -243,10 +245,23 @@ class Painter:
         return known[1]
 
     def filtered(self, segments: list[Segment]) -> list[Segment]:
-        """Return segments as the app's filters want them; each passes once."""
-        for line_filter in self.look.filters:
-            segments = line_filter.apply(segments, self.look.background)
-        return [_identified(one) if one.style and one.style.link else one for one in segments]
+        """Return segments as the app's filters want them."""
+        return [Segment(text, style and self._final(style)) for text, style, _ in segments]
+
+    def _final(self, style: Style) -> Style:
+        """Return a style as the app's filters want it: they look at nothing else of a segment, so that
+        each style passes once.
+        """
+        final = self._finals.get(style)
+        if final is None:
+            segments = [Segment(" ", style)]
+            for line_filter in self.look.filters:
+                segments = line_filter.apply(segments, self.look.background)
+            final = _identified(segments[0].style or style)
+            if len(self._finals) >= MAX_FINALS:
+                self._finals.clear()
+            self._finals[style] = final
+        return final
 
     def own(self, text: str) -> str:
         """Return a text of ours as this terminal can show it."""
@@ -256,16 +271,19 @@ class Painter:
         return self.own(text) if ink & (MARK | DIM | FAILED | CARET) else text
 
 
-def _identified(segment: Segment) -> Segment:
-    """Return a segment whose link has an id that comes from its target.
+def _identified(style: Style) -> Style:
+    """Return a style whose link, if it has one, has an id that comes from its target.
 
     Terminals take cells with the same id for one link, over rows too. Rich makes a new id whenever it adds
     two styles: the rows of a link would not belong together, and every run would write other bytes. It has
     no way to choose one, so its field is set here, on a copy, after all adding.
     """
-    style = segment.style.copy() if segment.style else Style()
-    style._link_id = f"{zlib.crc32((style.link or '').encode()):08x}"
-    return Segment(segment.text, style)
+    target = style.link
+    if not target:
+        return style
+    style = style.copy()
+    style._link_id = f"{zlib.crc32(target.encode()):08x}"
+    return style
 
 
 def _joined(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:

@@ -322,10 +322,11 @@ class Transcript(Reading, can_focus=True):
         room = height - len(head)
         self._view.resize(painter.room, room)
         visible = self._view.frame()
+        caret = visible.pop() if self._view.has_caret and not self._clock.is_calm else None
         lines = [layout.line(row, painter) for layout, row in visible]
-        if self._view.has_caret and lines and not self._clock.is_calm:
-            layout, row = visible[-1]
-            lines[-1] = layout.with_caret(row, painter)
+        if caret is not None:
+            layout, row = caret
+            lines.append(layout.with_caret(row, painter))
         lines = self._overlaid(lines, painter)
         lines += [painter.blank] * (room - len(lines))
         if not self._view.follow and lines:

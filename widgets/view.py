@@ -188,6 +188,12 @@ class View:
 
     # --- places ---
 
+    def has(self, place: Place) -> bool:
+        """Whether there is such a row now: texts are replaced, open blocks become others."""
+        if place.message >= len(self.messages) or place.part >= self.messages[place.message].part_count:
+            return False
+        return place.row < len(self._rows(place.message, place.part))
+
     def layout_at(self, place: Place) -> Layout:
         """Return the layout of the part that a place stands in. Raises IndexError if there is none."""
         return self._layout(place.message, place.part)
@@ -229,8 +235,10 @@ class View:
             is_settled = self._settle(index)
             if not is_settled and index < len(self.messages) - 1:
                 return Place(index + 1, 0, 0)
-            for part in range(self.messages[index].part_count - 1, -1, -1):
-                missing -= len(self._rows(index, part))
+            message = self.messages[index]
+            message.know_width(self.width)
+            for part in range(message.part_count - 1, -1, -1):
+                missing -= message.exact_rows(part) or len(self._rows(index, part))
                 if missing <= 0:
                     return Place(index, part, -missing)
         return Place(0, 0, 0)
@@ -332,7 +340,7 @@ class View:
         message = self.messages[index]
         message.know_width(self.width)
         left, part = EXACT_PER_FRAME, message.complete
-        while left and part > 0 and not message.is_exact(part):
+        while left and part > 0 and not message.exact_rows(part):
             self._layout(index, part)
             left, part = left - 1, part - 1
         for part in range(1 + message.complete, message.part_count):

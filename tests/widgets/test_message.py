@@ -133,9 +133,9 @@ def test_exact_rows_of_another_width_are_estimated_anew_bit_by_bit() -> None:
     message.know_width(80)
     message.settle(BUDGET)
     message.know_rows(1, 1)
-    assert message.is_exact(1)
+    assert message.exact_rows(1) == 1
     message.know_width(10)
-    assert not message.is_exact(1)
+    assert not message.exact_rows(1)
     assert not message.estimate_anew(4)
     message.know_rows(1, 5)
     assert message.estimate_anew(100)
