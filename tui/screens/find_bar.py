@@ -116,6 +116,8 @@ class FindBar(Horizontal):
     def enter(self, text: str) -> None:
         """Take ``text`` for what was asked for: a needle, or a number, "home" or "end"."""
         if self._asks == "find":
+            if self._searched is not None and not self._searched.found.current:
+                self._searched.find_step(1)
             self._panes.focus_current()
             return
         self.close()
@@ -213,5 +215,7 @@ def found_text(needle: str, found: Found) -> str:
         return ""
     if not found.total:
         return say("find.none" if found.is_complete else "find.searching")
+    if not found.current:
+        return say("find.count", count=count(found.total))
     text = say("find.of", current=count(found.current), total=count(found.total))
     return text if found.is_complete else f"{text} …"

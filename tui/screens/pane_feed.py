@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from agent_tui.state.turn import Agent, Turn
 from tui.screens.room_texts import ending
 from tui.screens.words import say
@@ -50,9 +54,28 @@ class PaneFeed:
         """Give the pane what is new of its agent."""
         if self._last is not None:
             self._last.take()
-        for turn in agent.turns[self._given :]:
+        if self._given < len(agent.turns):
+            with uncollected():
+                self._take_turns(agent.turns[self._given :])
+
+    def _take_turns(self, turns: list[Turn]) -> None:
+        for turn in turns:
             title = say("agent.round", round=turn.round_number) if turn.round_number else ""
             self._transcript.turn_opened(turn.id, title)
             self._last = TurnFeed(self._transcript, turn.id, turn)
             self._last.take()
             self._given += 1
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Let no cycles be looked for meanwhile: of ten thousand new messages none is rubbish, and looking at
+    them again and again takes longer than making them.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -69,6 +69,7 @@ class RoomScreen(Screen[None]):
         self._bar = FindBar(self._panes, ascii_only=ascii_only)
         self._chrome = _Chrome(self._show)
         self._looking: Timer | None = None
+        self.key_now: Callable[[str], str] = str  # what a default key is now; "" where it is none
 
     def compose(self) -> ComposeResult:
         yield StatusLine(id="top", ascii_only=self._ascii_only)
@@ -175,11 +176,15 @@ class RoomScreen(Screen[None]):
         facts = [
             Part(texts.oddities(state), 1),
             Part(texts.models(state), 6),
-            Part(texts.tokens(state), 3),
+            Part(texts.tokens(self._panes.tokens), 3),
             Part(texts.connected(state), 5),
         ]
         self.query_one("#bottom", StatusLine).show(
-            [Part(hint.text, hint.rank, hint.key) for hint in texts.hints(state, shown)],
+            [
+                Part(hint.text, hint.rank, key)
+                for hint in texts.hints(state, shown)
+                if (key := self.key_now(hint.key))
+            ],
             right=[part for part in facts if part.text],
         )
 

@@ -69,6 +69,7 @@ class RoomPanes(Container):
         self._panes: dict[str, AgentPane] = {}
         self._feeds: dict[str, PaneFeed] = {}
         self._speeds: dict[str, Speed] = {}
+        self._tokens: dict[str, int] = {}
         self._thinking_since: dict[str, float] = {}
         self._generation = -1
         self._current = ""
@@ -94,6 +95,11 @@ class RoomPanes(Container):
         if self._is_timeline and self._timeline is not None:
             return self._timeline[0]
         return self._panes.get(self._current)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all agents when the headers were last told."""
+        return sum(self._tokens.values())
 
     @property
     def message_count(self) -> int:
@@ -189,6 +195,7 @@ class RoomPanes(Container):
     def show_headers(self) -> None:
         """Say in every header, and in the strip, what the agents are doing."""
         now = time.monotonic()
+        self._tokens = {}
         places = self._arrangement(self.size).places
         for (agent_id, pane), place in zip(self._panes.items(), places, strict=True):
             agent = self._state.agents.get(agent_id)
@@ -198,11 +205,15 @@ class RoomPanes(Container):
                 self._thinking_since.pop(agent_id, None)
             else:
                 self._thinking_since.setdefault(agent_id, now)
-            rate = self._speeds[agent_id].look(now, agent.tokens)
+            spoken = self._tokens[agent_id] = agent.tokens  # counts every turn: once for each look
+            rate = self._speeds[agent_id].look(now, spoken)
             if place is not None and not self._is_timeline:
                 what = texts.doing(agent, self._state, rate, self._seconds_of_thinking(agent_id))
                 pane.header(
-                    agent.name, texts.model(agent), texts.header(agent, what, place.width), agent.color
+                    agent.name,
+                    texts.model(agent),
+                    texts.header(agent, what, place.width, spoken),
+                    agent.color,
                 )
         self._strip.touch(at_once=True)
 

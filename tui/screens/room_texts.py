@@ -184,9 +184,9 @@ def models(state: RoomState) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def tokens(state: RoomState) -> str:
+def tokens(spoken: int) -> str:
     """Return "1,284 tokens"."""
-    return say("room.tokens", count=count(state.tokens))
+    return say("room.tokens", count=count(spoken))
 
 
 def oddities(state: RoomState) -> str:
@@ -250,8 +250,9 @@ def last_words(chunks: Sequence[str]) -> str:
     return ""
 
 
-def header(agent: Agent, what: str, cells: int) -> str:
-    """Return the right side of a pane's header: what it does, with tokens and round where ``cells`` allow.
+def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
+    """Return the right side of a pane's header: what it does, with the tokens ``spoken`` and the round where
+    ``cells`` allow.
 
     Why a turn was cut stands under its words as well, so the header may leave it out.
     """
@@ -259,7 +260,7 @@ def header(agent: Agent, what: str, cells: int) -> str:
     extras = []
     if agent.turns:
         extras = [
-            say("agent.tokens", count=count(agent.tokens)),
+            say("agent.tokens", count=count(spoken)),
             say("agent.round", round=agent.turns[-1].round_number),
         ]
     text = what if cell_len(what) <= room or agent.word != "cut" else f"{signs.PAUSED} {say('agent.cut')}"

@@ -9,11 +9,12 @@ from itertools import islice
 from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Turn
-from tui.screens.pane_feed import TurnFeed
+from tui.screens.pane_feed import TurnFeed, uncollected
 from tui.screens.words import say
 from widgets.transcript import Transcript
 
 RULE = "---"
+NO_COLOR = "none"
 
 
 class TimelineFeed:
@@ -57,8 +58,9 @@ class TimelineFeed:
             for turn in agent.turns[-2:] if agent is not None else ():
                 self._catch_up(turn)
         if len(state.turns) > self._given:
-            for turn in list(islice(state.turns.values(), self._given, None)):
-                self._open(turn)
+            with uncollected():
+                for turn in list(islice(state.turns.values(), self._given, None)):
+                    self._open(turn)
 
     def _catch_up(self, turn: Turn) -> None:
         agent_id, feed = self._last.get(turn.id, ("", None))
@@ -91,7 +93,9 @@ class TimelineFeed:
         title = inert_line(name, 60)
         if turn.round_number:
             title = say("timeline.title", name=title, round=turn.round_number)
-        self._transcript.turn_opened(_key(turn), title)
+        # A person has no colour of their own; an agent without one gets that of its name.
+        color = "" if agent is None else agent.color or turn.sender_color or NO_COLOR
+        self._transcript.turn_opened(_key(turn), title, color=color, who=name)
 
     def _rule(self) -> None:
         key = f"rule {self._round}"
