@@ -248,6 +248,8 @@ class Finder:
     def place_of(self, match: Match) -> Place:
         """Return the row that a match begins in."""
         place = Place(match.message, match.part, 0)
+        if not self._view.has(place):  # the text grew into something else since it was searched
+            return place
         return place._replace(row=self._letters(place).row_of(match.start))
 
     def cells(self, place: Place) -> list[tuple[int, int, bool]]:

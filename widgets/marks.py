@@ -71,10 +71,12 @@ def mark_style(painter: Painter, component: str) -> Style:
 
 
 def with_sign(line: Line, sign: str, painter: Painter) -> Line:
-    """Return a painted row with a one-cell sign in its gutter, if it has one."""
+    """Return a painted row with a one-cell sign in its gutter, if it has one, in the colour that is there."""
     if not painter.gutter:
         return line
-    over = painter.filtered([Segment(painter.own(sign), painter.look.base + Style(bold=True))])
+    [first, *_] = line.strip.crop(0, 1)
+    style = (first.style or painter.look.base).update_link(None) + Style(bold=True)
+    over = painter.filtered([Segment(painter.own(sign), style)])
     rest = line.strip.crop(1, painter.look.width)
     return Line(Strip([*over, *rest], painter.look.width), max(1, line.extent))
 

@@ -223,6 +223,9 @@ class Reading(Widget):
         """Extend the selection to the pointer; beyond an edge the transcript scrolls."""
         if self._pressed is None or (not self._is_dragged and (event.x, event.y) == self._pressed):
             return
+        if event.button != 1:  # it went up where nobody saw it
+            self._let_go()
+            return
         self._is_dragged, self._pointer = True, (event.x, event.y)
         self._view.stay()
         bottom = self.outer_size.height
@@ -234,6 +237,14 @@ class Reading(Widget):
         if self._pressed is not None:
             if self._edge:
                 self._extend(event.x, event.y)
+            self._let_go()
+
+    def on_hide(self) -> None:
+        """End selecting when the pane goes out of sight."""
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._pressed is not None:
             self.release_mouse()
             self._pressed, self._edge = None, 0
 
@@ -259,10 +270,12 @@ class Reading(Widget):
             self._selection_changed()
 
     def _place_at(self, y: int) -> Place | None:
-        """Return the row at ``y``, or the nearest one in sight."""
+        """Return the row at ``y``, or the nearest one in sight; None if it is gone since it was drawn."""
         visible = self._view.visible
-        row = max(0, y - self._head_height)
-        return visible[min(row, len(visible) - 1)] if visible else None
+        if not visible:
+            return None
+        place = visible[min(max(0, y - self._head_height), len(visible) - 1)]
+        return place if self._view.has(place) else None
 
     def _cell_at(self, x: int, y: int) -> int:
         if y < self._head_height:

@@ -276,3 +276,31 @@ async def test_any_drag_selects_source_and_never_fails(
         cells = st.tuples(st.integers(0, width - 1), st.integers(0, 11))
         await Mouse(pilot, pane, hand).drag(data.draw(cells), data.draw(cells))
         assert pane.selected_text().strip("\n") in text
+
+
+async def test_a_text_that_is_replaced_under_the_pointer_harms_nothing() -> None:
+    pane, hand = a_pane("one\n\ntwo\n\n- three\n\nfour")
+    async with Reader(pane).run_test(size=(30, 10)) as pilot:
+        hand.turn_until_clean()
+        pane.find("four")
+        hand.turn_until_clean()
+        pane.text_replaced("a", "x")
+        pane.find_step(1)
+        for event in (events.MouseDown, events.MouseMove, events.MouseUp, events.Click):
+            await pilot._post_mouse_events([event], pane, (3, 7), button=1)
+        assert pane.code_text() == ""
+        hand.turn_until_clean()
+        await Mouse(pilot, pane, hand).drag((1, 1), (9, 1))
+        assert pane.selected_text() == "x"
+
+
+async def test_a_button_that_goes_up_outside_the_terminal_ends_selecting() -> None:
+    pane, hand = a_pane("some words")
+    async with Reader(pane).run_test(size=(30, 5)) as pilot:
+        hand.turn_until_clean()
+        mouse = Mouse(pilot, pane, hand)
+        await mouse.send(events.MouseDown, 1, 1)
+        await mouse.send(events.MouseMove, 4, 1)
+        await pilot._post_mouse_events([events.MouseMove], pane, (9, 1), button=0)
+        assert pane.selected_text() == "some"
+        assert pilot.app.mouse_captured is None
