@@ -135,7 +135,8 @@ def variables(styles: ThemeStyles) -> dict[str, str]:
     cursor, background = entries["marks-cursor"], colors["background"]
     quiet = found["text-mark"]
     found |= {
-        "foreground-disabled": quiet,
+        "foreground-disabled": found["text-muted"],
+        "text-disabled": found["text-muted"],
         "surface-active": colors["panel"],
         "ansi-background": background,
         "ansi-foreground": colors["foreground"],

@@ -24,7 +24,6 @@ from tui.theme_styles import COLOR_KEYS, SECTIONS, ThemeStyles, WrongStyle, read
 from widgets.color import LEAST_CONTRAST, MIN_CONTRAST
 
 AUTO: Final = "auto"
-DEFAULT: Final = "dark"
 TERMINAL: Final = "terminal"
 FOLDER: Final = "themes"  # beside the config file
 SHIPPED: Final = (  # in the order of the picker
@@ -41,6 +40,7 @@ MAX_FILES: Final = 200
 MAX_FILE_BYTES: Final = 65_536
 MAX_EXTENDS: Final = 8
 MAX_CONTRAST: Final = 21
+MAX_LINE_CHARACTERS: Final = 1000  # of one complaint
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _KINDS: Final = ("dark", "ansi")
 _KNOWN: Final = ("extends", "contrast", "on_light", *_KINDS, *COLOR_KEYS, *SECTIONS)
@@ -128,7 +128,7 @@ def problems(folder: Path | None) -> list[str]:
             for is_light in (False, True):
                 _theme(own.name, merged.table, own, is_light=is_light)
         except ConfigError as error:
-            lines.append(inert_line(str(error)))
+            lines.append(inert_line(str(error), MAX_LINE_CHARACTERS))
         else:
             lines += [f"{shown}: {key}: unknown setting, ignored" for key in merged.unknown]
     if len(files) == MAX_FILES:

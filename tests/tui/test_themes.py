@@ -1,40 +1,190 @@
-"""The themes that ship: complete, readable, and refused by name when unknown."""
+"""Theme files: those that ship are complete, the user's own are read kindly, and what is wrong is named."""
 
 from __future__ import annotations
 
+import os
+from itertools import product
+from math import dist
+from pathlib import Path
+
 import pytest
-from textual.color import Color
 
 from agent_tui.errors import ConfigError
-from tui.themes import load, names
+from tests.widgets.test_color import place, rgb
+from tui import themes
+from tui.themes import AUTO, MAX_FILE_BYTES, MAX_FILES, SHIPPED, TERMINAL, available, first, load, names
+from widgets.color import PALETTE, PALETTE_ON_LIGHT, Ground, oklch, readable
 
-LEAST_CONTRAST = 4.5
-
-
-def contrast(one: Color, other: Color) -> float:
-    """WCAG 2 contrast ratio."""
-
-    def luminance(color: Color) -> float:
-        channels = (value / 255 for value in (color.r, color.g, color.b))
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
+COLOURED = [name for name in SHIPPED if name != TERMINAL]
+CODE = ("keyword", "string", "number", "name", "builtin", "comment")
 
 
-def test_there_is_a_dark_and_a_light_theme() -> None:
-    assert {load(name).dark for name in names()} == {True, False}
+def own(folder: Path, name: str, text: str) -> Path:
+    (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    return folder
 
 
-@pytest.mark.parametrize("name", names())
-def test_every_text_colour_of_a_theme_can_be_read(name: str) -> None:
+def complaint(folder: Path, name: str) -> str:
+    with pytest.raises(ConfigError) as raised:
+        load(name, folder)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+def test_eight_themes_ship_dark_and_light_ones_and_one_of_the_terminals_own_colours() -> None:
+    assert names() == list(SHIPPED)
+    assert len(SHIPPED) == 8
+    assert {load(name).dark for name in COLOURED} == {True, False}
+    assert [name for name in SHIPPED if load(name).ansi] == [TERMINAL]
+
+
+def test_every_file_that_ships_is_listed() -> None:
+    assert sorted(path.stem for path in Path("themes").glob("*.toml")) == sorted(SHIPPED)
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_agents_stand_out_from_the_words_of_code(name: str) -> None:
     theme = load(name)
-    background = Color.parse(theme.background or "")
-    texts = [theme.foreground, theme.error, theme.success, theme.accent, theme.variables["text-muted"]]
-    assert all(contrast(Color.parse(text or ""), background) >= LEAST_CONTRAST for text in texts)
+    palette = PALETTE if theme.dark else PALETTE_ON_LIGHT
+    agents = [rgb(readable(color, Ground(theme.background or ""))) for color in palette]
+    words = [rgb(theme.variables[f"code-{word}"]) for word in CODE]
+    assert min(dist(place(agent), place(word)) for agent, word in product(agents, words)) > 0.02
+    # Code whispers: on the whole its hues are weaker than those of agents.
+    strengths = [sorted(oklch(color)[1] for color in group) for group in (agents, words)]
+    assert strengths[0][len(agents) // 2] > 1.2 * strengths[1][len(words) // 2]
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_failure_is_red_and_the_focus_is_not(name: str) -> None:
+    theme = load(name)
+    red, green, blue = rgb(theme.error or "")
+    assert red > max(green, blue)
+    assert dist(place(rgb(theme.accent or "")), place((red, green, blue))) > 0.05
+
+
+def test_without_a_wish_the_theme_is_dark_or_light_as_the_terminal_is() -> None:
+    assert [themes.resolve("", is_light) for is_light in (None, False, True)] == ["dark", "dark", "light"]
+    assert themes.resolve(AUTO, True) == "light"
+    assert themes.resolve("ember", True) == "ember"
+
+
+def test_without_colour_it_is_the_terminals_own() -> None:
+    assert themes.resolve("ember", None, has_color=False) == TERMINAL
+
+
+def test_the_terminals_own_colours_are_others_on_light() -> None:
+    dark, light = load(TERMINAL, is_light=False), load(TERMINAL, is_light=True)
+    assert (dark.dark, light.dark) == (True, False)
+    assert (dark.error, light.error) == ("ansi_bright_red", "ansi_red")
 
 
 def test_an_unknown_theme_is_refused_with_the_known_names() -> None:
-    with pytest.raises(ConfigError, match="known: dark, light"):
+    with pytest.raises(ConfigError, match="known: auto, dark, light"):
         load("neon")
+
+
+def test_an_unknown_name_is_shown_inert() -> None:
+    with pytest.raises(ConfigError) as raised:
+        load("\x1b]52;c;aGk=\x07")
+    assert "\x1b" not in str(raised.value)
+
+
+def test_a_users_theme_changes_some_of_another(tmp_path: Path) -> None:
+    own(tmp_path, "sea", 'extends = "fjord"\naccent = "#abc"\n[code]\nkeyword = "bold italic #112233"\n')
+    sea, fjord = load("sea", tmp_path), load("fjord")
+    assert names(tmp_path) == [*SHIPPED, "sea"]
+    assert (sea.accent, sea.background) == ("#abc", fjord.background)
+    assert (sea.variables["code-keyword"], sea.variables["code-keyword-style"]) == ("#112233", "bold italic")
+    assert sea.variables["code-string"] == fjord.variables["code-string"]
+    assert themes.problems(tmp_path) == []
+
+
+def test_what_extends_nothing_is_filled_in_by_its_kind(tmp_path: Path) -> None:
+    own(own(tmp_path, "day", "dark = false"), "bare", "ansi = true")
+    assert load("day", tmp_path).background == load("light").background
+    assert load("bare", tmp_path).background == "ansi_default"
+
+
+def test_a_users_theme_wins_over_one_of_the_same_name_and_may_build_on_it(tmp_path: Path) -> None:
+    own(tmp_path, "dark", 'extends = "dark"\nforeground = "#ffffff"')
+    own(tmp_path, "mine", 'extends = "dark"')
+    assert load("dark", tmp_path).foreground == load("mine", tmp_path).foreground == "#ffffff"
+    assert load("dark", tmp_path).background == load("dark").background
+    assert [theme.name for theme in available(tmp_path) if theme.is_own] == ["dark", "mine"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("= 3", "not valid TOML"),
+        ('foreground = "blurple"', "foreground: 'blurple' is no colour: #rgb or #rrggbb"),
+        ('foreground = "ansi_red"', "foreground: 'ansi_red' is no colour: #rgb or #rrggbb"),
+        ('ansi = true\nforeground = "ansi_pink"', "ansi_bright_white"),
+        ("foreground = 3", "foreground: must be a text"),
+        (f'foreground = "{"#" * 101}"', "foreground: must be a text of 100 characters"),
+        ('foreground = "bold #fff"', "foreground: must be one colour"),
+        ('[code]\nkeyword = "#fff #000"', "code.keyword: has one colour too many"),
+        ('[code]\nkeyword = "#fff on"', "code.keyword: 'on' is no colour"),
+        ("code = 3", "code: must be a table: [code]"),
+        ("dark = 1", "dark: must be true or false"),
+        ('contrast = "much"', "contrast: must be a number from 1 to 21"),
+        ('extends = "nowhere"', "extends: there is no theme 'nowhere'; known: dark"),
+        ('extends = "other"', "extends: goes round in a circle"),
+        ("#" * (MAX_FILE_BYTES + 1), "longer than 65,536 bytes"),
+        ('foreground = "\\u001b[31m\\n"', "is no colour"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path: Path, text: str, said: str) -> None:
+    own(own(tmp_path, "mine", text), "other", 'extends = "mine"')
+    line = complaint(tmp_path, "mine")
+    assert line.startswith(f"{tmp_path / 'mine.toml'}: ")
+    assert said in line
+    assert "\x1b" not in line
+    assert line in themes.problems(tmp_path)
+
+
+def test_a_theme_that_is_wrong_gives_the_automatic_one_and_a_line(tmp_path: Path) -> None:
+    own(tmp_path, "mine", 'accent = "blurple"')
+    theme, problem = first("mine", tmp_path, True)
+    assert (theme.name, "blurple" in problem) == ("light", True)
+    assert first("ember", tmp_path, None)[1] == ""
+
+
+def test_an_own_theme_that_is_wrong_under_the_name_of_the_automatic_one_stops_nothing(tmp_path: Path) -> None:
+    own(tmp_path, "dark", 'accent = "blurple"')
+    theme, problem = first("", tmp_path, None)
+    assert (theme.background, bool(problem)) == (load("dark").background, True)
+
+
+def test_unknown_settings_and_unusable_names_are_told_and_stop_nothing(tmp_path: Path) -> None:
+    own(tmp_path, "mine", 'colour = "#fff"\n[code]\nverb = "#fff"')
+    own(tmp_path, "auto", "")
+    assert themes.problems(tmp_path) == [
+        f"{tmp_path / 'auto.toml'}: a theme's name is letters, digits, - and _, 40 at most, and not auto",
+        f"{tmp_path / 'mine.toml'}: colour: unknown setting, ignored",
+        f"{tmp_path / 'mine.toml'}: code.verb: unknown setting, ignored",
+    ]
+    assert load("mine", tmp_path).foreground == load("dark").foreground
+
+
+def test_only_plain_files_are_read_and_not_too_many(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "folder.toml").mkdir()
+    assert names(tmp_path) == list(SHIPPED)
+    for number in range(MAX_FILES + 3):
+        own(tmp_path, f"t{number:03}", "")
+    assert len(names(tmp_path)) == len(SHIPPED) + MAX_FILES
+    assert themes.problems(tmp_path)[-1].endswith(f"only the first {MAX_FILES} themes are read")
+
+
+def test_no_folder_is_no_problem(tmp_path: Path) -> None:
+    assert names(tmp_path / "nothing") == names(None) == list(SHIPPED)
+    assert themes.problems(tmp_path / "nothing") == []
+
+
+@pytest.mark.parametrize("is_light", [False, True])
+def test_every_theme_has_every_variable(is_light: bool) -> None:
+    every = {frozenset(load(name, is_light=is_light).variables) for name in SHIPPED}
+    assert len(every) == 1
+    plain = set(load("dark").to_color_system().generate())
+    assert plain <= set(load(TERMINAL, is_light=is_light).to_color_system().generate())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -66,14 +65,10 @@ def wear(app: App[Any], theme: Theme) -> None:
         return
     is_same_name = app.theme == theme.name
     app.register_theme(theme)
-    with ExitStack() as painting:
-        # Textual would paint the new layout and then every widget again: let it do both in one.
-        painting.enter_context(app.batch_update())
-        if is_same_name:  # its file was changed meanwhile
-            app.mutate_reactive(App.theme)
-        else:
-            app.theme = theme.name
-        app.call_next(painting.pop_all().close)
+    if is_same_name:  # its file was changed meanwhile
+        app.mutate_reactive(App.theme)
+    else:
+        app.theme = theme.name
 
 
 class ThemeScreen(ModalScreen[str]):
@@ -133,8 +128,9 @@ class ThemeScreen(ModalScreen[str]):
         """Show the theme that the reader moved to."""
         event.stop()
         chosen = self._chosen
-        if chosen is not None and chosen.theme is not None:
-            wear(self.app, chosen.theme)
+        theme = chosen.theme if chosen else None
+        if theme := theme or self._before:  # what cannot be read shows what was
+            wear(self.app, theme)
         self._complain(chosen.complaint if chosen else "")
 
     @on(OptionList.OptionSelected)

@@ -1,0 +1,95 @@
+"""One setting is written into the config file, and nothing else in it changes."""
+
+from __future__ import annotations
+
+import stat
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_tui.errors import ConfigError
+from tui.setting import keep_setting, with_setting
+
+LINES = st.sampled_from(
+    [
+        "# a comment",
+        "",
+        "  ",
+        "other = 3  # theme = 'x'",
+        'text = """\ntheme = "no"\n[not.a.table]\n"""',
+        "many = [\n  [1],\n  [2]\n]",
+        "[a]",
+        "[b.c]",
+        'theme = "old" # mine',
+        "'theme'='old'",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", 'theme = "paper"\n'),
+        ("# mine\n", '# mine\ntheme = "paper"\n'),
+        ("a = 1", 'a = 1\ntheme = "paper"\n'),
+        ("# top\n\n[x]\ny = 1\n", '# top\ntheme = "paper"\n\n[x]\ny = 1\n'),
+        ("a = 1\n\n# about x\n[x]\n", 'a = 1\ntheme = "paper"\n\n# about x\n[x]\n'),
+        ("  theme  =  'dark' # mine\n[x]\n", '  theme  =  "paper" # mine\n[x]\n'),
+        ('[x]\ntheme = "q"\n', 'theme = "paper"\n\n[x]\ntheme = "q"\n'),
+        ("a = 1\r\n[x]\r\n", 'a = 1\r\ntheme = "paper"\r\n\r\n[x]\r\n'),
+        ('a = """\n[x]\n"""\n', 'theme = "paper"\na = """\n[x]\n"""\n'),
+        ('theme = "paper"\n', 'theme = "paper"\n'),
+    ],
+)
+def test_the_line_stands_before_the_first_table(before: str, after: str) -> None:
+    assert with_setting(before, "theme", "paper") == after
+
+
+@settings(deadline=None)  # a busy machine is slow, not wrong
+@given(st.lists(LINES, max_size=8), st.sampled_from(["\n", "\r\n"]))
+def test_whatever_the_file_says_only_that_setting_changes(lines: list[str], end: str) -> None:
+    text = end.join("\n".join(lines).split("\n"))
+    try:
+        before = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return
+    made = with_setting(text, "theme", "paper")
+    assert tomllib.loads(made) == {**before, "theme": "paper"}
+    kept = [line for line in text.splitlines() if line.strip() and "theme" not in line]
+    assert [line for line in made.splitlines() if line.strip() and "theme" not in line] == kept
+
+
+def test_a_setting_of_several_lines_is_left_to_the_user() -> None:
+    with pytest.raises(ConfigError, match='write theme = "paper"'):
+        with_setting('theme = """\ndark"""\n', "theme", "paper")
+
+
+def test_the_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:
+    real, link = tmp_path / "dotfiles.toml", tmp_path / "config.toml"
+    real.write_text('theme = "dark"\n', encoding="utf-8")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    keep_setting(link, "theme", "light")
+    assert link.is_symlink()
+    assert real.read_text(encoding="utf-8") == 'theme = "light"\n'
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert sorted(tmp_path.iterdir()) == [link, real]
+
+
+def test_a_new_file_is_the_users_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "config.toml"
+    keep_setting(path, "theme", "light")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_cannot_be_written_or_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(ConfigError, match="cannot be written"):
+        keep_setting(tmp_path / "file" / "config.toml", "theme", "light")
+    (tmp_path / "broken.toml").write_text("= 3\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        keep_setting(tmp_path / "broken.toml", "theme", "light")
+    assert (tmp_path / "broken.toml").read_text(encoding="utf-8") == "= 3\n"
