@@ -9,13 +9,13 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain, repeat
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 # Read by Textual at import: its own painting must not wait for more than our 30 Hz clock already does
 # (guides: 4 ms instead of 16 ms from key to screen, at the same CPU).
 os.environ.setdefault("TEXTUAL_FPS", "240")
 
-from textual import work
+from textual import on, work
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -26,7 +26,7 @@ from agent_tui.config import Config
 from agent_tui.errors import AgentTuiError, ConfigError, TransportError
 from agent_tui.events import RoomInfo
 from agent_tui.inert import inert_line
-from tui import themes
+from tui import clipboard, themes
 from tui.actions import Offer, offers, sections
 from tui.exits import DONE, PAUSED, UNREACHABLE, exit_code
 from tui.first_room import Found, first_room
@@ -43,6 +43,7 @@ from tui.screens.signs import wants_ascii
 from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
 from widgets.frame_clock import FrameClock
+from widgets.transcript import Transcript
 
 NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
 MAX_ERROR_CHARACTERS = 500
@@ -145,6 +146,7 @@ class AgentTuiApp(App[int]):
 
     def _show_room(self, room_id: str, *, start: bool) -> None:
         screen = RoomScreen(self._link, room_id, self.clock, start=start, ascii_only=self._ascii_only)
+        screen.key_now = self.keymap.now
         self.push_screen(screen)
 
     def _fail(self, error: AgentTuiError) -> None:
@@ -229,6 +231,20 @@ class AgentTuiApp(App[int]):
             wear(self, themes.load(known, self._themes_folder, is_light=self._is_light))
         except ConfigError as error:
             self.notify(inert_line(str(error)), severity="warning", markup=False)
+
+    # --- copying ---------------------------------------------------------------------------------------
+
+    @on(Transcript.CopyRequested)
+    def copy_requested(self, event: Transcript.CopyRequested) -> None:
+        """Copy what a reader asked for, and say what became of it."""
+        event.stop()
+        self._copy(event.text, event.what)
+
+    @work(group="copy", exclusive=True)
+    async def _copy(self, text: str, what: str) -> None:
+        copied = await clipboard.copy(self, text)
+        severity: Literal["warning", "information"] = "warning" if copied.problem else "information"
+        self.notify(clipboard.notice(copied, what), severity=severity, markup=False)
 
     # --- ends that nobody wanted -----------------------------------------------------------------------
 

@@ -45,6 +45,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
     "quit": (QuitScreen, ""),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
+IN_A_ROOM: Final = (APP, "room", "pane")
 _OURS: Final = ("tui.", "widgets.")
 _MAX_ID: Final = 60  # characters of an unknown id, in a complaint
 
@@ -71,6 +72,13 @@ class Keymap:
     def shown(self, binding_id: str, *, ascii_only: bool = False) -> str:
         """Return the action's keys for a person, "p, space"; ``""`` where it has none."""
         return shown_all(self.keys[binding_id], ascii_only=ascii_only)
+
+    def now(self, key: str) -> str:
+        """Return the key that does now what ``key`` does by default in a room; ``""`` where there is none."""
+        wanted = parse(key)[0]
+        owners = [entry for entry in catalogue() if entry.scope in IN_A_ROOM and {*wanted} & {*entry.keys}]
+        keys = [now for entry in owners for now in self.keys[entry.id]]
+        return key if {*wanted} & {*keys} else "".join(shown(now) for now in keys[:1])
 
     def for_textual(self) -> dict[str, str]:
         """Return what ``App.set_keymap`` needs to be told: only what differs from the defaults."""

@@ -25,13 +25,13 @@ SHARED_ON_PURPOSE = {"escape", "ctrl+c", "ctrl+q"}
 
 def declared_ids() -> set[str]:
     """Return every ``id=`` of a ``Binding(…)`` in our sources."""
-    found = set()
+    found: set[str] = set()
     for package in (tui, widgets):
         for file in Path(package.__path__[0]).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Binding":
                     ids = [word.value for word in node.keywords if word.arg == "id"]
-                    found |= {value.value for value in ids if isinstance(value, ast.Constant)}
+                    found |= {str(value.value) for value in ids if isinstance(value, ast.Constant)}
     return found
 
 
@@ -184,6 +184,23 @@ def test_whatever_is_written_no_key_means_two_things_and_the_ones_of_scripts_hol
     assert asked or all(set(keymap.keys[entry.id]) <= set(entry.keys) for entry in changed)
 
 
+@pytest.mark.parametrize(
+    ("written", "default", "now"),
+    [
+        ({}, "z", "z"),
+        ({"room.zoom": "f5"}, "z", "f5"),
+        ({"room.zoom": ""}, "z", ""),
+        ({"room.pause": "f5, p"}, "p", "p"),
+        ({"app.help": "p"}, "p", "space"),
+        ({"app.help": "p"}, "?", "p"),
+        ({"room.zoom": "t"}, "t", ""),
+        ({"room.back": ""}, "esc", "esc"),  # it still ends a selection
+    ],
+)
+def test_a_hint_knows_what_a_default_key_is_now(written: dict[str, str], default: str, now: str) -> None:
+    assert resolve(written).now(default) == now
+
+
 # --- in the app ------------------------------------------------------------------------------------------
 
 
@@ -197,6 +214,15 @@ async def test_a_key_of_the_users_own_acts_and_the_old_one_does_not(tmp_path: Pa
         assert seen.link.calls.asked == [("pause", "r0")]
         await seen.press("f1")
         assert isinstance(seen.app.screen, HelpScreen)
+
+
+async def test_the_hints_name_the_keys_of_now(tmp_path: Path) -> None:
+    keys = {"room.zoom": "f5", "room.timeline": "", "app.help": "f1"}
+    async with opened_app(tmp_path, keys=keys, size=(160, 30)) as seen:
+        hints = (await seen.text()).splitlines()[-1]
+        assert "f5 zoom" in hints
+        assert "f1 help" in hints
+        assert "timeline" not in hints
 
 
 async def test_no_key_means_no_key(tmp_path: Path) -> None:

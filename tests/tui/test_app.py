@@ -1,0 +1,72 @@
+"""What the app itself does: copies what a reader asked for, wears themes, keeps to the config file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tui.config import Config, ScreenConfig
+from tests.tui.whole_app import opened_app
+from tui.app import config_wants_ascii
+from tui.screens.theme_picker import ThemeScreen
+from widgets.transcript import Transcript
+
+
+@pytest.fixture(autouse=True)
+def _no_clipboard_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TMUX", "STY", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SSH_CONNECTION", "1 2 3 4")
+
+
+async def test_what_is_asked_for_is_copied_and_the_screen_says_so(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        pane = seen.app.screen.query(Transcript).first()
+        pane.post_message(Transcript.CopyRequested(pane, "one\ntwo", "message"))
+        assert "copied 2 lines" in await seen.text()
+
+
+async def test_nothing_to_copy_is_said_too(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        pane = seen.app.screen.query(Transcript).first()
+        pane.post_message(Transcript.CopyRequested(pane, "", "code"))
+        assert "no code block in sight" in await seen.text()
+
+
+async def test_a_theme_is_chosen_by_its_key_and_kept(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("ctrl+t")
+        assert isinstance(seen.app.screen, ThemeScreen)
+        await seen.press(*"ember")
+        assert seen.app.theme == "ember"
+        await seen.press("enter")
+        while isinstance(seen.app.screen, ThemeScreen):  # it is written in a thread
+            await seen.pilot.pause()
+        assert 'theme = "ember"' in (tmp_path / "config.toml").read_text(encoding="utf-8")
+
+
+async def test_a_theme_of_the_palette_holds_for_the_session(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("ctrl+p", *"theme: paper")
+        await seen.press("enter")
+        await seen.text()
+        assert seen.app.theme == "paper"
+        assert not (tmp_path / "config.toml").exists()
+
+
+async def test_a_theme_that_is_not_there_is_one_notice_and_the_automatic_one_is_worn(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, theme="neon", size=(160, 30)) as seen:
+        assert "theme 'neon' is not known" in " ".join((await seen.text()).split())
+        assert seen.app.theme == "dark"
+
+
+@pytest.mark.parametrize(
+    ("variable", "named", "is_ascii"),
+    [("", True, True), ("", False, False), ("1", False, True)],
+)
+def test_the_environment_decides_about_signs_and_then_the_file(
+    monkeypatch: pytest.MonkeyPatch, variable: str, named: bool, is_ascii: bool
+) -> None:
+    monkeypatch.setenv("AGENT_TUI_ASCII", variable)
+    assert config_wants_ascii(Config(Path("x"), screen=ScreenConfig(ascii=named))) is is_ascii
