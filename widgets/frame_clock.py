@@ -85,7 +85,7 @@ class FrameClock:
         self._turns: WeakKeyDictionary[Pane, int] = WeakKeyDictionary()  # the greater, the later drawn
         self._turn = 0
         self._next: Scheduled | None = None
-        self._last_frame = now() - self._interval
+        self._last_frame = now() - self.interval
         self._is_stopped = False
         self.is_calm = is_calm
 
@@ -166,7 +166,7 @@ class FrameClock:
         urgent, self._urgent = self._urgent, {}
         for pane in urgent:
             self._draw(pane)
-        late = start - self._last_frame - self._interval
+        late = start - self._last_frame - self.interval
         if late >= -SLACK_SECONDS:
             # Counted from when it was due, or the lateness of every frame would slow all that follow.
             self._last_frame = start - late if late < self._least_seconds else start
@@ -199,12 +199,12 @@ class FrameClock:
             self._panes[pane] = None
 
     @property
-    def _interval(self) -> float:
-        """The least seconds between two frames, now."""
+    def interval(self) -> float:
+        """The least seconds between two frames, as things are now."""
         return max(self._least_seconds, self._line, 0.0 if self._is_watched() else UNWATCHED_SECONDS)
 
     def _ask_for_frame(self) -> None:
-        self._ask(max(0.0, self._last_frame + self._interval - self._now()))
+        self._ask(max(0.0, self._last_frame + self.interval - self._now()))
 
     def _ask(self, seconds: float) -> None:
         if self._next is not None:  # asked for by what was drawn: two would each ask again, for ever

@@ -374,3 +374,17 @@ def test_one_frame_waits_however_it_was_asked_for() -> None:
     clock.hurry()
     late()
     assert len(place.waiting) == 1
+
+
+async def test_a_clock_hears_from_its_app_who_is_watched_and_who_has_the_focus() -> None:
+    app: App[None] = App()
+    async with app.run_test():
+        clock = FrameClock.for_app(app)
+        asked: list[int] = []
+        app.watch(app, "app_focus", clock.hurry, init=False)
+        app.watch(app, "app_focus", lambda: asked.append(1), init=False)
+        app.app_focus = False
+        assert clock.interval == UNWATCHED_SECONDS
+        app.app_focus = True
+        assert clock.interval == FRAME_SECONDS
+        assert asked == [1, 1]
