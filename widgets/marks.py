@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -16,6 +17,7 @@ from widgets.layout import Line
 from widgets.painter import Painter
 
 CHOSEN_SIGN: Final = "▸"
+KEPT_LINES: Final = 256
 
 
 class Mark(NamedTuple):
@@ -29,7 +31,7 @@ class Mark(NamedTuple):
 def cells_of(row: Row, first: int, last: int) -> tuple[int, int]:
     """Return the cells that characters ``first`` up to ``last`` of a row take, wide ones whole."""
     clusters = Clusters(text_of(row))
-    start = max(0, _cluster_of(clusters, first))
+    start = _cluster_of(clusters, first)
     end = _cluster_of(clusters, last - 1) + 1 if last > first else start
     return clusters.edges[start], clusters.edges[min(end, len(clusters))]
 
@@ -37,17 +39,32 @@ def cells_of(row: Row, first: int, last: int) -> tuple[int, int]:
 def character_at(row: Row, cell: int) -> int:
     """Return the index of the character whose cluster stands at a cell, or the row's length behind it."""
     clusters = Clusters(text_of(row))
-    for index in range(len(clusters)):
-        if cell < clusters.edges[index + 1]:
-            return clusters.starts[index]
-    return clusters.starts[-1]
+    if cell >= clusters.edges[-1]:
+        return clusters.starts[-1]
+    return clusters.starts[bisect_right(clusters.edges, cell, hi=len(clusters)) - 1]
 
 
 def _cluster_of(clusters: Clusters, character: int) -> int:
-    index = 0
-    while index + 1 < len(clusters) and clusters.starts[index + 1] <= character:
-        index += 1
-    return index
+    return max(0, bisect_right(clusters.starts, character, hi=len(clusters)) - 1)
+
+
+class MarkedLines:
+    """Remembers marked rows, so that what did not change is made once, however many frames it stands."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Line, Sequence[Mark], Line]] = {}  # by the id of the row without marks
+
+    def line(self, line: Line, marks: Sequence[Mark], painter: Painter) -> Line:
+        """Return ``marked``, from before where it can be."""
+        known = self._known.get(id(line))
+        if known is None or known[0] is not line or known[1] != marks:
+            if len(self._known) >= KEPT_LINES:
+                self._known.clear()
+            # The row is kept with it: as long as it lives, its id is its own.
+            known = self._known[id(line)] = line, marks, marked(line, marks, painter)
+        return known[2]
 
 
 def marked(line: Line, marks: Sequence[Mark], painter: Painter) -> Line:

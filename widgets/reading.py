@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from widgets.finding import Finder, Found
 from widgets.layout import Line
-from widgets.marks import CHOSEN_SIGN, Mark, marked, with_sign
+from widgets.marks import CHOSEN_SIGN, Mark, MarkedLines, with_sign
 from widgets.message import Message
 from widgets.painter import Painter
 from widgets.selection import Selection, Sources, code_of
@@ -87,6 +87,7 @@ class Reading(Widget):
         self._selection = Selection(self._view, self._sources)
         self._finder: Finder | None = Finder(self._view, needle) if needle else None
         self._told_found = Found()
+        self._marked = MarkedLines()
         self._chosen = -1  # the message that the reader chose
         self._cursor: tuple[int, int] | None = None  # message and part the reader clicked or found
         self._pressed: tuple[int, int] | None = None  # where the button went down
@@ -349,7 +350,7 @@ class Reading(Widget):
         visible = self._view.visible
         for index, place in enumerate(visible):
             if marks := self._marks(place):
-                lines[index] = marked(lines[index], marks, painter)
+                lines[index] = self._marked.line(lines[index], marks, painter)
         for index, place in enumerate(visible):
             if place.message == self._chosen and place[1:] != (0, 0):  # not the empty row above it
                 lines[index] = with_sign(lines[index], CHOSEN_SIGN, painter)
