@@ -243,7 +243,7 @@ def test_a_lexer_that_fails_leaves_plain_text(
 def test_a_lexer_that_goes_in_circles_leaves_plain_text() -> None:
     from pygments.lexer import RegexLexer, default
 
-    class Circle(RegexLexer):
+    class Circle(RegexLexer):  # type: ignore[misc]
         name = "circle"
         aliases = ("circle",)
         tokens = {"root": [default("other")], "other": [default("#pop")]}  # noqa: RUF012
