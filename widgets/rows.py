@@ -118,6 +118,12 @@ def _heading(block: Block, text: str) -> str:
     return _CLOSING_SIGNS.sub("", text[block.level :].strip(" \t"))
 
 
+def code_lines(block: Block, text: str) -> list[str]:
+    """Return the lines of a code block, whose source is ``text``, without what stands around them."""
+    first, *others = content_lines(text, block.path)
+    return [first, *[line[skip(line, 0, block.level) :] for line in others]]
+
+
 def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
     bar = CODE_BAR if width >= 2 * len(CODE_BAR) else ""
     room = width - len(bar)
@@ -125,9 +131,7 @@ def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
     if block.label:
         rows.extend(_barred(bar, row) for row in wrap([(block.label, DIM | FENCE)], room, words=False)[:1])
     if block.lines:
-        first, *others = content_lines(text, block.path)
-        lines = [first, *[line[skip(line, 0, block.level) :] for line in others]]
         code = block.code or Code(block.label)
-        for runs in code.runs(lines, is_open=is_open):
+        for runs in code.runs(code_lines(block, text), is_open=is_open):
             rows.extend(_barred(bar, row) for row in wrap(runs, room, words=False))
     return rows

@@ -6,12 +6,12 @@ from bisect import bisect_right
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from widgets.containers import content_lines, skip
 from widgets.ink import MARK, text_of
 from widgets.layout import Layout
 from widgets.marks import cells_of, character_at
 from widgets.message import Message
 from widgets.offsets import RowOffsets, offsets
+from widgets.rows import code_lines
 from widgets.view import Place, View
 
 KEPT_LAYOUTS: Final = 64  # whose offsets are remembered
@@ -203,8 +203,7 @@ def code_of(message: Message, part: int) -> str:
         block = message.part(number)
         if before >= 0:
             out.append("\n" * message.source(before, block.start).count("\n"))
-        lines = content_lines(message.text_of(block), block.path)
-        out.append("\n".join([lines[0], *(line[skip(line, 0, block.level) :] for line in lines[1:])]))
+        out.append("\n".join(code_lines(block, message.text_of(block))))
         before = block.end
     return "".join(out)
 

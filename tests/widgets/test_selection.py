@@ -12,6 +12,8 @@ from textual.pilot import Pilot
 from tests.widgets.apps import Hand
 from tests.widgets.drawing import screen_of
 from tests.widgets.test_splitter import TEXTS, cut
+from widgets import selection as selection_module
+from widgets.marks import MarkedLines
 from widgets.transcript import Transcript
 
 TEXT = "some **bold words** that wrap\n\n> quoted\n> lines\n\n```py\nx = 1\n\ty\n```\n\nthe end"
@@ -304,3 +306,40 @@ async def test_a_button_that_goes_up_outside_the_terminal_ends_selecting() -> No
         await pilot._post_mouse_events([events.MouseMove], pane, (9, 1), button=0)
         assert pane.selected_text() == "some"
         assert pilot.app.mouse_captured is None
+
+
+async def test_nothing_is_aligned_or_marked_while_nothing_is_selected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[str] = []
+    for owner, name in ((selection_module, "offsets"), (MarkedLines, "line")):
+        original = getattr(owner, name)
+
+        def counting(*args: Any, name: str = name, original: Any = original) -> Any:
+            calls.append(name)
+            return original(*args)
+
+        monkeypatch.setattr(owner, name, counting)
+    pane, hand = a_pane("one\n\n")
+    async with Reader(pane).run_test(size=(30, 10)) as pilot:
+        hand.turn_until_clean()
+        for _ in range(20):
+            pane.text_added("b", "words and ")
+            hand.turn_until_clean()
+        assert calls == []
+        await Mouse(pilot, pane, hand).drag((1, 1), (2, 1))
+        calls.clear()
+        for _ in range(20):
+            pane.text_added("b", "words and ")
+            hand.turn_until_clean()
+        assert "offsets" not in calls  # the block that is selected was aligned once
+
+
+async def test_an_idle_pane_with_marks_asks_for_no_frame() -> None:
+    pane, hand = a_pane("some words")
+    async with Reader(pane).run_test(size=(30, 5)) as pilot:
+        pane.find("words")
+        await Mouse(pilot, pane, hand).drag((1, 1), (4, 1))
+        hand.turn_until_clean()
+        assert pane.draw() is False
+        assert hand.waiting == []
