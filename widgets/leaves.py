@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from widgets import table
@@ -53,6 +53,23 @@ class Leaf:
     blanks: int = 0  # empty lines that may belong to indented code
     blank_at: int = 0  # where they begin
 
+    def copy(self) -> Leaf:
+        """Return another one like this (``dataclasses.replace`` takes four times as long)."""
+        return Leaf(
+            self.kind,
+            self.start,
+            self.end,
+            self.lines,
+            self.level,
+            self.label,
+            self.fence,
+            self.is_piece,
+            self.shape,
+            self.code,
+            self.blanks,
+            self.blank_at,
+        )
+
     @property
     def is_first_line(self) -> bool:
         """Whether it is the first line of a paragraph, which may turn out to be the head of a table."""
@@ -101,7 +118,7 @@ class Leaves:
         fork = Leaves()  # by hand: this is done in every frame
         fork.text, fork.base, fork.path, fork.used = self.text, self.base, self.path, self.used
         fork.gap, fork.started, fork.references = self.gap, self.started, self.references
-        fork.leaf = replace(self.leaf) if self.leaf is not None else None
+        fork.leaf = self.leaf.copy() if self.leaf is not None else None
         fork.is_fork = True
         return fork
 
@@ -138,7 +155,8 @@ class Leaves:
                 self.take_code(self.leaf, line, start, at, is_long)
             return
         if not is_long and (leaf is not None or line[word : word + 1] in SIGNS):
-            if leaf is not None and self._goes_on_as_table(leaf, line, word, begin, end):
+            may_be_row = leaf is not None and (leaf.kind == "table" or line[word] in "|:-")
+            if leaf is not None and may_be_row and self._goes_on_as_table(leaf, line, word, begin, end):
                 return
             if line[word] in SIGNS and self._is_own_line(line, at, word, begin, end):
                 return

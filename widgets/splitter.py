@@ -182,6 +182,8 @@ class Splitter:
                 return True
             if leaf.kind == "table" and "|" not in line and not begins_block(line, word):
                 return word < len(line) <= CELL_REACH
+        if line[word : word + 1] not in SIGNS:
+            return False
         return self._is_unclear_from(line, at, is_text=leaf is not None and leaf.kind == "paragraph")
 
     def _is_unclear_from(self, line: str, at: int, *, is_text: bool) -> bool:

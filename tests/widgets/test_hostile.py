@@ -26,10 +26,17 @@ HOSTILE = {
     "tags": "flag\U000e0041\U000e007f",
     "marks": "e" + "\u0301" * 500,
     "joiners": "a\u200d" * 300,
+    "entities": "&#27;]0;owned&#7; &#x9b;2J &#x202e;abc&#8238; &ZeroWidthSpace;&shy; &NewLine;&Tab;",
+    "targets": "[x](https://a.b/\x1b]8;;y) [x](https://a.b/&#27;]8;;&#7;) <https://a.b/\x07>",
+    "definitions": "[x]\n\n[x]: https://a.b/&#x9d;\x1b\n\n",
+    "code": '```python\n\x1b[2J """\u202e\n```\n    \x9b2J',
     "signs": "`" * 200 + "*" * 200 + "[" * 200 + "| " * 200,
 }
 # All that Textual writes here: its own colours, cursor moves, frames.
-OWN = re.compile(r"\x1b\[(?:0|[0-9;]*[34]8;2;[0-9;]*)m|\x1b\[\d+;\d+H|\x1b\[\?2026[hl]")
+OWN = re.compile(
+    r"\x1b\[(?:0|[0-9;]*[34]8;2;[0-9;]*)m|\x1b\[\d+;\d+H|\x1b\[\?2026[hl]"
+    r"|\x1b\]8;(?:id=[0-9a-z-]+)?;(?:https?://[!-~]+)?\x1b\\"
+)
 FORBIDDEN = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -69,12 +76,12 @@ async def test_markup_is_shown_as_it_was_written() -> None:
     pane = AgentPane(clock=hand.clock())
     async with running(pane, (60, 4)):
         pane.header("[red]Mika[/]", "[b]model[/b]", "● [link=x]", "")
-        pane.text_added("a", "[bold red]x[/bold red] [@click=app.quit]y[/]")
+        pane.text_added("a", "[bold red]x[/bold red] [@click=app.quit]y[/].")
         hand.turn_until_clean()
         rows = screen_of(pane)
         assert "[red]Mika[/] · [b]model[/b]" in rows[0]
         assert "● [link=x]" in rows[0]
-        assert "[bold red]x[/bold red] [@click=app.quit]y[/]" in rows[2]
+        assert "[bold red]x[/bold red] [@click=app.quit]y[/]." in rows[2]
 
 
 async def test_the_status_line_is_inert_too() -> None:
