@@ -27,7 +27,7 @@ from tui import themes
 from tui.screens import signs
 from tui.screens.words import say
 from tui.setting import keep_setting
-from widgets.color import PALETTE, ground_of, readable
+from widgets.color import PALETTE, PALETTE_ON_LIGHT, ground_of, readable
 from widgets.signs import GUTTER, twin
 
 NAME_CELLS: Final = 15
@@ -204,9 +204,10 @@ class ThemeScreen(ModalScreen[str]):
         if theme is not None:
             for text, style in sample(theme):
                 row.append(self._own(text), style)
-            row.append(f" {say('theme.dark' if theme.dark else 'theme.light')}")
         if choice.is_own:
             row.append(f" {say('theme.own')}")
+        elif theme is not None:
+            row.append(f" {say('theme.dark' if theme.dark else 'theme.light')}")
         return row
 
     def _own(self, text: str) -> str:
@@ -217,7 +218,8 @@ def sample(theme: Theme) -> list[tuple[str, Style]]:
     """Return a strip of a theme: words, three agents, code, failure and the focus, on its background."""
     ground = Color.parse(theme.background or "")
     below = ground_of(ground, theme)
-    agents = [RichColor.parse(readable(color, below)) for color in PALETTE[:SAMPLE_AGENTS]]
+    palette = PALETTE if theme.dark else PALETTE_ON_LIGHT
+    agents = [RichColor.parse(readable(color, below)) for color in palette[:SAMPLE_AGENTS]]
     code = [_rich(theme.variables[f"code-{name}"]) for name in ("keyword", "string")]
     pieces = [
         (" Aa ", _rich(theme.foreground)),
