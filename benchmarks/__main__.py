@@ -31,6 +31,8 @@ def main() -> None:
     heads()
     for name in chosen:
         PARTS[name]()
+    # Shares and ratios bear other work on the machine, latencies do not.
+    print(f"\nload {os.getloadavg()[0]:.1f} at the end", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ from statistics import quantiles
 from typing import Final, Literal
 
 SETTLE_SECONDS: Final = 1.0
-IDLE_SECONDS: Final = 1.5
+IDLE_SECONDS: Final = 1.0
 BEAT_SECONDS: Final = 0.01
-LINGER_SECONDS: Final = 1.5  # after the feed, so that the terminal can take the last frames
+LINGER_SECONDS: Final = 1.0  # after the feed, so that the terminal can take the last frames
 EARLIER_WORDS: Final = 250  # said before, so that panes are full and scroll
 
 

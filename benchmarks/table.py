@@ -8,7 +8,7 @@ from __future__ import annotations
 
 def heads() -> None:
     """Print the head of the table."""
-    row("figure", "target", "ours", "", "stock Textual")
+    row("figure", "target", "ours", "note", "stock Textual")
     print("|---|---|---|---|---|", flush=True)
 
 
