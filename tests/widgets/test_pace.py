@@ -6,7 +6,15 @@ from collections import deque
 
 import pytest
 
-from widgets.pace import ASK_SECONDS, FIRST_ANSWERS, LAST_SECONDS, LONG_SECONDS, LOST_SECONDS, SLOWEST_SECONDS, Pace
+from widgets.pace import (
+    ASK_SECONDS,
+    FIRST_ANSWERS,
+    LAST_SECONDS,
+    LONG_SECONDS,
+    LOST_SECONDS,
+    SLOWEST_SECONDS,
+    Pace,
+)
 
 FRAME_SECONDS = 1 / 30
 STEP_SECONDS = 1 / 1000
