@@ -2,95 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from typing import ClassVar, cast
-
 import pytest
-from textual.app import App
-from textual.binding import Binding, BindingType
-from textual.pilot import Pilot
 
 from agent_tui import events as ev
 from agent_tui.errors import NotOffered, StreamLost, Unauthorized
-from tests.fakes.room_link import FakeLink
-from tui import themes
-from tui.link import RoomLink
+from tests.tui.one_room import AGENTS, LIVE, crowd, loaded, opened, speaking, start
 from tui.screens.quit import QuitScreen
-from tui.screens.room import RoomScreen
-from widgets.frame_clock import FrameClock
-
-AGENTS = (
-    ev.AgentInfo("a", "Mika", "#e0a030", "some-model"),
-    ev.AgentInfo("b", "Ada", "#5b9df5", "demo", 1, provider_id="demo"),
-    ev.AgentInfo("c", "老王", "nonsense", "demo", 2, provider_id="demo"),
-)
-LIVE = ev.LinkChanged("live")
-
-
-class OneRoom(App[int]):
-    """An app with nothing but the screen under test."""
-
-    def __init__(self, link: FakeLink, *, start: bool = False) -> None:
-        super().__init__()
-        self.register_theme(themes.load("dark"))
-        self.theme = "dark"
-        self.left = False
-        self.clock = FrameClock.for_app(self)
-        self.room = RoomScreen(cast("RoomLink", link), "r", self.clock, start=start, ascii_only=False)
-
-    def on_mount(self) -> None:
-        self.push_screen(self.room)
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "leave")]
-
-    def action_leave(self) -> None:
-        self.left = self.room.may_leave
-        if not self.left:
-            self.room.ask_to_leave()
-
-
-class Screen:
-    """What a test sees and does."""
-
-    def __init__(self, link: FakeLink, app: OneRoom, pilot: Pilot[int]) -> None:
-        self.link, self.app, self.pilot = link, app, pilot
-
-    async def send(self, *events: ev.Event) -> str:
-        self.link.send(*events)
-        return await self.text()
-
-    async def press(self, *keys: str) -> str:
-        await self.pilot.press(*keys)
-        return await self.text()
-
-    async def text(self) -> str:
-        """All rows of the screen, once everything that was sent is drawn and nothing changes any more."""
-        seen: list[str] = []
-        while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
-            await self.pilot.pause()
-            self.app.clock.tick()  # what it would do a frame later
-            strips = self.app.screen._compositor.render_strips(self.app.size)
-            seen.append("\n".join(strip.text for strip in strips))
-        return seen[-1]
-
-
-@asynccontextmanager
-async def opened(size: tuple[int, int] = (120, 30), *, start: bool = False) -> AsyncGenerator[Screen, None]:
-    link = FakeLink()
-    app = OneRoom(link, start=start)
-    async with app.run_test(size=size, notifications=True) as pilot:
-        yield Screen(link, app, pilot)
-        link.end()
-
-
-def loaded(**fields: object) -> ev.RoomLoaded:
-    info = {"task": "Should we?", "max_rounds": 3, "agents": AGENTS, "execution_mode": "parallel", **fields}
-    return ev.RoomLoaded(ev.RoomInfo("r", **info), ())  # type: ignore[arg-type]  # test fields
-
-
-def start(turn_id: str, agent: ev.AgentInfo, round_number: int = 1) -> ev.TurnStarted:
-    return ev.TurnStarted(turn_id, "r", "assistant", agent.name, agent.color, round_number, agent.id)
 
 
 async def test_every_agent_speaks_in_its_own_pane_with_its_model_named() -> None:
@@ -274,3 +191,109 @@ async def test_a_room_that_is_loaded_again_shows_each_word_once() -> None:
         text = await screen.send(again, LIVE)
         assert text.count("Once") == 1
         assert "the backend died, nothing was lost" in text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize("count", [1, 3, 4, 16])
+async def test_every_agent_is_in_sight_with_its_last_words(size: tuple[int, int], count: int) -> None:
+    agents = crowd(count)
+    async with opened(size) as screen:
+        text = await screen.send(*speaking(agents))
+        assert all(agent.name in text for agent in agents)
+        shown = 1 if size[0] == 80 and count > 1 else count
+        assert text.count("First line.") == shown
+        ends = {agent.name[:3] for agent in agents if f"I am {agent.name}."[-5:] in text}
+        assert len(ends) == len({agent.name[:3] for agent in agents})
+        if count == 1:
+            assert "│" not in text
+
+
+async def test_at_eighty_by_twenty_four_sixteen_agents_leave_the_large_pane_its_rows() -> None:
+    async with opened() as screen:
+        await screen.send(*speaking(crowd(16)))
+        text = await screen.resize(80, 24)
+        rows = text.splitlines()
+        large = next(number for number, row in enumerate(rows) if row.count("▎") > 1) - 1
+        assert large >= 12
+        assert "Mika" in rows[1]
+        assert sum(row.count("▎") for row in rows[large + 1 :]) == 15
+
+
+async def test_tab_digits_and_clicks_turn_to_another_agent() -> None:
+    async with opened((80, 24)) as screen:
+        await screen.send(*speaking(crowd(16)))
+        assert "Ada" in (await screen.press("tab")).splitlines()[1]
+        assert "Mika" in (await screen.press("shift+tab")).splitlines()[1]
+        assert "Лена" in (await screen.press("5")).splitlines()[1]
+        assert "Ada1" in (await screen.press("0")).splitlines()[1]
+        rows = (await screen.text()).splitlines()
+        noor = next(number for number, row in enumerate(rows) if row.startswith("▎Noor "))
+        await screen.pilot.click(offset=(5, noor))
+        assert "Noor" in (await screen.text()).splitlines()[1]
+
+
+async def test_zoom_shows_one_pane_and_tab_moves_it() -> None:
+    async with opened((120, 30)) as screen:
+        await screen.send(*speaking(AGENTS))
+        text = await screen.press("z")
+        assert "zoomed · z back" in text
+        assert "I am Mika." in text
+        assert "I am Ada." not in text
+        text = await screen.press("tab")
+        assert "I am Ada." in text
+        assert "I am Mika." not in text
+        text = await screen.press("escape")
+        assert "zoomed" not in text.splitlines()[0]
+        assert text.count("I am ") == 3
+
+
+async def test_a_resize_keeps_the_pane_that_has_the_focus() -> None:
+    async with opened((200, 60)) as screen:
+        await screen.send(*speaking(crowd(4)))
+        await screen.press("tab", "tab")
+        text = await screen.resize(80, 24)
+        assert "老王" in text.splitlines()[1]
+        text = await screen.resize(200, 60)
+        assert text.count("First line.") == 4
+
+
+async def test_an_agent_that_joins_leaves_the_others_where_their_reader_is() -> None:
+    async with opened((120, 30)) as screen:
+        await screen.send(*speaking(crowd(2)))
+        await screen.send(ev.TextAdded("id0", "\n\nmore" * 60))
+        text = await screen.press("home")
+        assert "First line." in text
+        third = ev.AgentInfo("late", "Zed")
+        text = await screen.send(start("late", third), ev.TextAdded("late", "I am late."))
+        assert "I am late." in text
+        assert text.count("First line.") == 2
+
+
+async def test_hints_name_what_is_possible_now() -> None:
+    async with opened((160, 30)) as screen:
+        await screen.send(*speaking(AGENTS), ev.TextAdded("a", "\n\nmore" * 60))
+        assert "end newest" not in (await screen.text()).splitlines()[-1]
+        last = (await screen.press("pageup")).splitlines()[-1]
+        assert "end newest" in last
+        last = (await screen.press("end")).splitlines()[-1]
+        assert "tab next pane · z zoom · t timeline · / find" in last
+        assert "end newest" not in last
+        last = (await screen.press("t")).splitlines()[-1]
+        assert "t back" in last
+        assert "z zoom" not in last
+
+
+async def test_many_events_at_once_tell_the_headers_once() -> None:
+    async with opened() as screen:
+        room = screen.app.room
+        shows = 0
+        show_lines = room._show_lines
+
+        def counted() -> None:
+            nonlocal shows
+            shows += 1
+            show_lines()
+
+        room._show_lines = counted  # type: ignore[method-assign]  # counts and does
+        await screen.send(*speaking(crowd(16)))
+        assert 0 < shows < 16

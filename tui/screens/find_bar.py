@@ -117,7 +117,7 @@ class FindBar(Horizontal):
         """Take ``text`` for what was asked for: a needle, or a number, "home" or "end"."""
         if self._asks == "find":
             if self._searched is not None and not self._searched.found.current:
-                self._searched.find_step(1)
+                self._searched.find_step(-1)  # all are above what is in sight: the nearest of them
             self._panes.focus_current()
             return
         self.close()

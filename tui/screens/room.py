@@ -232,6 +232,10 @@ class RoomScreen(Screen[None]):
         """Say how many there are."""
         self._bar.take_found(event)
 
+    def on_followed_transcript_follow_changed(self) -> None:
+        """Say how to get back to the end."""
+        self._show_soon()
+
     def on_transcript_selection_changed(self) -> None:
         """Say what can be done with what is selected."""
         self._show_soon()

@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from agent_tui.state.room import RoomState
 from tui.screens import room_texts as texts
+from tui.screens.followed import FollowedPane, FollowedTranscript
 from tui.screens.pane_feed import PaneFeed
 from tui.screens.pane_grid import Arrangement, Place, arrange
 from tui.screens.speed import Speed
@@ -153,7 +154,7 @@ class RoomPanes(Container):
             gone = [pane for agent_id, pane in self._panes.items() if agent_id not in self._state.agents]
             kept = self._panes
             self._panes = {
-                agent_id: kept.get(agent_id) or AgentPane(clock=self._clock, ascii_only=self._ascii_only)
+                agent_id: kept.get(agent_id) or FollowedPane(clock=self._clock, ascii_only=self._ascii_only)
                 for agent_id in agents
             }
             new = {agent_id: pane for agent_id, pane in self._panes.items() if agent_id not in kept}
@@ -324,7 +325,7 @@ class RoomPanes(Container):
             return
         self._is_timeline = not self._is_timeline
         if self._timeline is None:
-            transcript = Transcript(clock=self._clock, ascii_only=self._ascii_only, id="timeline")
+            transcript = FollowedTranscript(clock=self._clock, ascii_only=self._ascii_only, id="timeline")
             feed = TimelineFeed(transcript, self._state)
             feed.take(())
             self._timeline = transcript, feed

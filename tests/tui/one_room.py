@@ -1,0 +1,112 @@
+"""The room screen alone, driven by events and keys, read as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import ClassVar, cast
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.pilot import Pilot
+
+from agent_tui import events as ev
+from tests.fakes.room_link import FakeLink
+from tui import themes
+from tui.link import RoomLink
+from tui.screens.room import RoomScreen
+from widgets.frame_clock import FrameClock
+
+NAMES = ("Mika", "Ada", "老王", "Noor", "Лена", "Ben", "Chloé", "Dmitri")
+
+AGENTS = (
+    ev.AgentInfo("a", "Mika", "#e0a030", "some-model"),
+    ev.AgentInfo("b", "Ada", "#5b9df5", "demo", 1, provider_id="demo"),
+    ev.AgentInfo("c", "老王", "nonsense", "demo", 2, provider_id="demo"),
+)
+LIVE = ev.LinkChanged("live")
+
+
+class OneRoom(App[int]):
+    """An app with nothing but the screen under test."""
+
+    def __init__(self, link: FakeLink, *, start: bool = False) -> None:
+        super().__init__()
+        self.register_theme(themes.load("dark"))
+        self.theme = "dark"
+        self.left = False
+        self.clock = FrameClock.for_app(self)
+        self.room = RoomScreen(cast("RoomLink", link), "r", self.clock, start=start, ascii_only=False)
+
+    def on_mount(self) -> None:
+        self.push_screen(self.room)
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "leave")]
+
+    def action_leave(self) -> None:
+        self.left = self.room.may_leave
+        if not self.left:
+            self.room.ask_to_leave()
+
+
+class Screen:
+    """What a test sees and does."""
+
+    def __init__(self, link: FakeLink, app: OneRoom, pilot: Pilot[int]) -> None:
+        self.link, self.app, self.pilot = link, app, pilot
+
+    async def send(self, *events: ev.Event) -> str:
+        self.link.send(*events)
+        return await self.text()
+
+    async def press(self, *keys: str) -> str:
+        await self.pilot.press(*keys)
+        return await self.text()
+
+    async def resize(self, columns: int, rows: int) -> str:
+        await self.pilot.resize_terminal(columns, rows)
+        return await self.text()
+
+    async def text(self) -> str:
+        """All rows of the screen, once everything that was sent is drawn and nothing changes any more."""
+        seen: list[str] = []
+        while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
+            await self.pilot.pause()
+            self.app.clock.tick()  # what it would do a frame later
+            strips = self.app.screen._compositor.render_strips(self.app.size)
+            seen.append("\n".join(strip.text for strip in strips))
+        return seen[-1]
+
+
+@asynccontextmanager
+async def opened(size: tuple[int, int] = (120, 30), *, start: bool = False) -> AsyncGenerator[Screen, None]:
+    link = FakeLink()
+    app = OneRoom(link, start=start)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        yield Screen(link, app, pilot)
+        link.end()
+
+
+def loaded(**fields: object) -> ev.RoomLoaded:
+    info = {"task": "Should we?", "max_rounds": 3, "agents": AGENTS, "execution_mode": "parallel", **fields}
+    return ev.RoomLoaded(ev.RoomInfo("r", **info), ())  # type: ignore[arg-type]  # test fields
+
+
+def start(turn_id: str, agent: ev.AgentInfo, round_number: int = 1) -> ev.TurnStarted:
+    return ev.TurnStarted(turn_id, "r", "assistant", agent.name, agent.color, round_number, agent.id)
+
+
+def crowd(count: int) -> tuple[ev.AgentInfo, ...]:
+    """Return that many agents."""
+    names = [f"{NAMES[n % 8]}{n // 8 or ''}" for n in range(count)]
+    return tuple(ev.AgentInfo(f"id{n}", name, "", "m", n) for n, name in enumerate(names))
+
+
+def speaking(agents: tuple[ev.AgentInfo, ...]) -> list[ev.Event]:
+    """Return what a running room sends in which every agent says who it is."""
+    return [
+        loaded(status="running", current_round=1, agents=agents),
+        LIVE,
+        *(start(agent.id, agent) for agent in agents),
+        *(ev.TextAdded(agent.id, f"First line.\n\nI am {agent.name}.") for agent in agents),
+    ]

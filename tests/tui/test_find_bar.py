@@ -1,0 +1,141 @@
+"""The row that asks what to find, or which message to go to."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+
+from agent_tui import events as ev
+from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
+from tui.screens.find_bar import MAX_ASKED_CHARACTERS, found_text
+from widgets.finding import Found
+
+MIKA, ADA, WANG = AGENTS
+
+
+async def with_words(screen: Screen) -> str:
+    return await screen.send(
+        loaded(status="running", current_round=1),
+        LIVE,
+        start("1", MIKA),
+        ev.TextAdded("1", "An apple.\n\nA pear.\n\nAnother apple, and an Apple pie." + "\n\nmore" * 50),
+        start("2", ADA),
+        ev.TextAdded("2", "Plums, plums and cherries."),
+    )
+
+
+def bar(text: str) -> str:
+    return text.splitlines()[-2].strip()
+
+
+async def test_what_is_typed_is_found_at_once_and_n_goes_on() -> None:
+    async with opened() as screen:
+        await with_words(screen)
+        text = await screen.press("slash", *"apple")
+        assert bar(text).startswith("/ apple")
+        assert bar(text).endswith("3 found")  # all are above
+        assert "Another apple" not in text
+        text = await screen.press("enter")
+        assert bar(text).endswith("3 of 3")
+        assert "Another apple" in text
+        assert bar(await screen.press("n")).endswith("1 of 3")
+        assert bar(await screen.press("N")).endswith("3 of 3")
+        assert "n next · N previous · esc close" in text.splitlines()[-1]
+
+
+async def test_escape_closes_it_and_finds_nothing_any_more() -> None:
+    async with opened() as screen:
+        await with_words(screen)
+        await screen.press("slash", *"apple", "escape")
+        text = await screen.text()
+        assert not bar(text).startswith("/")
+        assert screen.app.room._panes.active is not None
+        assert screen.app.room._panes.active.found == Found()
+        assert "/ asks what to find" in await screen.press("n")
+
+
+async def test_keys_are_letters_while_it_is_typed() -> None:
+    async with opened() as screen:
+        await with_words(screen)
+        text = await screen.press("slash", *"ptz1 ng", "left", "right")
+        assert bar(text).startswith("/ ptz1 ng")
+        assert screen.link.calls.asked == []
+
+
+async def test_what_is_not_here_but_said_by_another_is_said() -> None:
+    async with opened() as screen:
+        await with_words(screen)
+        assert bar(await screen.press("slash", *"plums")).endswith("not here, 2 in Ada's pane")
+        assert bar(await screen.press("x")).endswith("nothing found")
+
+
+async def test_the_search_goes_where_the_reader_goes() -> None:
+    async with opened() as screen:
+        await with_words(screen)
+        await screen.press("slash", *"plums", "enter")
+        mika = screen.app.room._panes.active
+        text = await screen.press("tab")
+        assert bar(text).endswith("2") or bar(text).endswith("2 found")
+        assert mika is not None
+        assert mika.found == Found()
+        text = await screen.press("t")
+        assert bar(text).endswith("2") or bar(text).endswith("2 found")
+
+
+async def test_the_order_of_escape_is_the_order_of_opening() -> None:
+    async with opened() as screen:
+        await with_words(screen)
+        await screen.press("t", "slash", *"pear")
+        text = await screen.press("escape")
+        assert "timeline · t back" in text
+        assert not bar(text).startswith("/")
+        assert "timeline · t back" not in await screen.press("escape")
+
+
+@pytest.mark.parametrize(("keys", "expected"), [("3", "Third"), ("1", "First"), ("99", "Fourth")])
+async def test_a_message_is_gone_to_by_its_number(keys: str, expected: str) -> None:
+    async with opened((60, 12)) as screen:
+        texts = ("First", "Second", "Third", "Fourth")
+        messages = tuple(
+            ev.Message(str(n), "r", "assistant", "", f"{text}." + "\n\nx" * 30, "Mika", "", n, 1, "t", "a")
+            for n, text in enumerate(texts, 1)
+        )
+        await screen.send(ev.RoomLoaded(ev.RoomInfo("r", agents=(MIKA,)), messages), LIVE)
+        assert bar(await screen.press("g")).startswith("message 1–4")
+        text = await screen.press(*keys, "enter")
+        assert f"{expected}." in text
+        assert "message 1–4" not in text
+        assert "First." in await screen.press("g", "home")
+        await screen.press("g", "end")
+        assert screen.app.room._panes.active is not None
+        assert screen.app.room._panes.active.follow
+
+
+async def test_what_is_pasted_is_harmless_and_short() -> None:
+    async with opened() as screen:
+        await with_words(screen)
+        await screen.press("slash")
+        line = screen.app.room.focused
+        assert line is not None
+        line.post_message(events.Paste("\x1b]52;c;aGk=\x07\u202eevil" + "x" * 5000))
+        text = await screen.text()
+        assert "evil" in text
+        assert not set(text) & set("\x1b\x07\u202e")
+        assert len(screen.app.room._bar._line.value) == MAX_ASKED_CHARACTERS
+
+
+@pytest.mark.parametrize("size", [(80, 24), (20, 5), (5, 2), (1, 1)])
+async def test_no_size_of_the_screen_breaks_it(size: tuple[int, int]) -> None:
+    async with opened(size) as screen:
+        await with_words(screen)
+        text = await screen.press("slash", *"apple", "enter", "n", "g", "escape")
+        assert all(len(line) <= size[0] for line in text.splitlines())
+
+
+def test_the_search_says_how_it_stands() -> None:
+    assert found_text("", Found()) == ""
+    assert found_text("x", Found(0, 0, is_complete=False)) == "searching…"
+    assert found_text("x", Found(0, 0)) == "nothing found"
+    assert found_text("x", Found(3, 12)) == "3 of 12"
+    assert found_text("x", Found(3, 1200, is_complete=False)) == "3 of 1,200 …"
+    assert found_text("x", Found(0, 2)) == "2 found"

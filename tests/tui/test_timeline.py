@@ -1,0 +1,161 @@
+"""The timeline: every turn once, in the order of its start, whatever comes in which order."""
+
+from __future__ import annotations
+
+from agent_tui import events as ev
+from agent_tui.state.room import RoomState
+from tests.tui.one_room import AGENTS, LIVE, loaded, opened, speaking, start
+from tests.widgets.apps import Hand, running
+from tui.screens.timeline import TimelineFeed
+from widgets.transcript import Transcript
+
+MIKA, ADA, WANG = AGENTS
+
+
+def stored(number: int, agent: ev.AgentInfo, text: str, round_number: int = 1) -> ev.Message:
+    return ev.Message(
+        str(number), "r", "assistant", text, text, agent.name, "", round_number, 1, "t", agent.id
+    )
+
+
+def room(*messages: ev.Message, status: str = "paused") -> ev.RoomLoaded:
+    return ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS, status=status), messages)
+
+
+def words(text: str) -> list[str]:
+    """The rows of the transcript without the mark that says how far down they are."""
+    return [row[:-1].rstrip() for row in text.splitlines()[1:8]]
+
+
+def in_order(text: str, *words: str) -> bool:
+    """Whether all ``words`` are in ``text``, one behind the other."""
+    places = [text.find(word) for word in words]
+    return -1 not in places and places == sorted(places)
+
+
+async def test_turns_stand_in_the_order_of_their_start_and_grow_in_place() -> None:
+    async with opened() as screen:
+        await screen.send(
+            loaded(status="running", current_round=1),
+            LIVE,
+            start("1", ADA),
+            start("2", MIKA),
+            ev.TextAdded("2", "Mika is first to speak"),
+            ev.TextAdded("1", "Ada began"),
+        )
+        text = await screen.press("t")
+        assert "timeline · t back" in text
+        assert in_order(text, "Ada · round 1", "Ada began", "Mika · round 1", "Mika is first to speak")
+        text = await screen.send(ev.TextAdded("1", " and goes on"), ev.TurnEnded("2", "", 1, "a", "pause"))
+        assert in_order(text, "Ada began and goes on", "Mika is first to speak", "┄ cut at the pause")
+
+
+async def test_a_round_begins_below_a_rule() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE, start("1", ADA))
+        await screen.send(ev.TextAdded("1", "Before"), ev.TurnEnded("1", "Before", 1, "b"))
+        await screen.press("t")
+        text = await screen.send(ev.RoundStarted(2, 3), start("2", ADA, 2), ev.TextAdded("2", "After"))
+        assert in_order(text, "Before", "─────", "Ada · round 2", "After")
+        assert in_order(text[text.index("round 2") :], "After")
+        assert text[text.index("Ada · round 1") :].count("─" * 40) == 2  # one row of a hundred and more cells
+
+
+async def test_what_a_person_said_stands_there_too() -> None:
+    async with opened() as screen:
+        asked = ev.Message("0", "r", "user", "Should we?", "Should we, really?", "", "", 0, 1, "t")
+        await screen.send(
+            ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS), (asked, stored(1, ADA, "Yes"))), LIVE
+        )
+        assert in_order(await screen.press("t"), "You", "Should we, really?", "Ada · round 1", "Yes")
+
+
+async def test_a_room_that_is_loaded_again_says_nothing_twice() -> None:
+    async with opened() as screen:
+        again = room(stored(1, ADA, "Once"), stored(2, MIKA, "Again"))
+        await screen.send(again, LIVE)
+        await screen.press("t")
+        text = await screen.send(again, LIVE)
+        assert text.count("Once") == text.count("Again") == 1
+
+
+async def test_a_turn_whose_speaker_is_told_later_gets_its_name() -> None:
+    async with opened() as screen:
+        await screen.send(ev.RoomLoaded(ev.RoomInfo("r", status="running"), ()), LIVE)
+        await screen.send(ev.TextAdded("1", "Who am I?"))
+        await screen.press("t")
+        text = await screen.send(start("1", ev.AgentInfo("z", "Zed")), ev.TextAdded("1", " Zed, it seems."))
+        assert "Zed · round 1" in text
+        assert text.count("Who am I? Zed, it seems.") == 1
+
+
+async def test_the_readers_places_are_kept_on_both_sides() -> None:
+    async with opened((120, 30)) as screen:
+        await screen.send(*speaking(AGENTS), ev.TextAdded("a", "\n\nmore" * 60))
+        before = await screen.press("home")
+        assert "First line." in before.splitlines()[4].split("│")[0]
+        await screen.press("t", "home")
+        timeline = await screen.press("pagedown")
+        assert await screen.press("t") == before
+        await screen.send(ev.TextAdded("b", "\n\nand more" * 60))
+        after = await screen.press("t")
+        assert words(timeline) == words(after)
+        assert "First line." in (await screen.press("escape")).splitlines()[4].split("│")[0]
+
+
+async def test_a_turn_is_found_by_its_number_although_rules_stand_between() -> None:
+    transcript = Transcript(clock=Hand().clock())
+    state = RoomState(id="r")
+    state.apply(room(*(stored(n, AGENTS[n % 3], f"Turn {n}", n // 3 + 1) for n in range(12))))
+    feed = TimelineFeed(transcript, state)
+    async with running(transcript, (40, 8)):
+        feed.take(())
+        assert feed.turn_count == 12
+        assert transcript.message_count == 15
+        for number in range(1, 13):
+            transcript.go_to_message(feed.place_of(number))
+            assert transcript.message_text() == f"Turn {number - 1}"
+
+
+async def test_a_chunk_is_given_once_and_costs_no_look_at_other_turns() -> None:
+    class Counting(Transcript):
+        added = 0
+
+        def text_added(self, key: str, text: str) -> None:
+            Counting.added += 1
+            super().text_added(key, text)
+
+    transcript = Counting(clock=Hand().clock())
+    state = RoomState(id="r")
+    state.apply(room(*(stored(n, ADA, "x") for n in range(50)), status="running"))
+    feed = TimelineFeed(transcript, state)
+    feed.take(())
+    state.apply(start("now", MIKA))
+    before = Counting.added
+    for _ in range(100):
+        state.apply(ev.TextAdded("now", "word "))
+        feed.take(state.changed)
+        state.changed.clear()
+    assert Counting.added - before == 100
+
+
+async def test_ten_thousand_turns_are_all_there() -> None:
+    async with opened() as screen:
+        messages = tuple(stored(n, AGENTS[n % 3], f"Turn {n}.", n // 3 + 1) for n in range(10_000))
+        await screen.send(room(*messages), LIVE)
+        assert "Turn 9999." in await screen.press("t")
+        assert "Turn 0." in await screen.press("home")
+        assert "Turn 5000." in await screen.press("g", *"5001", "enter")
+
+
+async def test_hostile_names_are_inert_in_titles() -> None:
+    nasty = "\x1b]52;c;aGk=\x07\x9b31m\u202eevil[bold]\ud800"
+    async with opened() as screen:
+        await screen.send(
+            ev.RoomLoaded(ev.RoomInfo("r", status="running", agents=(ev.AgentInfo("a", nasty, nasty),)), ()),
+            LIVE,
+        )
+        await screen.send(ev.TurnStarted("rule 1", "r", "assistant", nasty, nasty, 1, "a"))
+        text = await screen.press("t")
+        assert "evil[bold]" in text
+        assert not set(text) & set("\x1b\x07\x9b\u202e\ud800")
