@@ -90,6 +90,7 @@ class Transcript(Reading, can_focus=True):
     ) -> None:
         """``color`` (``#rrggbb``, made readable) is the agent's; ``has_divider`` draws the right edge."""
         super().__init__(name=name, id=id, classes=classes)
+        self.set_reactive(Transcript.auto_links, False)  # else the mouse over a link repaints all rows
         self._clock = clock
         self._color = color
         self._color_name = ""

@@ -72,6 +72,23 @@ async def test_hostile_targets_are_words_and_nothing_else() -> None:
     await painted(pane, (60, 20), act)
 
 
+async def test_the_mouse_over_a_link_paints_nothing() -> None:
+    hand = Hand()
+    pane = a_pane(hand)
+
+    async def act(pilot: Pilot[Any], driver: CountingDriver) -> None:
+        pane.text_added("a", f"[the guide]({TARGET})")
+        hand.turn_until_clean()
+        await pilot.pause()
+        driver.written = ""
+        for column in (20, 3, 20):
+            await pilot.hover(pane, offset=(column, 1))
+        await pilot.pause()
+        assert driver.written == ""
+
+    await painted(pane, (30, 8), act)
+
+
 @pytest.mark.parametrize("ascii_only", [False, True])
 async def test_a_message_with_a_colour_has_a_bar_on_every_row_of_its_own(ascii_only: bool) -> None:
     hand = Hand()
