@@ -104,15 +104,17 @@ class _Aligner:
     nowhere (it was made up, like the URL of a link that stands elsewhere) it lies at the place between.
     """
 
-    __slots__ = ("_base", "_source", "at")
+    __slots__ = ("_base", "_is_code", "_source", "at")
 
     def __init__(self, source: str, base: int) -> None:
         self._source = source
         self._base = base
+        self._is_code = False
         self.at = 0
 
     def row(self, row: Row, *, is_code: bool) -> RowOffsets:
         """Take the characters of the next row."""
+        self._is_code = is_code
         text = text_of(row)
         starts, ends = [_UNKNOWN] * len(text), [_UNKNOWN] * len(text)
         first, offset = self.at, 0
@@ -157,7 +159,8 @@ class _Aligner:
 
     def _rest_of_entity(self, at: int, char: str) -> int:
         """Return how much longer than ``&`` the entity at ``at`` is, if it stands for ``char``."""
-        entity = _ENTITY.match(self._source, at) if self._source[at] == "&" else None
+        is_text = not self._is_code and self._source[at] == "&"  # code shows entities as they are written
+        entity = _ENTITY.match(self._source, at) if is_text else None
         return len(entity.group()) - 1 if entity and decoded(entity.group()).startswith(char) else 0
 
     def _sign_or(self, char: str) -> int:
