@@ -16,7 +16,7 @@ from widgets import table
 from widgets.blocks import Block
 from widgets.containers import content_lines
 from widgets.entities import ENTITY, decoded
-from widgets.ink import DIM, MARK, URL, Row, text_of
+from widgets.ink import CODE, DIM, MARK, URL, Row, text_of
 
 _OWN: Final = ("title", "note", "failure")  # rows of ours: no source stands behind them
 _WORDS: Final = re.compile(r"\S+")
@@ -104,17 +104,16 @@ class _Aligner:
     nowhere (it was made up, like the URL of a link that stands elsewhere) it lies at the place between.
     """
 
-    __slots__ = ("_base", "_is_code", "_source", "at")
+    __slots__ = ("_base", "_is_raw", "_source", "at")
 
     def __init__(self, source: str, base: int) -> None:
         self._source = source
         self._base = base
-        self._is_code = False
+        self._is_raw = False  # code: entities are what they are written as
         self.at = 0
 
     def row(self, row: Row, *, is_code: bool) -> RowOffsets:
         """Take the characters of the next row."""
-        self._is_code = is_code
         text = text_of(row)
         starts, ends = [_UNKNOWN] * len(text), [_UNKNOWN] * len(text)
         first, offset = self.at, 0
@@ -123,6 +122,7 @@ class _Aligner:
             if ink & (MARK | (DIM if is_code else 0)):  # the dim row of a code block names its language
                 starts[offset:after] = [_OURS] * len(piece)
             else:
+                self._is_raw = is_code or ink & CODE != 0
                 for word in _WORDS.finditer(piece):
                     self._take_word(word.group(), offset + word.start(), starts, ends, bool(ink & URL))
             offset = after
@@ -139,7 +139,7 @@ class _Aligner:
 
     def _take_word(self, word: str, place: int, starts: list[int], ends: list[int], is_url: bool) -> None:
         at = self._sign_or(word[0])
-        if at >= 0 and "&" not in word and self._source.startswith(word, at):
+        if at >= 0 and (self._is_raw or "&" not in word) and self._source.startswith(word, at):
             starts[place : place + len(word)] = range(at, at + len(word))
             ends[place : place + len(word)] = range(at + 1, at + len(word) + 1)
             self.at = at + len(word)
@@ -159,8 +159,8 @@ class _Aligner:
 
     def _rest_of_entity(self, at: int, char: str) -> int:
         """Return how much longer than ``&`` the entity at ``at`` is, if it stands for ``char``."""
-        is_text = not self._is_code and self._source[at] == "&"  # code shows entities as they are written
-        entity = _ENTITY.match(self._source, at) if is_text else None
+        may_be = self._source[at] == "&" and not self._is_raw
+        entity = _ENTITY.match(self._source, at) if may_be else None
         return len(entity.group()) - 1 if entity and decoded(entity.group()).startswith(char) else 0
 
     def _sign_or(self, char: str) -> int:

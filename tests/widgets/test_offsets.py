@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.widgets.test_splitter import TEXTS
@@ -40,6 +40,8 @@ def behind(text: str, width: int = 40) -> list[str]:
         ("so **bold** and `code`", ["so bold and code"]),
         ("one\ntwo", ["one\ntwo"]),
         ("a &amp; b &lt; c", ["a &amp; b &lt; c"]),
+        ("`&amp; b`", ["&amp; b"]),
+        ("```\n&amp; b\n```", ["^^&amp; b"]),
         ("5 \\* 3 \\_", ["5 * 3 _"]),
         ("> quote\n> on", ["^^quote on"]),
         ("- item\n  on", ["^^^^item on"]),
@@ -119,7 +121,8 @@ def test_every_word_of_plain_and_emphasised_text_has_a_source(words: list[str]) 
 
 
 @given(TEXTS, st.integers(1, 80))
-def test_no_text_of_a_paragraph_is_without_a_source(text: str, width: int) -> None:
+@example("```\n![image](u) &amp; &#27; $a*b$ [^1]", 1)
+def test_no_character_of_code_is_without_a_source(text: str, width: int) -> None:
     for block, row, found in aligned(text, width):
         if block.kind != "code":
             continue
