@@ -18,6 +18,7 @@ from widgets.message import Message
 from widgets.painter import COMPONENTS, Look, Painter
 from widgets.reading import Reading
 from widgets.scroll_mark import with_scroll_mark
+from widgets.shown import is_shown
 from widgets.signs import BELOW, FAILED
 
 WHEEL_ROWS: Final = 3
@@ -202,13 +203,7 @@ class Transcript(Reading, can_focus=True):
     @property
     def is_shown(self) -> bool:
         """Whether the pane is on the screen, with at most see-through screens (dialogs) above it."""
-        if not self.is_attached or not self.is_on_screen:
-            return False
-        stack = self.app.screen_stack
-        if self.screen not in stack:
-            return False
-        above = stack[stack.index(self.screen) + 1 :]
-        return all(screen.styles.background.a < 1 for screen in above)
+        return is_shown(self)
 
     def _redraw(self) -> None:
         self._clock.mark(self, now=True)

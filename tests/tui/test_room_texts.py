@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -65,6 +66,73 @@ def test_the_hint_names_who_goes_on() -> None:
     assert texts.hints(room(status="paused", current_round=1))[0].text == "resume – Mika goes on"
     parallel = room(status="paused", current_round=1, execution_mode="parallel")
     assert texts.hints(parallel)[0].text == "resume – 2 agents go on"
+
+
+def test_hints_are_what_is_possible_now() -> None:
+    def keys(shown: texts.Shown) -> list[str]:
+        return [hint.key for hint in texts.hints(room(status="running"), shown)]
+
+    assert keys(texts.Shown()) == ["p", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown(panes=1)) == ["p", "t", "/", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown(panes=3)) == ["p", "tab", "z", "t", "/", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown(panes=3, is_timeline=True)) == ["p", "t", "/", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown(panes=3, is_following=False))[1] == "end"
+    assert keys(texts.Shown(panes=3, has_selection=True)) == ["y", "esc"]
+    assert keys(texts.Shown(panes=3, is_finding=True)) == ["n", "N", "esc"]
+
+
+def test_what_is_shown_instead_of_all_panes_says_how_to_get_back() -> None:
+    assert texts.arrangement(texts.Shown(panes=3)) == ""
+    assert texts.arrangement(texts.Shown(panes=3, is_zoomed=True)) == "zoomed · z back"
+    assert texts.arrangement(texts.Shown(panes=3, is_timeline=True)) == "timeline · t back"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("First.\n\nThe **last** `line` of ~~it~~", "The last line of it"),
+        ("## A heading\n", "A heading"),
+        ("> quoted words\n\n---\n", "quoted words"),
+        ("- an item", "an item"),
+        ("```python\ndef load(sid: str) -> Session:\n```", "def load(sid: str) -> Session:"),
+        ("| store | p95 |\n|---|---|", "store | p95"),
+        ("snake_case and 2 * 3", "snake_case and 2 * 3"),
+        ("\x1b[2Jwords\u202e", "␛[2Jwords�"),
+        ("", ""),
+        ("\n\n", ""),
+    ],
+)
+def test_the_last_words_are_read_without_their_markup(text: str, expected: str) -> None:
+    assert texts.last_words([text]) == expected
+    assert texts.last_words(list(text)) == expected
+
+
+def test_the_last_words_of_a_long_text_cost_no_look_at_all_of_it() -> None:
+    class Chunks(list[str]):
+        looks = 0
+
+        def __reversed__(self) -> Iterator[str]:
+            for chunk in list.__reversed__(self):
+                Chunks.looks += 1
+                yield chunk
+
+    assert texts.last_words(Chunks(["word "] * 100_000)).endswith("word word")
+    assert Chunks.looks < 200
+
+
+def test_a_summary_says_what_an_agent_does_in_its_own_words() -> None:
+    state = room(status="running", execution_mode="parallel")
+    mika, ada = state.ordered_agents
+    assert texts.summary(ada, state, 0)[:2] == ("◌", "waiting")
+    state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 1, "a"))
+    assert texts.summary(mika, state, 4)[:2] == ("◔", "thinking 4 s")
+    state.apply(ev.TextAdded("1", "Well,\n**I doubt** it"))
+    assert texts.summary(mika, state, 0) == ("●", "I doubt it", "", True)
+    state.apply(ev.TurnEnded("1", "", 1, "a"))
+    assert texts.summary(mika, state, 0) == ("✓", "I doubt it", "", False)
+    state.apply(ev.TurnStarted("2", "r", "assistant", "Ada", "", 1, "b"))
+    state.apply(ev.TurnFailed("quota exceeded", "b", "Ada"))
+    assert texts.summary(ada, state, 0)[:2] == ("✗", "quota exceeded")
 
 
 def test_every_pane_can_say_which_model_speaks() -> None:
