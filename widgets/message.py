@@ -157,8 +157,6 @@ class Message:
             text = inert(self._next_slice())
             self._source.append(text)
             self._complete(splitter.feed(text))
-            for start in splitter.take_outdated():
-                self._outdate(start)
             lines = text.count("\n")
             self._lines += lines
             spent += len(text) + LINE_COST * lines + 1
@@ -167,6 +165,8 @@ class Message:
             self._source.compact()
             self._is_finished = True
             self._splitter = None
+        for start in splitter.take_outdated():
+            self._outdate(start)
         laid_out = [
             (block.start, layout)
             for block, layout in zip(self.open, self.open_layouts, strict=True)

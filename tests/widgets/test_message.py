@@ -144,11 +144,15 @@ def test_exact_rows_of_another_width_are_estimated_anew_bit_by_bit() -> None:
     assert message.rows_before(3) == 1 + message.rows[0] + message.rows[1]
 
 
-def test_a_block_whose_link_got_its_definition_is_laid_out_again_and_no_other() -> None:
+@pytest.mark.parametrize("is_last", [False, True])
+def test_a_block_whose_link_got_its_definition_is_laid_out_again_and_no_other(is_last: bool) -> None:
     message = settled("see [this][docs]\n\nother words\n\n")
     lay_out(message.part(1), message.text_of(message.part(1)), 40, links=[])
     before = [message.part_key(part) for part in (1, 2)]
-    message.add("[docs]: https://example.org/guide\n\n")
+    message.add("[docs]: https://example.org/guide" + ("" if is_last else "\n\n"))
+    if is_last:
+        message.settle(BUDGET)
+        message.close("", is_failure=False)
     message.settle(BUDGET)
     assert message.part_key(1) != before[0]
     assert message.part_key(2) == before[1]
