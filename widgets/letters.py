@@ -43,7 +43,10 @@ def count_letters(text: str, start: int, end: int) -> int:
 
 
 class LetterRows:
-    """Where the letters of a block stand in its rows."""
+    """Where the letters of a block stand in its rows.
+
+    Where rows have a single cell, wide characters are replaced: what stands behind them is a little off.
+    """
 
     __slots__ = ("_numbers", "_rows")
 

@@ -164,7 +164,7 @@ def test_a_text_that_grew_has_the_same_matches_as_the_whole_text(
     assert finder.total == total(word, "before", text)
 
 
-@given(TEXTS, st.integers(2, 80), st.sampled_from(["word", "a", "1", "code", "b c"]))
+@given(TEXTS, st.integers(4, 80), st.sampled_from(["word", "a", "1", "code", "b c"]))
 def test_every_match_is_marked_at_every_width(text: str, width: int, word: str) -> None:
     view = a_view(text, size=(width, 200))
     finder = Finder(view, word)
