@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 from agent_tui.inert import inert_line
 from widgets.cells import Clusters
-from widgets.color import readable
+from widgets.color import ground_of, readable
 from widgets.frame_clock import FrameClock
 from widgets.ink import DIM, FAILED, MARK, PLAIN
 from widgets.layout import Line
@@ -227,7 +227,8 @@ class AgentStrip(Widget):
             text = cropped(f" {ELLIPSIS} {self._more(hidden)}", room)
             return [(set_cell_size(painter.own(text), room), painter.style(MARK))]
         summary = self._shown[at]
-        color = readable(summary.color, painter.look.background.hex6, inert_line(summary.name))
+        ground = ground_of(painter.look.background, self.app.current_theme)
+        color = readable(summary.color, ground, inert_line(summary.name))
         own = painter.look.base + Style(color=RichColor.parse(color))
         name = cropped(inert_line(summary.name), name_cells)
         sign = painter.own(summary.sign)
