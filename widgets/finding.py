@@ -96,6 +96,7 @@ class Finder:
         self._matches: dict[int, list[Match]] = {}  # of the messages that have some, complete parts and open
         self._with_matches: list[int] = []  # their numbers, in order
         self._searched: dict[int, int] = {}  # parts of a message that will not change any more
+        self._candidates: set[int] = set()  # messages that were looked over once and may have some
         self._todo: dict[int, None] = dict.fromkeys(_nearest_first(view))
         self._known = len(view.messages)
         self._known_letters: dict[Layout, LetterRows] = {}
@@ -113,6 +114,7 @@ class Finder:
         """Search a message anew: its text is another one."""
         if message.changed is not None:
             self._searched.pop(message.number, None)
+            self._candidates.discard(message.number)
             self._keep(message.number, [])
             self._todo[message.number] = None
 
@@ -147,12 +149,13 @@ class Finder:
         message = self._view.messages[number]
         cost = PART_COST
         first = self._searched.get(number, 0)
-        if first == 0 and message.is_closed:
+        if first == 0 and message.is_closed and number not in self._candidates:
             text = message.whole_text()
             cost += len(text) // PREFILTER_SHARE
             labels = message.part(0).label + message.part(message.part_count - 1).label
             if not self.needle.may_be_in(text) and not self.needle.may_be_in(labels):
                 return cost, True
+            self._candidates.add(number)
         if not message.is_settled:
             message.know_width(self._view.width)
             cost += message.settle(budget)
@@ -162,7 +165,7 @@ class Finder:
         kept = own[: bisect_left(own, Match(number, first, -1, -1))]
         complete = 1 + len(message.blocks)
         for part in range(first, message.part_count):
-            if cost >= budget:
+            if cost >= budget and part > first:  # one at least, or a huge message would never end
                 self._searched[number] = min(part, complete)
                 self._keep(number, kept)
                 return cost, False

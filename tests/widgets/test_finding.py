@@ -322,6 +322,16 @@ def test_messages_without_the_word_are_not_even_split(read_closely: list[int]) -
     assert sum(not message.is_settled for message in view.messages) > 900
 
 
+def test_a_message_longer_than_a_frame_looks_over_is_searched_to_its_end() -> None:
+    view = a_view("first evil " + "x" * 12 * FIND_BUDGET + "\n\nlast evil")
+    finder = Finder(view, "evil")
+    frames = 0
+    while finder.work():
+        frames += 1
+        assert frames < 200, "it begins anew in every frame"
+    assert finder.found == Found(0, 2, True)
+
+
 def test_growing_text_is_read_only_where_it_grew(read_closely: list[int]) -> None:
     view = a_view()
     message = Message("a", "")
