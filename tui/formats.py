@@ -71,7 +71,7 @@ class TextFormat:
         self._waiting: list[Turn] = []
         self._seen: set[str] = set()
         self._live: Turn | None = None
-        self._chunks = 0  # how many of the live turn's chunks are written
+        self._written = 0  # how many of the live turn's characters are
         self._revision = 0
         self._line_open = False
         self._separator = ""  # what stands before the next name
@@ -101,7 +101,7 @@ class TextFormat:
         return following
 
     def _begin(self, turn: Turn) -> None:
-        self._live, self._chunks, self._revision = turn, 0, turn.revision
+        self._live, self._written, self._revision = turn, 0, turn.revision
         self._write(f"{self._separator}{inert_line(turn.sender_name) or NAMELESS}:\n")
         self._separator = "\n"
 
@@ -111,11 +111,11 @@ class TextFormat:
         if turn is None:
             return True
         if turn.revision != self._revision:  # the words were other ones: said again, from the start
-            self._chunks, self._revision = 0, turn.revision
+            self._written, self._revision = 0, turn.revision
             self._write("\n\n")
-        fresh = turn.chunks[self._chunks :]
-        self._chunks = len(turn.chunks)
-        self._write(inert("".join(fresh)))
+        fresh = turn.since(self._written)
+        self._written = turn.length
+        self._write(inert(fresh))
         if turn.status == "speaking":
             return False
         if self._line_open:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from agent_tui.growing_text import GrowingText
 from agent_tui.inert import inert, inert_line
 from widgets.blocks import Block, Kind
 from widgets.heights import Heights
 from widgets.layout import Layout
 from widgets.packed_blocks import PackedBlocks
 from widgets.rows import estimate
-from widgets.source import Source
 from widgets.splitter import Splitter
 
 SLICE_CHARACTERS: Final = 8192
@@ -73,7 +73,7 @@ class Message:
         self._start_over()
 
     def _start_over(self) -> None:
-        self._source = Source()
+        self._source = GrowingText()
         self._splitter: Splitter | None = None
         self._lines = 0  # ends of lines in the source
         self._pending: list[str] = []

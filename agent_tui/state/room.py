@@ -255,6 +255,7 @@ class RoomState:
             turn.error = why
         else:
             turn.interrupted = why
+        turn.compact()
         agent = self.agents.get(turn.agent_id)
         if agent is not None:
             agent.word = "said" if status == "said" else "cut" if status == "cut" else "failed"

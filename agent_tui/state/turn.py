@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_tui.growing_text import GrowingText
+
 TurnStatus = Literal["speaking", "said", "cut", "failed"]
 AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed"]
 
 
 @dataclass(slots=True)
 class Turn:
-    """One contribution. ``chunks`` are the pieces as they came; ``revision`` counts how often the text
-    was replaced instead of added to, so that a reader of ``chunks`` knows when to start over.
+    """One contribution. ``revision`` counts how often the text was replaced instead of added to, so that a
+    reader who asks ``since`` for what is new knows when to start over.
     """
 
     id: str
@@ -27,14 +29,24 @@ class Turn:
     error: str = ""
     token_count: int = 0
     created_at: str = ""
-    chunks: list[str] = field(default_factory=list)
-    length: int = 0  # characters in chunks
     revision: int = 0
+    _said: GrowingText = field(default_factory=GrowingText, repr=False)
 
     @property
     def text(self) -> str:
         """The whole text so far. Costs its length: for ends and exports, not for every chunk."""
-        return "".join(self.chunks)
+        return self._said.text()
+
+    @property
+    def length(self) -> int:
+        """Characters of the whole text so far. O(1)."""
+        return self._said.length
+
+    def since(self, length: int) -> str:
+        """Return what stands behind the first ``length`` characters. Costs what it returns, not what was
+        said before.
+        """
+        return self._said.slice(max(0, length), self._said.length)
 
     @property
     def tokens(self) -> int:
@@ -43,9 +55,7 @@ class Turn:
 
     def add(self, text: str) -> None:
         """Append a chunk."""
-        if text:
-            self.chunks.append(text)
-            self.length += len(text)
+        self._said.append(text)
 
     def replace(self, text: str) -> None:
         """Take ``text`` for the whole; a longer text that begins with the known one is only added to."""
@@ -55,9 +65,13 @@ class Turn:
         if text.startswith(known):
             self.add(text[len(known) :])
             return
-        self.chunks = [text] if text else []
-        self.length = len(text)
+        self._said = GrowingText()
+        self._said.append(text)
         self.revision += 1
+
+    def compact(self) -> None:
+        """Let the text take as little memory as it can: the turn is over."""
+        self._said.compact()
 
 
 @dataclass(slots=True)

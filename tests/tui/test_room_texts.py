@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from agent_tui import events as ev
 from agent_tui.state.room import RoomState
+from agent_tui.state.turn import Turn
 from tui.screens import room_texts as texts
 from tui.screens.signs import wants_ascii
 from tui.screens.speed import Speed
@@ -103,21 +103,28 @@ def test_what_is_shown_instead_of_all_panes_says_how_to_get_back() -> None:
     ],
 )
 def test_the_last_words_are_read_without_their_markup(text: str, expected: str) -> None:
-    assert texts.last_words([text]) == expected
-    assert texts.last_words(list(text)) == expected
+    whole, streamed = Turn("whole"), Turn("streamed")
+    whole.add(text)
+    for character in text:
+        streamed.add(character)
+    assert texts.last_words(whole) == texts.last_words(streamed) == expected
 
 
-def test_the_last_words_of_a_long_text_cost_no_look_at_all_of_it() -> None:
-    class Chunks(list[str]):
-        looks = 0
+def test_the_last_words_of_a_long_text_cost_no_look_at_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+    turn = Turn("1")
+    turn.add("word " * 100_000)
+    since = Turn.since
 
-        def __reversed__(self) -> Iterator[str]:
-            for chunk in list.__reversed__(self):
-                Chunks.looks += 1
-                yield chunk
+    def counting(turn: Turn, length: int) -> str:
+        text = since(turn, length)
+        looked_at.append(len(text))
+        return text
 
-    assert texts.last_words(Chunks(["word "] * 100_000)).endswith("word word")
-    assert Chunks.looks < 200
+    monkeypatch.setattr(Turn, "since", counting)
+    monkeypatch.setattr(Turn, "text", property(lambda _: pytest.fail("all of it was read")))
+    assert texts.last_words(turn).endswith("word word")
+    assert sum(looked_at) <= 400
 
 
 def test_a_summary_says_what_an_agent_does_in_its_own_words() -> None:

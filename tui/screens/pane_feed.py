@@ -15,26 +15,25 @@ from widgets.transcript import Transcript
 class TurnFeed:
     """Remembers how much of one turn a transcript, which knows the message, has been given."""
 
-    __slots__ = ("_chunks", "_is_open", "_key", "_revision", "_transcript", "turn")
+    __slots__ = ("_given", "_is_open", "_key", "_revision", "_transcript", "turn")
 
     def __init__(self, transcript: Transcript, key: str, turn: Turn) -> None:
         self.turn = turn
         self._transcript = transcript
         self._key = key
         self._is_open = True  # in the transcript
-        self._chunks = 0
+        self._given = 0  # characters
         self._revision = turn.revision
 
     def take(self) -> None:
         """Give the transcript what is new. Costs what is new, not what was said before."""
         turn = self.turn
-        if self._revision != turn.revision or (not self._is_open and self._chunks != len(turn.chunks)):
+        if self._revision != turn.revision or (not self._is_open and self._given != turn.length):
             # Replaced, or added to after its end: rare repairs, so the whole text is given again.
             self._transcript.text_replaced(self._key, turn.text)
-        else:
-            for chunk in turn.chunks[self._chunks :]:
-                self._transcript.text_added(self._key, chunk)
-        self._chunks, self._revision = len(turn.chunks), turn.revision
+        elif self._given != turn.length:
+            self._transcript.text_added(self._key, turn.since(self._given))
+        self._given, self._revision = turn.length, turn.revision
         if self._is_open and turn.status != "speaking":
             self._transcript.turn_closed(self._key, ending(turn))
             self._is_open = False

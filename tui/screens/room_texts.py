@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -225,25 +224,18 @@ def summary(agent: Agent, state: RoomState, since_seconds: int) -> tuple[str, st
     sign, _, words = doing(agent, state, 0, since_seconds).partition(" ")
     is_growing = agent.word == "speaking"
     if is_growing or agent.word == "said":
-        words = last_words(agent.turns[-1].chunks) or words
+        words = last_words(agent.turns[-1]) or words
     elif agent.word == "failed":
         words = inert_line(agent.turns[-1].error, MAX_DETAIL_CHARACTERS) or words
     return sign, words, agent.color, is_growing
 
 
-def last_words(chunks: Sequence[str]) -> str:
-    """Return the last line of a text that says anything, without the commonest signs of Markdown.
+def last_words(turn: Turn) -> str:
+    """Return the last line of a turn that says anything, without the commonest signs of Markdown.
 
-    Looks at the last few hundred characters only: the text may be long, and ask for this often.
+    Looks at the last few hundred characters only: the text may be long, and this is asked often.
     """
-    pieces: list[str] = []
-    missing = LAST_WORDS_CHARACTERS
-    for chunk in reversed(chunks):
-        pieces.append(chunk[-missing:])
-        missing -= len(chunk)
-        if missing <= 0:
-            break
-    for line in reversed("".join(reversed(pieces)).splitlines()):
+    for line in reversed(turn.since(turn.length - LAST_WORDS_CHARACTERS).splitlines()):
         words = inert_line(_MARKS.sub("", line), LAST_WORDS_CHARACTERS)
         if words:
             return words

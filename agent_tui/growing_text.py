@@ -1,0 +1,70 @@
+"""A text that grows at its end and is read in slices, at about the cost of its characters."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+# Short, so that adding to the last piece may copy it, and reading a little of a packed one may unpack it.
+PIECE_CHARACTERS: Final = 1024
+
+
+class GrowingText:
+    """Adding copies one piece at most, a slice costs its own length and one piece.
+
+    No small string is kept for each addition: a million of them are 65 MB for 3 MB of words. Full pieces are
+    packed, for a single emoji makes every character of a ``str`` four bytes wide.
+    """
+
+    __slots__ = ("_full", "_last", "length")
+
+    def __init__(self) -> None:
+        self._full: list[str | bytes] = []  # PIECE_CHARACTERS each
+        self._last: str | bytes = ""  # what is behind those; packed once nothing more is expected
+        self.length = 0
+
+    def append(self, text: str) -> None:
+        """Add ``text`` at the end."""
+        self.length += len(text)
+        last = _unpacked(self._last) + text
+        if len(last) < PIECE_CHARACTERS:
+            self._last = last
+            return
+        end = len(last) - len(last) % PIECE_CHARACTERS
+        for start in range(0, end, PIECE_CHARACTERS):
+            self._full.append(_packed(last[start : start + PIECE_CHARACTERS]))
+        self._last = last[end:]
+
+    def slice(self, start: int, end: int) -> str:
+        """Return characters ``start`` up to ``end``, which are not negative; as many of them as there are."""
+        if start >= end:
+            return ""
+        full = self._full
+        first, skipped = divmod(start, PIECE_CHARACTERS)
+        if first >= len(full):
+            base = len(full) * PIECE_CHARACTERS
+            return _unpacked(self._last)[start - base : end - base]
+        pieces = [_unpacked(piece) for piece in full[first : -(-end // PIECE_CHARACTERS)]]
+        if end > len(full) * PIECE_CHARACTERS:
+            pieces.append(_unpacked(self._last))
+        return "".join(pieces)[skipped : skipped + end - start]
+
+    def text(self) -> str:
+        """Return all of it."""
+        return "".join(map(_unpacked, (*self._full, self._last)))
+
+    def compact(self) -> None:
+        """Pack the last piece, too: nothing will be added soon."""
+        self._last = _packed(_unpacked(self._last))
+
+
+def _packed(piece: str) -> str | bytes:
+    """Return ``piece`` in the form that takes less memory."""
+    if piece.isascii():
+        return piece
+    data = piece.encode("utf-8", "surrogatepass")  # halves of pairs come from JSON, and are kept
+    return data if sys.getsizeof(data) < sys.getsizeof(piece) else piece
+
+
+def _unpacked(piece: str | bytes) -> str:
+    return piece if isinstance(piece, str) else piece.decode("utf-8", "surrogatepass")
