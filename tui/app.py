@@ -15,11 +15,11 @@ from typing import ClassVar, Final, Literal
 # (guides: 4 ms instead of 16 ms from key to screen, at the same CPU).
 os.environ.setdefault("TEXTUAL_FPS", "240")
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 from textual.worker import WorkerFailed
 
 from agent_tui.config import Config
@@ -160,6 +160,17 @@ class AgentTuiApp(App[int]):
         rooms = [screen for screen in self.screen_stack if isinstance(screen, RoomScreen)]
         return rooms[-1] if rooms else None
 
+    def on_key(self, event: events.Key) -> None:
+        """Give a line that has just got the focus what was typed behind the key that opened it.
+
+        Keys come in bursts over a slow line: those that are under way when the focus moves come up here
+        unanswered, and would be taken for keys of the screen ("/pause" would pause).
+        """
+        line = self.focused
+        if isinstance(line, Input) and event.is_printable and event.character:
+            event.prevent_default()
+            line.insert_text_at_cursor(event.character)
+
     def action_leave(self) -> None:
         """Quit; ask first while agents speak. Asked already, the same key means to stay."""
         room = self._room
@@ -271,8 +282,7 @@ def config_wants_ascii(config: Config) -> bool:
 def run_rooms(request: ScreenRequest) -> int:
     """Show the rooms until the user leaves; return the exit code of cli.md.
 
-    Raises ``ConfigError`` for an unknown theme, and whatever ended the screen by surprise: the command
-    line's last line of defence logs that.
+    Raises whatever ended the screen by surprise: the command line's last line of defence logs that.
     """
     if not os.isatty(2):  # Textual draws on stderr; ``2>file`` must not take the screen with it
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]

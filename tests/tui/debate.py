@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_tui import events as ev
 
+ROOM_ID = "r0"
 NAMES = (
     ("Mika", "#e0a030"),
     ("Ada", "#5b9df5"),
@@ -79,7 +80,7 @@ def first_round(count: int) -> list[ev.Event]:
     """Return a loaded room whose first, parallel round was said; the last of several agents failed."""
     cast = agents(count)
     info = ev.RoomInfo(
-        "r",
+        ROOM_ID,
         name="Sessions",
         task="Should sessions live in Redis or PostgreSQL?",
         status="running",
@@ -126,9 +127,9 @@ def paused(count: int) -> list[ev.Event]:
         text = SPEECHES[(order + 1) % len(SPEECHES)]
         said = text[: len(text) * 2 // 3]
         events.append(ev.TurnEnded(f"2-{agent.id}", said, len(said) // 4, agent.id, "pause"))
-    return [*events, ev.RunPaused("r", 2, "pause")]
+    return [*events, ev.RunPaused(ROOM_ID, 2, "pause")]
 
 
 def _starts(agent: ev.AgentInfo, round_number: int) -> ev.TurnStarted:
     turn = f"{round_number}-{agent.id}"
-    return ev.TurnStarted(turn, "r", "assistant", agent.name, agent.color, round_number, agent.id)
+    return ev.TurnStarted(turn, ROOM_ID, "assistant", agent.name, agent.color, round_number, agent.id)

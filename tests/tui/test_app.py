@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual import events
+from textual.widgets import Input
 
 from agent_tui.config import Config, ScreenConfig
 from tests.tui.whole_app import opened_app
@@ -70,3 +72,16 @@ def test_the_environment_decides_about_signs_and_then_the_file(
 ) -> None:
     monkeypatch.setenv("AGENT_TUI_ASCII", variable)
     assert config_wants_ascii(Config(Path("x"), screen=ScreenConfig(ascii=named))) is is_ascii
+
+
+async def test_what_is_typed_in_one_burst_behind_the_key_that_opens_a_line_stands_in_it(
+    tmp_path: Path,
+) -> None:
+    async with opened_app(tmp_path) as seen:
+        for character in "/pause zoom":
+            key = {"/": "slash", " ": "space"}.get(character, character)
+            seen.app.post_message(events.Key(key, character))
+        await seen.text()
+        assert isinstance(seen.app.focused, Input)
+        assert seen.app.focused.value == "pause zoom"
+        assert seen.link.calls.asked == []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.rooms_server import OriginalRoomsServer, in_thread, run_events
+from tests.fakes.rooms_server import OriginalRoomsServer, in_thread
 from tests.fakes.terminal import ENTERS_SCREEN, LEAVES_SCREEN, Terminal, terminal
 from tests.tui.programs import PROGRAM, Home, home_at
 
@@ -145,39 +145,6 @@ def test_a_bug_leaves_one_line_and_a_usable_terminal(home: Home) -> None:
         assert "secret words" not in after
         assert view.is_as_before()
     assert "secret words" in (home.data / "agent-tui.log").read_text()
-
-
-def test_nothing_hostile_reaches_the_terminal(home: Home) -> None:
-    nasty = "\x1b]52;c;aGk=\x07\x1b[31m\x9b2J\u202eevil\u2066[bold red]x[/]\x1b]8;;http://e\x1b\\"
-    agents = (nasty, "Ada")
-    words = (nasty, "x" * 2_000_000, "\r\n# " + nasty, "`" + nasty + "`")
-    events = [
-        (name, {**data, "sender_color": nasty} if "sender_color" in data else data)
-        for name, data in run_events(agents=agents, words=words, accumulated=False)
-    ]
-    events[0][1]["task"] = nasty
-    with (
-        in_thread(OriginalRoomsServer(events)) as server,
-        screen(home, "rooms", "r1", "--url", server.url) as view,
-    ):
-        view.wait_for("only while it runs it")
-        view.send("p")
-        view.wait_for("✓ done")
-        view.wait_for("evil")
-        view.send("q")
-        assert view.wait_for_end() == 0
-    seen = bytes(view.raw).replace(b"\x1b]22;default\x07", b"")  # Textual's own: the mouse pointer's shape
-    for hostile in (
-        b"\x1b]52",
-        b"\x1b]8;",
-        b"\x07",
-        b"\xc2\x9b",
-        "\u202e".encode(),
-        "\u2066".encode(),
-        b"\xed\xa0",
-    ):
-        place = seen.find(hostile)
-        assert place < 0, seen[max(0, place - 60) : place + 20]
 
 
 def test_a_server_with_only_run_that_drops_says_so_and_is_asked_again_only_by_a_person(home: Home) -> None:

@@ -59,7 +59,7 @@ class FindBar(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static("", classes="find-bar--label", markup=False)
-        yield _Line(compact=True)
+        yield _Line(compact=True, select_on_focus=False)  # what was typed meanwhile must stay
         yield StatusLine(is_dim=True, ascii_only=self._ascii_only)
 
     # --- what is asked ---------------------------------------------------------------------------------
