@@ -30,6 +30,7 @@ from tui import clipboard, themes
 from tui.actions import Offer, offers, sections
 from tui.exits import DONE, PAUSED, UNREACHABLE, exit_code
 from tui.first_room import Found, first_room
+from tui.garbage import LOOK_SECONDS, Garbage
 from tui.key_names import shown_all
 from tui.keymap import APP_BINDINGS, resolve
 from tui.link import RoomLink
@@ -68,6 +69,7 @@ class AgentTuiApp(App[int]):
             self.animation_level = "none"
         self._ascii_only = config_wants_ascii(config)
         self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
+        self._garbage = Garbage(lambda: self._room is None or not self._room.state.speaking)
         self.keymap = resolve(config.keys)
         self.set_keymap(self.keymap.for_textual())
         self._link = link or RoomLink(request.source)
@@ -96,8 +98,13 @@ class AgentTuiApp(App[int]):
             loop = asyncio.get_running_loop()
             for name in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(name, self.exit, PAUSED)
+        self._garbage.start()
+        self.set_interval(LOOK_SECONDS, self._garbage.look)
         self._say_what_cannot_hold()
         self._open()
+
+    def on_unmount(self) -> None:
+        self._garbage.stop()
 
     def _say_what_cannot_hold(self) -> None:
         """Tell once about wishes of the config file that could not be met; ``config check`` has them all."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from agent_tui.state.turn import Agent, Turn
+from tui.garbage import uncollected
 from tui.screens.room_texts import ending
 from tui.screens.words import say
 from widgets.transcript import Transcript
@@ -64,17 +61,3 @@ class PaneFeed:
             self._last = TurnFeed(self._transcript, turn.id, turn)
             self._last.take()
             self._given += 1
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Let no cycles be looked for meanwhile: of ten thousand new messages none is rubbish, and looking at
-    them again and again takes longer than making them.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -9,7 +9,8 @@ from itertools import islice
 from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Turn
-from tui.screens.pane_feed import TurnFeed, uncollected
+from tui.garbage import uncollected
+from tui.screens.pane_feed import TurnFeed
 from tui.screens.words import say
 from widgets.transcript import Transcript
 
