@@ -79,9 +79,27 @@ class Layout:
             line = self._lines[index] = own.line(self.rows[index], self.links)
         return line
 
+    def lines(self, start: int, end: int, painter: Paints) -> list[Line]:
+        """Return rows ``start`` up to ``end``: in most frames all of them are painted, and only handed on."""
+        if self._painter is painter:
+            known = [line for line in self._lines[start:end] if line is not None]
+            if len(known) == end - start:
+                return known
+        return [self.line(index, painter) for index in range(start, end)]
+
     def with_caret(self, index: int, painter: Paints) -> Line:
         """Return row ``index`` as ``painter`` paints it where the text grows."""
         return painter.of(self.color, self.who).with_caret(self.rows[index], self.links)
+
+
+class Span(NamedTuple):
+    """Rows ``start`` up to ``end`` of a message's part, one under another in sight."""
+
+    message: int
+    part: int
+    start: int
+    end: int
+    layout: Layout
 
 
 def _same(old: Sequence[str], new: Sequence[str]) -> int:

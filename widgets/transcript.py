@@ -100,6 +100,7 @@ class Transcript(Reading, can_focus=True):
         self._messages: dict[str, Message] = {}
         self._lines: list[Line] = []
         self._ground: tuple[Style, Color] | None = None
+        self._painted_for: tuple[object, ...] = ()  # what the painter's look was made from
 
     # --- what comes in ---
 
@@ -317,12 +318,13 @@ class Transcript(Reading, can_focus=True):
         self._head_height = len(head)
         room = height - len(head)
         self._view.resize(painter.room, room)
-        visible = self._view.frame()
-        caret = visible.pop() if self._view.has_caret and not self._clock.is_calm else None
-        lines = [layout.line(row, painter) for layout, row in visible]
+        lines: list[Line] = []
+        spans = self._view.frame()
+        caret = spans[-1] if self._view.has_caret and not self._clock.is_calm else None
+        for span in spans:
+            lines += span.layout.lines(span.start, span.end - (span is caret), painter)
         if caret is not None:
-            layout, row = caret
-            lines.append(layout.with_caret(row, painter))
+            lines.append(caret.layout.with_caret(caret.end - 1, painter))
         lines = self._overlaid(lines, painter)
         lines += [painter.blank] * (room - len(lines))
         if not self._view.follow and lines:
@@ -333,22 +335,27 @@ class Transcript(Reading, can_focus=True):
         self._lines = head + lines
 
     def _current_painter(self) -> Painter:
+        width, filters = self.outer_size.width, tuple(self.app.get_line_filters())
+        shown = width, self._color, self._color_name, self._has_divider, self.app.theme, filters
+        if self._painter is not None and shown == self._painted_for:
+            return self._painter
         if self._ground is None:
             self._ground = self.rich_style, self.background_colors[1]
         base, background = self._ground
         ground = ground_of(background, self.app.current_theme)
         look = Look(
-            width=self.outer_size.width,
+            width=width,
             base=base,
             background=background,
             color=readable(self._color, ground, self._color_name),
             ground=ground,
             has_divider=self._has_divider,
             ascii_only=self._ascii_only,
-            filters=tuple(self.app.get_line_filters()),
+            filters=filters,
         )
         if self._painter is None or self._painter.look != look:
             self._painter = Painter(look, self._component)
+        self._painted_for = shown
         return self._painter
 
     def _component(self, name: str) -> Style:

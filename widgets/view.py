@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from widgets.heights import Heights
 from widgets.ink import MARK, Row
-from widgets.layout import Layout
+from widgets.layout import Layout, Span
 from widgets.message import Message
 from widgets.rows import lay_out
 
@@ -40,7 +40,7 @@ class View:
         self.follow = True
         self.is_unsettled = False  # the last frame left work for the next one
         self.has_caret = False  # the last visible row is where an open message grows
-        self._spans: list[tuple[int, int, int, int]] = []  # message, part, first row, end: in sight
+        self._spans: list[Span] = []  # in sight
         self._is_held = False  # not following, even with the end in sight
         self._place = Place(0, 0, 0)
         self._mark: Place | None = None  # the end as it was when the view stopped following
@@ -56,8 +56,8 @@ class View:
 
     # --- frames ---
 
-    def frame(self) -> list[tuple[Layout, int]]:
-        """Return the visible rows, at most ``height``, as layouts and row indices."""
+    def frame(self) -> list[Span]:
+        """Return the visible rows, at most ``height``."""
         self.is_unsettled = self.has_caret = False
         self._spans = []
         self._budget = FRAME_BUDGET
@@ -67,28 +67,30 @@ class View:
         self._settle(last)
         if self._wanted is not None and self._settle(self._wanted):
             self._wanted = None
-        rows = self._window(last)
+        self._spans = self._window(last)
+        self._note_bottom(self._spans[-1])
         self._estimate_anew()
-        return rows
+        return self._spans
 
-    def _window(self, last: int) -> list[tuple[Layout, int]]:
+    def _window(self, last: int) -> list[Span]:
         if not self.follow:
             self._place = self._nearest(self._place)
-            rows = self._collect()
-            if len(rows) == self.height:
+            spans = self._down_from(self._place)
+            if sum(span.end - span.start for span in spans) == self.height:
                 self._count_exactly(last)
-                return rows
+                return spans
             self.follow = not self._is_held  # everything below is in sight
         if self.follow:
             self._mark, self._is_held = None, False
-        self._place = self._end_place()
-        return self._collect()
+        spans = self._up_from_end()
+        self._place = Place(*spans[0][:3])
+        return spans
 
     @property
     def visible(self) -> list[Place]:
         """The place of each row of the last frame."""
         return [
-            Place(index, part, row) for index, part, start, end in self._spans for row in range(start, end)
+            Place(span.message, span.part, row) for span in self._spans for row in range(span.start, span.end)
         ]
 
     @property
@@ -137,7 +139,7 @@ class View:
             if place != self._place:
                 self._release(place)
         elif not self.follow:
-            end = self._end_place()
+            end = Place(*self._up_from_end()[0][:3])
             self.follow = place >= end
             self._place = min(place, end)
 
@@ -228,46 +230,60 @@ class View:
                 self._settle(index)
         return Place(index, part, row)
 
-    def _end_place(self) -> Place:
-        """Return the place whose screenful ends with the last row."""
-        missing = self.height
-        for index in range(len(self.messages) - 1, -1, -1):
-            is_settled = self._settle(index)
-            if not is_settled and index < len(self.messages) - 1:
-                return Place(index + 1, 0, 0)
-            message = self.messages[index]
-            message.know_width(self.width)
-            for part in range(message.part_count - 1, -1, -1):
-                missing -= message.exact_rows(part) or len(self._rows(index, part))
-                if missing <= 0:
-                    return Place(index, part, -missing)
-        return Place(0, 0, 0)
-
     def _last_place(self) -> Place:
         """Return the place just behind the last row."""
         index = len(self.messages) - 1
         part = self.messages[index].part_count - 1
         return Place(index, part, len(self._rows(index, part)))
 
-    def _collect(self) -> list[tuple[Layout, int]]:
-        visible: list[tuple[Layout, int]] = []
-        self._spans = []
-        index, part, row = self._place
-        while len(visible) < self.height:
+    def _down_from(self, place: Place) -> list[Span]:
+        """Return a screenful from ``place`` downwards, as far as there is one."""
+        spans: list[Span] = []
+        index, part, row = place
+        left = self.height
+        while True:
             layout = self._layout(index, part)
-            end = min(len(layout.rows), row + self.height - len(visible))
-            visible.extend([(layout, at) for at in range(row, end)])
-            self._spans.append((index, part, row, end))
-            self._bottom = Place(index, part, end)
+            end = min(len(layout.rows), row + left)
+            spans.append(Span(index, part, row, end, layout))
+            left -= end - row
             part, row = part + 1, 0
-            if part >= self.messages[index].part_count:
-                if index == len(self.messages) - 1:
-                    message, kind = self.messages[index], self.messages[index].part(part - 1).kind
-                    self.has_caret = end == len(layout.rows) and not message.is_closed and kind in CARET_KINDS
-                    break
+            is_last = part >= self.messages[index].part_count
+            if left <= 0 or (is_last and index == len(self.messages) - 1):
+                return spans
+            if is_last:
                 index, part = index + 1, 0
                 self._settle(index)
-        return visible
+
+    def _up_from_end(self) -> list[Span]:
+        """Return the screenful that ends with the last row. One walk: a pane that follows makes it in every
+        frame.
+        """
+        spans: list[Span] = []
+        missing = self.height
+        for index in range(len(self.messages) - 1, -1, -1):
+            if not self._settle(index) and spans:
+                break  # what is above is still to be split
+            for part in range(self.messages[index].part_count - 1, -1, -1):
+                layout = self._layout(index, part)
+                end = len(layout.rows)
+                start = max(0, end - missing)
+                spans.append(Span(index, part, start, end, layout))
+                missing -= end - start
+                if not missing:
+                    return spans[::-1]
+        return spans[::-1]
+
+    def _note_bottom(self, span: Span) -> None:
+        """Take in where the rows in sight end, and whether the last message grows there."""
+        self._bottom = Place(span.message, span.part, span.end)
+        message = self.messages[span.message]
+        self.has_caret = (
+            not message.is_closed
+            and span.message == len(self.messages) - 1
+            and span.part == message.part_count - 1
+            and span.start < span.end == len(span.layout.rows)
+            and message.part(span.part).kind in CARET_KINDS
+        )
 
     # --- layouts ---
 
@@ -332,7 +348,7 @@ class View:
             self.heights.set(number, self.messages[number].height(self.width))
         self._stale = first
         self.is_unsettled |= first > 0
-        for number in {span[0] for span in self._spans}:
+        for number in {span.message for span in self._spans}:
             self.is_unsettled |= not self.messages[number].estimate_anew(ESTIMATES_PER_FRAME)
 
     def _count_exactly(self, index: int) -> None:

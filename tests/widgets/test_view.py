@@ -29,7 +29,7 @@ def add(view: View, text: str) -> None:
 
 
 def rows(view: View) -> list[str]:
-    return [text_of(layout.rows[index]).rstrip() for layout, index in view.frame()]
+    return [text_of(row).rstrip() for span in view.frame() for row in span.layout.rows[span.start : span.end]]
 
 
 def lines(first: int, last: int) -> str:
