@@ -17,7 +17,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
-from textual.strip import Strip
 
 from widgets.color import Ground, readable
 from widgets.ink import (
@@ -48,6 +47,7 @@ from widgets.ink import (
 )
 from widgets.layout import Line
 from widgets.links import safe_target
+from widgets.painted_strip import PaintedStrip
 from widgets.signs import CARET as CARET_SIGN
 from widgets.signs import DIVIDER, ELLIPSIS, GUTTER, SCROLL_MARK, twin
 
@@ -215,7 +215,7 @@ class Painter:
         segments = _joined([(" " * left, base), *pieces, (" " * rest, base)])
         if divider:
             segments.append(Segment(twin(DIVIDER) if look.ascii_only else DIVIDER, self.style(MARK)))
-        return Line(Strip(self.filtered(segments), look.width), extent)
+        return Line(PaintedStrip(self.filtered(segments), look.width), extent)
 
     def with_label(self, line: Line, label: str) -> Line:
         """Return ``line`` with a label over its right end."""
@@ -227,7 +227,7 @@ class Painter:
         over = self.filtered([Segment(label, self.look.base + self.component("below"))])
         width = self.look.width
         segments = [*line.strip.crop(0, left), *over, *line.strip.crop(right, width)]
-        return Line(Strip(segments, width), right)
+        return Line(PaintedStrip(segments, width), right)
 
     def with_scroll_mark(self, line: Line) -> Line:
         """Return ``line`` with a piece of the scroll bar in its right margin, if it has one."""
@@ -241,7 +241,7 @@ class Painter:
             mark = self.filtered([Segment(self.own(SCROLL_MARK), self.style(MARK))])
             segments = [*line.strip.crop(0, right), *mark, *line.strip.crop(right + 1, width)]
             # The line is kept with it: as long as it lives, its id is its own.
-            known = self._marked[id(line)] = line, Line(Strip(segments, width), right + 1)
+            known = self._marked[id(line)] = line, Line(PaintedStrip(segments, width), right + 1)
         return known[1]
 
     def filtered(self, segments: list[Segment]) -> list[Segment]:
