@@ -120,6 +120,9 @@ class Message:
     def close(self, note: str, *, is_failure: bool) -> None:
         """End the message; ``note`` becomes its last row, if there is one."""
         self._is_closed = True
+        if self._pending:  # out of sight it may wait for long: as one text, not as so many small ones
+            self._pending = ["".join(self._pending[self._next :])[self._offset :]]
+            self._next = self._offset = 0
         kind: Kind = "failure" if is_failure else "note"
         label = inert_line(note, LABEL_CHARACTERS)
         self._foot = Block(kind, label=label) if label else None
