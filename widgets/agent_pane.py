@@ -38,6 +38,7 @@ class AgentPane(Transcript):
 
     _told: tuple[str, str, str, str] = ("", "", "", "")  # name, model, state, colour
     _header: tuple[Painter, bool, Line] | None = None
+    _header_ground: Style | None = None
 
     def header(self, name: str, model: str, state: str, color: str) -> None:
         """Say who speaks and what it is doing, such as "● 41 tok/s". At most one row is drawn.
@@ -51,6 +52,11 @@ class AgentPane(Transcript):
             self._header = None
             self._clock.mark(self)
 
+    def notify_style_update(self) -> None:
+        """Paint the header anew, too."""
+        super().notify_style_update()
+        self._header_ground = None
+
     def head(self, painter: Painter) -> list[Line]:
         """Return the header row."""
         if self._header is None or self._header[:2] != (painter, self.has_focus):
@@ -59,7 +65,9 @@ class AgentPane(Transcript):
 
     def _header_line(self, painter: Painter) -> Line:
         name, model, state, color = self._told
-        ground = self.get_component_rich_style("agent-pane--header")
+        ground = self._header_ground
+        if ground is None:
+            ground = self._header_ground = self.get_component_rich_style("agent-pane--header")
         below = ground_of(Color.from_rich_color(ground.bgcolor), self.app.current_theme)
         own = ground + Style(color=RichColor.parse(readable(color, below, name)), bold=self.has_focus)
         dim = ground + Style(color=painter.style(DIM).color)

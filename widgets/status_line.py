@@ -97,8 +97,9 @@ class StatusLine(Widget):
         if self._line is None or self._painted_for != width:
             self._line = self._painted(width)
             self._painted_for = width
-        blank = Strip.blank(width, self.rich_style)
-        strips = [self._line.strip if y == 0 else blank for y in range(crop.y, crop.bottom)]
+        strips = [self._line.strip] if crop.y == 0 else []
+        if missing := crop.height - len(strips):
+            strips += [Strip.blank(width, self.rich_style)] * missing
         if crop.x == 0 and crop.width == width:
             return strips
         return [strip.crop(crop.x, crop.right) for strip in strips]
