@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from sys import maxsize
 from time import monotonic
 from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
@@ -61,6 +62,7 @@ class FrameClock:
         *,
         is_behind: Callable[[], bool] = lambda: False,
         line_seconds: Callable[[], float] = lambda: 0.0,
+        line_panes: Callable[[int], int] = lambda drawn: maxsize,
         is_watched: Callable[[], bool] = lambda: True,
         focused: Callable[[], object] = lambda: None,
         now: Callable[[], float] = monotonic,
@@ -70,16 +72,19 @@ class FrameClock:
         """``schedule(seconds, callback)`` calls back once; ``now`` is in seconds, from any start.
 
         ``line_seconds``, asked once a frame, is how far apart frames must be for the line's sake;
+        ``line_panes``, told how many panes were drawn since it was asked, how many the frame may have;
         ``is_watched`` whether the terminal has the focus; ``focused`` the pane that is drawn first.
         """
         self._schedule = schedule
         self._is_behind = is_behind
         self._line_seconds = line_seconds
+        self._line_panes = line_panes
         self._is_watched = is_watched
         self._focused = focused
         self._now = now
         self._least_seconds = max(frame_seconds, CALM_SECONDS) if is_calm else frame_seconds
         self._line = 0.0
+        self._drawn = 0  # panes, since the line was asked
         self._panes: dict[Pane, None] = {}
         self._urgent: dict[Pane, None] = {}
         self._turns: WeakKeyDictionary[Pane, int] = WeakKeyDictionary()  # the greater, the later drawn
@@ -108,6 +113,7 @@ class FrameClock:
             schedule,
             is_behind=lambda: terminal_is_behind(app),
             line_seconds=lambda: line_seconds(app),
+            line_panes=lambda drawn: line_panes(app, drawn),
             is_watched=lambda: app.app_focus,
             focused=lambda: app.focused,
             frame_seconds=frame_seconds,
@@ -179,14 +185,17 @@ class FrameClock:
 
     def _draw_some(self, start: float) -> None:
         """Draw the panes whose turn it is: the focused one first and always, then who waited longest."""
+        room = self._line_panes(self._drawn)
+        self._drawn = 0
         focused = self._focused()
         others = [pane for pane in self._panes if pane is not focused]
         for pane in self._panes.keys() - others:
             self._draw(pane)
+            room -= 1
         others.sort(key=lambda pane: self._turns.get(pane, 0))
         # On a slow line small frames let a key's echo through soonest.
         share = CROWD if self._line else max(CROWD, (len(others) + 1) // 2)
-        for pane in others[:share]:
+        for pane in others[: min(share, max(room, 1))]:  # or the focused one would be alone for ever
             self._draw(pane)
             if self._now() - start > BUDGET_SECONDS:
                 return
@@ -195,7 +204,10 @@ class FrameClock:
         self._panes.pop(pane, None)
         self._turn += 1
         self._turns[pane] = self._turn
-        if pane.is_shown and pane.draw():
+        if not pane.is_shown:
+            return
+        self._drawn += 1
+        if pane.draw():
             self._panes[pane] = None
 
     @property
@@ -231,3 +243,9 @@ def line_seconds(app: App[Any]) -> float:
     """Return how far apart frames must be for the sake of the line to the terminal, 0 if it is fast."""
     driver = getattr(app, "_driver", None)
     return driver.pace.interval(monotonic()) if isinstance(driver, PacedDriver) else 0.0
+
+
+def line_panes(app: App[Any], drawn: int) -> int:
+    """Return how many panes a frame may draw on the line to the terminal, after ``drawn`` in the last one."""
+    driver = getattr(app, "_driver", None)
+    return driver.pace.panes(drawn, monotonic()) if isinstance(driver, PacedDriver) else maxsize

@@ -1,8 +1,12 @@
-"""How soon the next frame may come on a line of unknown speed: pure arithmetic, told the time by others."""
+"""How soon the next frame may come on a line of unknown speed, and how large it may be.
+
+Pure arithmetic, told the time by others.
+"""
 
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 from typing import Final
 
 SLOWEST_SECONDS: Final = 0.5  # between two frames, however slow the line is
@@ -17,6 +21,15 @@ OVERDUE_SECONDS: Final = 0.1  # an answer later than usual by this much means th
 LONG_SECONDS: Final = 2.0  # by so much, that it may have lost its answer: slow frames again, rather than none
 LAST_SECONDS: Final = 1.0  # at the end of a screen an answer may be later than usual by so much
 LOST_SECONDS: Final = 10.0  # an answer that has not come by then will not come
+FRAME_SHARE: Final = 0.2  # seconds that a frame may keep a slow line busy
+FAST_RATE: Final = 150_000.0  # characters a second from which on a line needs no small frames
+TELLING_CHARACTERS: Final = 2000  # fewer that were late say nothing about the line's rate
+CONFIRM_SECONDS: Final = 2.0  # a write that blocks once may be chance, twice in so long is the line
+GROWTH: Final = 1.2  # of a slow line's rate with every frame that went well
+FIRST_PANES: Final = 3  # of the first frame after a pause: the line may be slow
+MOST_PANES: Final = 32.0
+PAUSE_SECONDS: Final = 1.0  # without a frame, after which the line has to be found out again
+CHOKED_CHARACTERS: Final = 16_000  # with more than this waiting, what comes on top is enough
 WAY_SECONDS: Final = 120.0  # the quickest answer of so long is what the way there and back takes
 
 
@@ -42,6 +55,16 @@ class Pace:
             deque()
         )  # (seconds, when): each quicker than all after it
         self._interval = 0.0
+        self._rate = inf  # characters a second; infinite while the line is not slow
+        self._asked_given = self._asked_size = 0
+        self._empty_at_given = 0  # what had been given when the line was last free
+        self._woke_at = self._woke_taken = 0.0
+        self._learned_at = -inf
+        self._framed_given = self._counted_given = 0
+        self._counted_at = -inf
+        self._panes = float(FIRST_PANES)
+        self._pane_size = 0.0
+        self._was_slow = False
 
     # --- what is told ---
 
@@ -49,17 +72,32 @@ class Pace:
         """Note that ``size`` characters were given to the terminal."""
         if self._taken >= self._given:
             self._given_at = at
+            self._empty_at_given = self._given
         self._given += size
 
-    def took(self, total: int, at: float) -> None:
-        """Note that the terminal has taken ``total`` characters since the start."""
+    def took(self, size: int, at: float) -> None:
+        """Note that the terminal has taken ``size`` more characters."""
+        blocked = at - max(self._given_at, self._taken_at)
+        self._taken += size
         self._taken_at = at
-        self._taken = total
+        if blocked <= NOISE_SECONDS:
+            return
+        # A full buffer wakes its writer when it is nearly empty: from one waking to the next, or from when
+        # the line was free, it passed on what it took.
+        began, before = max((self._woke_at, self._woke_taken), (self._given_at, self._empty_at_given))
+        self._woke_at, self._woke_taken = at, self._taken
+        self._learn((self._taken - before) / (at - began), began, at)
+
+    def left(self) -> None:
+        """Note that nothing is on its way any more: the terminal was left."""
+        self._taken = self._given
 
     def asked(self, at: float) -> None:
         """Note that a question was put to the terminal, behind all that was given so far."""
         self._asked_at = at
         self._is_asked = True
+        self._asked_size = self._given - self._asked_given  # at most so much is before the question
+        self._asked_given = self._given
 
     def answered(self, at: float) -> None:
         """Note that the answer came."""
@@ -75,6 +113,25 @@ class Pace:
         self._answers += 1
         self._is_answering = True
         self._is_asked = False
+        if self._answer_lag <= NOISE_SECONDS:
+            self._grow(self._asked_size / NOISE_SECONDS)
+        elif self._asked_size >= TELLING_CHARACTERS:
+            self._learn(self._asked_size / self._answer_lag, self._asked_at, at)
+
+    def _learn(self, rate: float, began: float, at: float) -> None:
+        """Take a rate measured since ``began``; a fast line's is no news, and the first may be chance."""
+        if rate >= FAST_RATE:
+            return
+        if self._rate < inf:
+            self._rate = (self._rate + rate) / 2
+        elif 0.0 <= began - self._learned_at < CONFIRM_SECONDS:  # not the same delay, seen twice
+            self._rate = rate
+        self._learned_at = at
+
+    def _grow(self, proven: float) -> None:
+        """Trust the line with a little more, at most with what is ``proven``: it may have saved up leave."""
+        grown = max(self._rate, min(self._rate * GROWTH, proven))
+        self._rate = grown if grown < FAST_RATE else inf
 
     # --- what follows ---
 
@@ -100,14 +157,48 @@ class Pace:
         """Whether the terminal still has to take what it was given: another frame would only queue up."""
         return self._given > self._taken or OVERDUE_SECONDS < self._overdue(at) < LONG_SECONDS
 
+    @property
+    def is_choked(self) -> bool:
+        """Whether so much is waiting that one more paint should be the last for now."""
+        return self.waiting > CHOKED_CHARACTERS
+
+    @property
+    def waiting(self) -> int:
+        """Characters that were given and not taken."""
+        return self._given - self._taken
+
     def interval(self, at: float) -> float:
         """Return the seconds from the last frame to the next one, 0 for a fast line. Call once a frame."""
+        size = self._given - self._framed_given
+        self._framed_given = self._given
         lag = self.lag(at)
-        wanted = min(SHARE * lag, SLOWEST_SECONDS) if lag > NOISE_SECONDS else 0.0
-        self._interval = max(wanted, self._interval * SHRINK)
+        if lag <= NOISE_SECONDS and not self._is_answering:
+            self._grow(inf)
+        wanted = SHARE * max(lag if lag > NOISE_SECONDS else 0.0, size / self._rate)
+        self._interval = max(min(wanted, SLOWEST_SECONDS), self._interval * SHRINK)
         if self._interval < NOISE_SECONDS:
             self._interval = 0.0
         return self._interval
+
+    def panes(self, drawn: int, at: float) -> int:
+        """Return how many panes the next frame may draw, after ``drawn`` since the last call.
+
+        To be called once a frame. Few at first, twice as many with every frame of a line that follows, and on
+        a slow line as many as ``FRAME_SHARE`` seconds of it can take.
+        """
+        is_slow, is_first = self._rate < inf, at - self._counted_at > PAUSE_SECONDS
+        if drawn and not is_first:
+            size = (self._given - self._counted_given) / drawn
+            self._pane_size = (self._pane_size + size) / 2 if self._pane_size else size
+        if is_first or (is_slow and not self._was_slow):
+            self._panes = min(self._panes, FIRST_PANES)
+        elif is_slow:
+            self._panes = min(self._panes + 1, self._rate * FRAME_SHARE / max(self._pane_size, 1.0))
+        elif self.lag(at) <= NOISE_SECONDS:
+            self._panes = min(self._panes * 2, MOST_PANES)
+        self._panes = max(self._panes, 1.0)
+        self._counted_given, self._counted_at, self._was_slow = self._given, at, is_slow
+        return int(self._panes)
 
     def lag(self, at: float) -> float:
         """Return how long the terminal needed for what it took last, or needs already for what it has not."""

@@ -1,17 +1,21 @@
 """Textual's driver, which also notes what the terminal has taken, and asks it how far it is.
 
-The one place that builds on what Textual's Linux driver does inside: it writes through ``_file`` from a
-thread of its own, ends every synchronised frame with ``CSI ?2026l``, and reads keys with ``XTermParser``.
+The one place that builds on what Textual's Linux driver does inside: all it writes goes through ``write``
+to its ``_file``, every synchronised frame ends with ``CSI ?2026l``, and keys are read with ``XTermParser``.
+Its own writing thread has nothing to do here: that one's queue of thirty writes blocks the event loop when it
+is full.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 from codecs import getincrementaldecoder
+from contextlib import suppress
 from threading import Event
 from time import monotonic
-from typing import IO, Final, Protocol
+from typing import Final, Protocol
 
 from textual._xterm_parser import XTermParser
 from textual.app import App
@@ -19,6 +23,8 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 from textual.messages import TerminalSupportsSynchronizedOutput
 
+from widgets.hold import Hold
+from widgets.output import Output
 from widgets.pace import Pace
 
 ENDS_FRAME: Final = "\x1b[?2026l"
@@ -47,31 +53,10 @@ class EarlyInput(Protocol):
         ...
 
 
-class Tap:
-    """The terminal's file, written to by the driver's thread; tells ``pace`` what was taken."""
-
-    def __init__(self, file: IO[str], pace: Pace) -> None:
-        self._file = file
-        self._pace = pace
-        self._written = 0
-
-    def write(self, text: str) -> int:
-        """Write ``text``; blocks while the terminal is full."""
-        self._written += len(text)
-        return self._file.write(text)
-
-    def flush(self) -> None:
-        """Hand everything to the terminal; blocks until it is taken."""
-        self._file.flush()
-        self._pace.took(self._written, monotonic())
-
-    def fileno(self) -> int:
-        """Return the file's descriptor."""
-        return self._file.fileno()
-
-
 class PacedDriver(LinuxDriver):
-    """Keeps a ``Pace``.
+    """Writes without ever blocking the event loop, and keeps a ``Pace``.
+
+    What waits is bounded: when there is too much, Textual's painting is held until all is taken.
 
     A question follows a frame when the pace allows one, so an idle screen asks nothing, and a terminal that
     did not answer Textual's own first question is never asked again (tmux before 3.7, xterm, Terminal.app).
@@ -87,7 +72,8 @@ class PacedDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self.pace = Pace()
-        self._file: IO[str] = Tap(self._file, self.pace)  # type: ignore[assignment]  # all that is used of it
+        self._hold = Hold(app)
+        self._output: Output | None = None
         self._is_leaving = False
         self._is_answered = Event()
         self._is_sync_told = False
@@ -96,18 +82,51 @@ class PacedDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Take the terminal, at the start and after each suspension."""
         self._is_leaving = False
+        assert self._file is not None, "a program in a terminal has its stderr"
+        self._output = Output(self._file.fileno(), self._file.encoding, self._took)
+        self._output.start()
         super().start_application_mode()  # type: ignore[no-untyped-call]  # as Textual has it
+
+    def close(self) -> None:
+        """Wait until everything is written, unless the terminal is gone."""
+        if self._output is not None:
+            self._output.stop()
+            self.pace.left()
+        self._hold.release()
+        super().close()
 
     def write(self, data: str) -> None:
         """Queue ``data`` for the terminal, with a question behind it when one is due."""
         now = monotonic()
         if data == ENDS_FRAME and not self._is_leaving and self.pace.may_ask(now):
             data += ASKS
+        if self._output is None or not self._output.is_open:  # lent to another program
+            return
+        is_choked = self.pace.is_choked and not data.startswith(
+            ENDS_FRAME
+        )  # that is of what was begun before
         self.pace.gave(len(data), now)
         if data.endswith(ASKS):
             self._is_answered.clear()
             self.pace.asked(now)
-        super().write(data)
+        self._output.write(data)
+        if is_choked and not self._is_leaving and self._is_in_loop():
+            self._hold.begin()
+            if not self.pace.waiting:  # all was taken just before, when there was nothing to release
+                self._hold.release()
+
+    def _is_in_loop(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:  # the thread that reads keys
+            return False
+
+    def _took(self, size: int) -> None:
+        """Note what the terminal has taken; runs in the thread that writes."""
+        self.pace.took(size, monotonic())
+        if self._hold.is_held and not self.pace.waiting:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._hold.release)
 
     def process_message(self, message: Message) -> None:
         """Pass on what the terminal said; runs in the thread that reads it, so answers are timed exactly."""

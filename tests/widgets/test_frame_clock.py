@@ -329,6 +329,30 @@ def test_frames_on_a_slow_line_are_small() -> None:
     assert min(pane.frames for pane in panes) >= 6
 
 
+@pytest.mark.parametrize("room", [1, 2, 5])
+def test_a_frame_has_no_more_panes_than_the_line_has_room_for_and_everybody_gets_their_turn(
+    room: int,
+) -> None:
+    panes = [FakePane() for _ in range(16)]
+    told: list[int] = []
+    place = Place(focused=panes[0])
+
+    def line_panes(drawn: int) -> int:
+        told.append(drawn)
+        return room
+
+    clock = FrameClock(
+        place.schedule, line_panes=line_panes, focused=lambda: place.focused, now=lambda: place.time
+    )
+    place.run(clock, panes, 4)
+    assert set(place.drawn) == {
+        max(room, 2)
+    }  # one beside the focused one, or nobody else would ever be drawn
+    assert told == [0, *place.drawn[:-1]]
+    others = [pane.frames for pane in panes[1:]]
+    assert max(others) - min(others) <= 1
+
+
 def test_a_crowd_that_falls_silent_is_drawn_whole() -> None:
     panes = [FakePane() for _ in range(16)]
     place = Place()

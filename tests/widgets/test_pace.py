@@ -8,10 +8,14 @@ import pytest
 
 from widgets.pace import (
     ASK_SECONDS,
+    CHOKED_CHARACTERS,
     FIRST_ANSWERS,
+    FIRST_PANES,
+    FRAME_SHARE,
     LAST_SECONDS,
     LONG_SECONDS,
     LOST_SECONDS,
+    PAUSE_SECONDS,
     SLOWEST_SECONDS,
     Pace,
 )
@@ -65,7 +69,7 @@ class FakeLine:
         self._passed = min(self._given, self._passed + self.rate * STEP_SECONDS)
         self.backlogs.append((self._given - self._passed) / self.rate)
         if not self._is_told and self._given - self._passed <= self.buffer:
-            self.pace.took(int(self._given), self.now)
+            self.pace.took(self.pace.waiting, self.now)
             self._is_told = True
         while self._answers and self._answers[0][0] <= self._passed:
             behind, passed_at = self._answers[0]
@@ -127,7 +131,7 @@ def test_a_line_that_becomes_fast_again_gets_every_frame_again() -> None:
     line = FakeLine(20_000, buffer=1_000_000).run(10)
     slow = line.frames
     line.rate = 10_000_000
-    line.run(2)
+    line.run(4)
     assert line.run(2).frames >= 58
     assert slow < 60
 
@@ -202,6 +206,67 @@ def test_nothing_is_behind_when_all_was_taken() -> None:
     pace.took(100, 1.2)
     assert pace.is_behind(1.3)
     assert pace.lag(1.3) == pytest.approx(0.3)
-    pace.took(150, 1.4)
+    pace.took(50, 1.4)
     assert not pace.is_behind(9.0)
     assert pace.lag(9.0) == pytest.approx(0.4)
+
+
+# --- how many panes a frame may have ---
+
+PANE = 2500  # characters of a pane that is painted whole
+
+
+def crowd(pace: Pace, rate: float, frames: int, at: float) -> tuple[list[int], float]:
+    """Draw as many panes as may be drawn on a line that answers; return how many, and when it is then."""
+    drawn = [0]
+    for _ in range(frames):
+        drawn.append(pace.panes(drawn[-1], at))
+        pace.interval(at)
+        pace.gave(drawn[-1] * PANE, at)
+        pace.asked(at)
+        at += drawn[-1] * PANE / rate
+        pace.took(pace.waiting, at)
+        pace.answered(at)
+        at += FRAME_SECONDS
+    return drawn[1:], at
+
+
+def test_the_first_frames_have_few_panes_and_then_a_fast_line_gets_all() -> None:
+    drawn, _ = crowd(answering(), 10_000_000, 5, 1.0)
+    assert drawn == [3, 6, 12, 24, 32]
+
+
+def test_frames_on_a_slow_line_fit_into_their_share_of_it() -> None:
+    pace = answering()
+    crowd(pace, 10_000_000, 6, 1.0)
+    drawn, _ = crowd(pace, 30_000, 40, 1.3)
+    settled = drawn[10:]
+    assert max(settled) * PANE <= 1.5 * FRAME_SHARE * 30_000
+    assert min(settled) >= 1
+
+
+def test_a_line_is_found_out_again_after_a_pause() -> None:
+    pace = answering()
+    _, at = crowd(pace, 10_000_000, 6, 1.0)
+    assert pace.panes(0, at + PAUSE_SECONDS + 0.1) == FIRST_PANES
+
+
+def test_one_late_answer_makes_no_line_slow() -> None:
+    pace = answering()
+    _, at = crowd(pace, 10_000_000, 6, 1.0)
+    _, at = crowd(pace, 30_000, 1, at)
+    drawn, _ = crowd(pace, 10_000_000, 4, at)
+    assert drawn[-1] >= 16
+
+
+def test_what_waits_chokes_the_line_until_it_is_taken_or_left() -> None:
+    pace = Pace()
+    pace.gave(CHOKED_CHARACTERS, 1.0)
+    assert not pace.is_choked
+    pace.gave(1, 1.0)
+    assert pace.is_choked
+    pace.took(1, 1.0)
+    assert not pace.is_choked
+    pace.left()
+    assert pace.waiting == 0
+    assert not pace.is_behind(9.0)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tests.fakes.terminal import KNOWS_SYNC, LEAVES_SCREEN, Terminal
 from tests.tui.programs import own_environ
-from widgets.pace import FIRST_ANSWERS
+from widgets.pace import CHOKED_CHARACTERS, FIRST_ANSWERS
 from widgets.paced_driver import ASKS, ENDS_FRAME
 
 PROGRAM = """
@@ -48,6 +49,35 @@ class Program(App):
         if event.key == "q":
             os.write(1, b"leaving")
             self.exit()
+
+Program().run()
+"""
+PAINTER = """
+import os, sys
+from textual.app import App
+from textual.widgets import Static
+from widgets.frame_clock import FrameClock
+
+class Program(App):
+    ticks = most = 0
+    def __init__(self):
+        super().__init__()
+        self.clock = FrameClock.for_app(self)
+    def compose(self):
+        yield Static(id="all", markup=False)
+    def on_ready(self):
+        self.set_interval(1 / 60, self.tick)
+    def tick(self):
+        self.ticks += 1
+        row = f"<{self.ticks:03}>" * 18 + "\\n"
+        if self.ticks <= 300:
+            self.query_one(Static).update(row * 30, layout=self.ticks == 1)
+        self.most = max(self.most, self._driver.pace.waiting)
+        if self.ticks == 300:
+            with open(sys.argv[1], "w") as told:
+                told.write(str(self.most))
+    def on_key(self, event):
+        self.exit()
 
 Program().run()
 """
@@ -141,3 +171,22 @@ def test_answers_that_come_late_are_no_keys(tmp_path: Path) -> None:
         view.send("aLATE-ANSWERb")
         view.wait_for("<a><b>")
         assert "<L>" not in view.text
+
+
+def test_a_terminal_that_takes_nothing_stops_neither_the_program_nor_its_last_picture(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    os.mkfifo(told)
+    ear = os.open(told, os.O_RDONLY | os.O_NONBLOCK)
+    command = [sys.executable, "-P", "-c", PAINTER, str(told)]
+    with closing(Terminal(command, own_environ(tmp_path), 100, 40, tmp_path)) as view:
+        view.wait_for("<00")
+        ready, _, _ = select.select([ear], [], [], 30)  # the terminal reads nothing meanwhile
+        assert ready, "the program stands still"
+        most = int(os.read(ear, 100))
+        os.close(ear)
+        assert CHOKED_CHARACTERS < most <= CHOKED_CHARACTERS + 3 * 100 * 40  # a few paints, not hundreds
+        view.wait_for(lambda text: text.count("<300>") == 18 * 30)
+        view.send("q")
+        assert view.wait_for_end() == 0
+        assert LEAVES_SCREEN in view.raw
+        assert view.is_as_before()

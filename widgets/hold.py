@@ -1,0 +1,54 @@
+"""Holds back what Textual itself paints while the terminal has too much before it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from textual.app import App
+from textual.screen import Screen
+
+
+class Hold:
+    """Paints nothing between ``begin`` and ``release``; then what changed meanwhile is painted once.
+
+    Textual drops what it would have painted after a layout that something else than its own timer caused
+    (a resize, a new screen, a theme) while updates are batched, so then the whole screen is painted again.
+    """
+
+    def __init__(self, app: App[object]) -> None:
+        self._app = app
+        self._batch = ExitStack()
+        self._before: list[Screen[object]] = []
+        self._is_dropped = False
+        self.is_held = False
+
+    def begin(self) -> None:
+        """Hold painting back. To be called in the app's own thread."""
+        if self.is_held:
+            return
+        self.is_held = True
+        self._is_dropped = False
+        self._batch.enter_context(self._app.batch_update())
+        self._before = list(self._app.screen_stack)
+        for screen in self._before:
+            screen.screen_layout_refresh_signal.subscribe(self._app, self._note_layout, immediate=True)
+
+    def release(self) -> None:
+        """Paint again, beginning with what was held back."""
+        if not self.is_held:
+            return
+        self.is_held = False
+        for screen in self._before:
+            screen.screen_layout_refresh_signal.unsubscribe(self._app)
+        self._batch.close()
+        screens = self._app.screen_stack
+        if self._is_dropped or screens != self._before:
+            self._app.refresh()
+        # A screen looks for what to paint only when it comes to rest. One that is hidden by the top one must
+        # not: Textual would paint everything again for it.
+        for screen in screens[-2:] if self._app.screen.is_modal else screens[-1:]:
+            screen.check_idle()
+        self._before = []
+
+    def _note_layout(self, _: Screen[object]) -> None:
+        self._is_dropped = True

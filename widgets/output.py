@@ -1,0 +1,92 @@
+"""What goes to the terminal: a queue without end, and the thread that empties it."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections import deque
+from collections.abc import Callable
+from threading import Condition, Thread
+from typing import Final
+
+PIECE_CHARACTERS: Final = 4096  # written at once: small, so that it is known how far a slow terminal is
+GONE_SECONDS: Final = 10.0  # a terminal that takes nothing for so long at the end will take nothing more
+LOOK_SECONDS: Final = 0.1  # between two looks whether writing was given up
+
+
+class Output(Thread):
+    """Writes to a terminal without ever making the writer wait.
+
+    Nothing is lost or reordered while the terminal is there. ``took(size)`` is called from this thread with
+    the number of characters that the terminal has taken since the last call. It writes to the descriptor
+    itself: a thread that is stuck in Python's own ``stderr`` would abort the interpreter at its end.
+    """
+
+    def __init__(self, descriptor: int, encoding: str, took: Callable[[int], None]) -> None:
+        super().__init__(daemon=True, name="terminal-output")
+        self._descriptor = descriptor
+        self._encoding = encoding
+        self._took = took
+        self._waiting: deque[str] = deque()
+        self._changed = Condition()
+        self._progress = 0  # pieces written
+        self._is_ending = False
+        self.is_given_up = False  # by ``stop``: the rest will not be written
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what is written now will be: nothing is after ``stop``."""
+        return not self._is_ending
+
+    def write(self, text: str) -> None:
+        """Have ``text`` written."""
+        with self._changed:
+            if self._is_ending:
+                return
+            self._waiting.append(text)
+            self._changed.notify()
+
+    def stop(self, gone_seconds: float = GONE_SECONDS) -> None:
+        """Wait until everything is written, but no longer than the terminal takes some of it."""
+        with self._changed:
+            self._is_ending = True
+            self._changed.notify()
+        progress = -1
+        while self.is_alive() and progress != self._progress:
+            progress = self._progress
+            self.join(gone_seconds)
+        self.is_given_up = True
+
+    def run(self) -> None:
+        """Write until ``stop`` was called and nothing is left."""
+        while piece := self._next_piece():
+            self._write_all(piece.encode(self._encoding, "backslashreplace"))
+            if self.is_given_up:
+                return
+            self._progress += 1
+            self._took(len(piece))
+
+    def _next_piece(self) -> str:
+        """Return what is to be written next, "" at the end. Small writes go together, large ones in parts."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._is_ending)
+            parts: list[str] = []
+            room = PIECE_CHARACTERS
+            while self._waiting and room:
+                text = self._waiting.popleft()
+                if len(text) > room:
+                    self._waiting.appendleft(text[room:])
+                parts.append(text[:room])
+                room -= len(parts[-1])
+            return "".join(parts)
+
+    def _write_all(self, data: bytes) -> None:
+        """Write ``data``; what a terminal that is gone would have got is dropped."""
+        while data and not self.is_given_up:
+            try:
+                if select.select([], [self._descriptor], [], LOOK_SECONDS)[1]:
+                    data = data[os.write(self._descriptor, data) :]
+            except BlockingIOError:  # another program left the descriptor like that, and was quicker
+                continue
+            except (OSError, ValueError):
+                return
