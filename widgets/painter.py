@@ -167,10 +167,15 @@ class Painter:
         Code stands on a ground of its own from where it begins to the margin, so that its right edge is
         straight. A link is one that the terminal can open where its target is a safe one.
         """
-        pieces = [(self._segment_text(text, ink), self.style(ink & _INKS)) for text, ink in row]
+        styles, seen = self._styles, 0  # this is done for every row of every frame that changed
+        pieces: list[tuple[str, Style]] = []
+        for text, ink in row:
+            seen |= ink
+            style = styles.get(ink & _INKS) or self.style(ink & _INKS)
+            pieces.append((self._segment_text(text, ink) if self.look.ascii_only else text, style))
         if links:
             pieces = self._linked(pieces, row, links)
-        if any(ink & FENCE for _, ink in row):
+        if seen & FENCE:
             used = sum(cell_len(text) for text, _ in row)
             pieces.append((" " * (self.room - used), self.style(FENCE)))
         if not self.look.bar or not self.gutter:
@@ -296,7 +301,7 @@ def _joined(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:
     for piece, own in pieces:
         if not piece:
             continue
-        if text and own != style and (text.strip(" ") or not _looks_empty(style, own)):
+        if text and own is not style and own != style and (text.strip(" ") or not _looks_empty(style, own)):
             segments.append(Segment(text, style))
             text = ""
         text, style = text + piece, own
