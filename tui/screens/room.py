@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Static
 
 from agent_tui import events as ev
@@ -41,6 +43,9 @@ class RoomScreen(Screen[None]):
 
     CSS_PATH = "room.tcss"
     AUTO_FOCUS = ""  # the panes take the focus when they come; a closed bar must not
+    # Textual's own repaints the whole screen at every change of focus: half a second of a slow line. Whoever
+    # looks different with the focus repaints itself.
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("p,space", "pause_or_resume", "Pause or resume the room", id="room.pause"),
         Binding(
