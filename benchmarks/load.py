@@ -14,6 +14,7 @@ from statistics import quantiles
 from typing import Final, Literal
 
 SETTLE_SECONDS: Final = 1.0
+SLOW_SETTLE_SECONDS: Final = 6.0  # the first screens of such a line
 IDLE_SECONDS: Final = 1.0
 BEAT_SECONDS: Final = 0.01
 LINGER_SECONDS: Final = 1.0  # after the feed, so that the terminal can take the last frames
@@ -88,7 +89,7 @@ class Meter:
 
     async def settle(self) -> None:
         """Wait until the program has come to rest, and find what it costs then."""
-        await asyncio.sleep(SETTLE_SECONDS)
+        await asyncio.sleep(SLOW_SETTLE_SECONDS if self._load.read_rate else SETTLE_SECONDS)
         gc.collect()  # before the beat: it would be late
         if self._load.is_watched:
             self._beating = asyncio.create_task(self._beat())

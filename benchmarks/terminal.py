@@ -24,6 +24,7 @@ PROGRAM_SECONDS: Final = 60.0  # then a program is ended, whatever it does
 KEY_SECONDS: Final = 0.13
 READ_BYTES: Final = 65536
 LEAST_BYTES: Final = 64  # that a slow terminal reads at once
+MOST_SECONDS: Final = 0.05  # of its line that it may read at once
 ASKS_SYNC: Final = b"\x1b[?2026$p"  # Textual asks whether the terminal can hold back half-drawn frames
 KNOWS_SYNC: Final = b"\x1b[?2026;2$y"
 FRAME_ENDS: Final = b"\x1b[?2026l"
@@ -121,6 +122,9 @@ class Player:
         if not rate or self._slow_since is None:
             return READ_BYTES, KEY_SECONDS / 10
         leave = int(rate * (time.monotonic() - self._slow_since)) - self._taken
+        if leave > MOST_SECONDS * rate:  # a line does not save up what it did not carry
+            self._taken += leave - int(MOST_SECONDS * rate)
+            leave = int(MOST_SECONDS * rate)
         if leave < LEAST_BYTES:
             return 0, LEAST_BYTES / rate
         return min(leave, READ_BYTES), KEY_SECONDS / 10

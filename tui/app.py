@@ -167,6 +167,11 @@ class AgentTuiApp(App[int]):
         rooms = [screen for screen in self.screen_stack if isinstance(screen, RoomScreen)]
         return rooms[-1] if rooms else None
 
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Keep cursors from blinking, those of Textual's own screens too: nothing moves without a reason."""
+        if isinstance(event.widget, Input):
+            event.widget.cursor_blink = False
+
     def on_key(self, event: events.Key) -> None:
         """Give a line that has just got the focus what was typed behind the key that opened it.
 

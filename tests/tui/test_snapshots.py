@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
+from textual.command import CommandPalette
 
 from agent_tui import events as ev
 from tests.tui.debate import first_round, paused, second_round
@@ -62,13 +63,18 @@ class Views:
     async def _settle(self) -> None:
         """Wait until nothing changes any more."""
         looks: list[str] = []
-        while len(looks) < 3 or len(set(looks[-3:])) > 1 or not self.seen.link.is_drained:
+        while len(looks) < 3 or len(set(looks[-3:])) > 1 or not self.seen.link.is_drained or self._searches:
             await self.seen.pilot.pause()
             self.seen.app.clock.tick()  # what it would do a frame later
             looks.append(screen_as_text(self.seen.app))
 
-
-Opens = Callable[..., object]
+    @property
+    def _searches(self) -> bool:
+        """Whether the palette is still looking for commands."""
+        app = self.seen.app
+        return isinstance(app.screen, CommandPalette) and any(
+            worker.node is app.screen and not worker.is_finished for worker in app.workers
+        )
 
 
 @asynccontextmanager
