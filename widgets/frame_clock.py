@@ -17,7 +17,7 @@ from widgets.paced_driver import PacedDriver
 FRAME_SECONDS: Final = 1 / 30
 CALM_SECONDS: Final = 1 / 4  # between frames with reduced motion
 UNWATCHED_SECONDS: Final = 1 / 4  # between frames while the terminal does not have the focus
-CROWD: Final = 4  # so many panes beside the focused one draw with every frame; of more, half do, in turn
+CROWD: Final = 4  # so many panes beside the focused one draw with every frame; of more than twelve, a third
 BUDGET_SECONDS: Final = 0.008  # of drawing in a frame; who is left comes first in the next
 SLACK_SECONDS: Final = 0.001  # a frame this little early is not early
 
@@ -194,7 +194,7 @@ class FrameClock:
             room -= 1
         others.sort(key=lambda pane: self._turns.get(pane, 0))
         # On a slow line small frames let a key's echo through soonest.
-        share = CROWD if self._line else max(CROWD, (len(others) + 1) // 2)
+        share = CROWD if self._line else max(CROWD, -(-len(others) // 3))
         for pane in others[: min(share, max(room, 1))]:  # or the focused one would be alone for ever
             self._draw(pane)
             if self._now() - start > BUDGET_SECONDS:
