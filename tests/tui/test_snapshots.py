@@ -66,7 +66,8 @@ class Views:
         while len(looks) < 3 or len(set(looks[-3:])) > 1 or not self.seen.link.is_drained or self._searches:
             await self.seen.pilot.pause()
             self.seen.app.clock.tick()  # what it would do a frame later
-            looks.append(screen_as_text(self.seen.app))
+            strips = self.seen.app.screen._compositor.render_strips(self.seen.app.size)
+            looks.append("\n".join(strip.text for strip in strips))
 
     @property
     def _searches(self) -> bool:

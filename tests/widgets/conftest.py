@@ -1,11 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, settings
-
-# A busy machine is slow, not wrong: nothing here is judged by time.
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,18 @@
+"""How the tests run: quick enough for every day, thorough when asked to."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# A busy machine is slow, not wrong: nothing here is judged by time.
+_unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", _unhurried, max_examples=40)
+settings.register_profile("thorough", _unhurried, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many tests run side by side: more than there are cores, as many wait for processes."""
+    return max(4, os.cpu_count() or 1)
