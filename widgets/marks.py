@@ -14,6 +14,7 @@ from textual.strip import Strip
 from widgets.cells import Clusters
 from widgets.ink import Row, text_of
 from widgets.layout import Line
+from widgets.painted_strip import PaintedStrip
 from widgets.painter import Painter
 
 CHOSEN_SIGN: Final = "▸"
@@ -95,10 +96,10 @@ def with_sign(line: Line, sign: str, painter: Painter) -> Line:
     style = (first.style or painter.look.base).update_link(None) + Style(bold=True)
     over = painter.filtered([Segment(painter.own(sign), style)])
     rest = line.strip.crop(1, painter.look.width)
-    return Line(Strip([*over, *rest], painter.look.width), max(1, line.extent))
+    return Line(PaintedStrip([*over, *rest], painter.look.width), max(1, line.extent))
 
 
 def _over(strip: Strip, start: int, end: int, painter: Painter, style: Style) -> Strip:
     inside = [Segment(text, (own or Style.null()) + style) for text, own, _ in strip.crop(start, end) if text]
     width = strip.cell_length
-    return Strip([*strip.crop(0, start), *painter.filtered(inside), *strip.crop(end, width)], width)
+    return PaintedStrip([*strip.crop(0, start), *painter.filtered(inside), *strip.crop(end, width)], width)

@@ -87,6 +87,17 @@ def test_what_is_shown_instead_of_all_panes_says_how_to_get_back() -> None:
     assert texts.arrangement(texts.Shown(panes=3, is_timeline=True)) == "timeline · t back"
 
 
+def test_lines_name_the_keys_that_hold_now() -> None:
+    zoomed = texts.Shown(panes=3, is_zoomed=True)
+    assert texts.arrangement(zoomed, {"z": "f5"}.__getitem__) == "zoomed · f5 back"
+    assert texts.arrangement(zoomed, lambda key: "") == "zoomed · esc back"
+    idle = room(status="idle")
+    assert texts.status(idle, texts.Asked(), key_now={"p": "space"}.__getitem__) == (
+        "◌ not started – space starts it"
+    )
+    assert texts.status(idle, texts.Asked(), key_now=lambda key: "") == "◌ not started"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

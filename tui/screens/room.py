@@ -175,8 +175,12 @@ class RoomScreen(Screen[None]):
         progress = texts.progress(state) if state.loaded or state.round else ""
         self.query_one("#top", StatusLine).show(
             [texts.title(state)],
-            [Part(text, rank) for rank, text in enumerate((texts.arrangement(shown), progress)) if text],
-            [texts.status(state, self._asked, left)],
+            [
+                Part(text, rank)
+                for rank, text in enumerate((texts.arrangement(shown, self.key_now), progress))
+                if text
+            ],
+            [texts.status(state, self._asked, left, self.key_now)],
         )
         facts = [
             Part(texts.oddities(state), 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +16,7 @@ from tui.screens import signs
 from tui.screens.words import ENGLISH, count, ordinal_try, say
 
 Intent = Literal["", "pausing", "resuming", "starting"]
+KeyNow = Callable[[str], str]
 MAX_TITLE_CHARACTERS = 300
 MAX_DETAIL_CHARACTERS = 120
 LAST_WORDS_CHARACTERS = 400
@@ -43,9 +45,9 @@ def progress(state: RoomState) -> str:
     return f"{say('room.round', round=state.round, most=state.max_rounds or '?')} · {state.mode}"
 
 
-def status(state: RoomState, asked: Asked, seconds_left: int = 0) -> str:
-    """Return the one text that says what is really going on, with its sign."""
-    link = _link(state, seconds_left)
+def status(state: RoomState, asked: Asked, seconds_left: int = 0, key_now: KeyNow = str) -> str:
+    """Return the one text that says what is really going on, with its sign; ``key_now`` as below."""
+    link = _link(state, seconds_left, key_now)
     if link:
         return link
     if asked.intent:
@@ -61,10 +63,14 @@ def status(state: RoomState, asked: Asked, seconds_left: int = 0) -> str:
             detail = inert_line(state.run_error, MAX_DETAIL_CHARACTERS)
             return f"{signs.FAILED} {say('room.error', detail=detail)}"
         case _:
-            return f"{signs.WAITING} {say('room.idle')}"
+            return f"{signs.WAITING} {_with_key('room.idle', key_now('p'))}"
 
 
-def _link(state: RoomState, seconds_left: int) -> str:
+def _with_key(name: str, key: str) -> str:
+    return say(name, press=key) if key else say(f"{name}.no_key")
+
+
+def _link(state: RoomState, seconds_left: int, key_now: KeyNow) -> str:
     link = state.link
     detail = inert_line(link.detail, MAX_DETAIL_CHARACTERS)
     match link.status:
@@ -82,7 +88,7 @@ def _link(state: RoomState, seconds_left: int) -> str:
         case "ended":
             return "" if state.status != "idle" else f"{signs.WAITING} {detail or say('link.ended')}"
         case "lost":
-            return f"{signs.CUT} {say('link.lost')}"
+            return f"{signs.CUT} {_with_key('link.lost', key_now('r'))}"
         case "refused":
             return f"{signs.FAILED} {say('link.refused', detail=detail)}"
 
@@ -117,11 +123,14 @@ class Shown:
     is_finding: bool = False
 
 
-def arrangement(shown: Shown) -> str:
-    """Return what is shown instead of all panes, and how to get back; nothing while all are."""
+def arrangement(shown: Shown, key_now: KeyNow = str) -> str:
+    """Return what is shown instead of all panes, and how to get back; nothing while all are.
+
+    ``key_now`` says what a default key is now, "" where the action has none.
+    """
     if shown.is_timeline:
-        return f"{say('room.timeline')} · t {say('hint.back')}"
-    return f"{say('room.zoomed')} · z {say('hint.back')}" if shown.is_zoomed else ""
+        return f"{say('room.timeline')} · {key_now('t') or 'esc'} {say('hint.back')}"
+    return f"{say('room.zoomed')} · {key_now('z') or 'esc'} {say('hint.back')}" if shown.is_zoomed else ""
 
 
 def hints(state: RoomState, shown: Shown = Shown()) -> list[Hint]:
