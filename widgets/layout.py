@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from rich.style import Style
+from textual.geometry import Region
 from textual.strip import Strip
 
 from widgets.ink import LINK_SHIFT, Row
@@ -108,3 +110,13 @@ def _same(old: Sequence[str], new: Sequence[str]) -> int:
         if before != after:
             return index
     return min(len(old), len(new))
+
+
+def strips_in(crop: Region, width: int, lines: Sequence[Line], ground: Style | None = None) -> list[Strip]:
+    """Return what Textual asks a widget for: its ``lines`` in ``crop``, rows of ``ground`` behind them."""
+    strips = [line.strip for line in lines[crop.y : crop.bottom]]
+    if missing := crop.height - len(strips):
+        strips += [Strip.blank(width, ground)] * missing
+    if crop.x == 0 and crop.width == width:
+        return strips
+    return [strip.crop(crop.x, crop.right) for strip in strips]

@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from agent_tui.inert import inert_line
 from widgets.ink import DIM, FAILED, PLAIN, STRONG
-from widgets.layout import Line
+from widgets.layout import Line, strips_in
 from widgets.painter import Look, Painter, cropped
 from widgets.signs import DOT
 from widgets.signs import FAILED as FAILED_SIGN
@@ -97,12 +97,7 @@ class StatusLine(Widget):
         if self._line is None or self._painted_for != width:
             self._line = self._painted(width)
             self._painted_for = width
-        strips = [self._line.strip] if crop.y == 0 else []
-        if missing := crop.height - len(strips):
-            strips += [Strip.blank(width, self.rich_style)] * missing
-        if crop.x == 0 and crop.width == width:
-            return strips
-        return [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips_in(crop, width, [self._line])
 
     def render_line(self, y: int) -> Strip:
         """Return the row."""

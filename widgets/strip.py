@@ -22,7 +22,7 @@ from widgets.cells import Clusters
 from widgets.color import ground_of, readable
 from widgets.frame_clock import FrameClock
 from widgets.ink import DIM, FAILED, MARK, PLAIN
-from widgets.layout import Line
+from widgets.layout import Line, strips_in
 from widgets.painter import Look, Painter, cropped
 from widgets.shown import is_shown
 from widgets.signs import ELLIPSIS, GUTTER
@@ -159,11 +159,7 @@ class AgentStrip(Widget):
         if self._painted_for != self.outer_size:
             self._shown = list(self._summaries())
             self._paint()
-        strips = [line.strip for line in self._lines[crop.y : crop.bottom]]
-        strips += [Strip.blank(width, self.rich_style)] * (crop.height - len(strips))
-        if crop.x == 0 and crop.width == width:
-            return strips
-        return [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips_in(crop, width, self._lines, self.rich_style)
 
     def render_line(self, y: int) -> Strip:
         """Return one row."""

@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from widgets.color import ground_of, readable
 from widgets.frame_clock import FrameClock
-from widgets.layout import Line
+from widgets.layout import Line, strips_in
 from widgets.message import Message
 from widgets.painter import COMPONENTS, Look, Painter
 from widgets.reading import Reading
@@ -281,11 +281,7 @@ class Transcript(Reading, can_focus=True):
                 self._repaint(before)
             if self._view.is_unsettled:
                 self._clock.mark(self)
-        strips = [line.strip for line in self._lines[crop.y : crop.bottom]]
-        strips += [Strip.blank(width)] * (crop.height - len(strips))
-        if crop.x == 0 and crop.width == width:
-            return strips
-        return [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips_in(crop, width, self._lines)
 
     def render_line(self, y: int) -> Strip:
         """Return one row."""

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from queue import Queue
 
 import pytest
@@ -9,64 +8,15 @@ from textual.app import App
 from textual.drivers.headless_driver import HeadlessDriver
 
 from tests.widgets.apps import Hand
+from tests.widgets.clocks import FakePane, Place
 from widgets.frame_clock import (
-    BUDGET_SECONDS,
     CALM_SECONDS,
-    CROWD,
     FRAME_SECONDS,
     UNWATCHED_SECONDS,
     FrameClock,
     terminal_is_behind,
 )
 from widgets.paced_driver import PacedDriver
-
-
-class FakePane:
-    def __init__(self) -> None:
-        self.is_shown = True
-        self.frames = 0
-        self.left = 0  # frames of work that remain
-
-    def draw(self) -> bool:
-        self.frames += 1
-        self.left -= 1
-        return self.left > 0
-
-
-@dataclass(slots=True)
-class Place(Hand):
-    """A clock with all that it asks about."""
-
-    line: float = 0.0
-    is_watched: bool = True
-    focused: FakePane | None = None
-    frame_seconds: float = FRAME_SECONDS
-    is_calm: bool = False
-    drawn: list[int] = field(default_factory=list)  # panes drawn, frame by frame
-
-    def clock(self) -> FrameClock:
-        return FrameClock(
-            self.schedule,
-            is_behind=lambda: self.is_behind,
-            line_seconds=lambda: self.line,
-            is_watched=lambda: self.is_watched,
-            focused=lambda: self.focused,
-            now=lambda: self.time,
-            frame_seconds=self.frame_seconds,
-            is_calm=self.is_calm,
-        )
-
-    def run(self, clock: FrameClock, panes: list[FakePane], seconds: float) -> None:
-        """Let everybody speak all the time, for so long."""
-        end = self.time + seconds
-        before = 0
-        while self.time < end:
-            for pane in panes:
-                clock.mark(pane)
-            self.turn()
-            now = sum(pane.frames for pane in panes)
-            self.drawn.append(now - before)
-            before = now
 
 
 def test_nothing_is_scheduled_while_nothing_is_new() -> None:
@@ -300,83 +250,6 @@ def test_what_a_person_did_while_the_terminal_was_lent_is_drawn_afterwards() -> 
     clock.start()
     place.turn_until_clean()
     assert pane.frames == 1
-
-
-# --- many panes ---
-
-
-def test_the_focused_pane_of_a_crowd_is_in_every_frame_and_the_others_in_every_third() -> None:
-    panes = [FakePane() for _ in range(16)]
-    place = Place(focused=panes[5])
-    place.run(place.clock(), panes, 2)
-    assert 60 <= panes[5].frames <= 62
-    assert {pane.frames for pane in panes if pane is not panes[5]} <= {20, 21}
-    assert set(place.drawn) == {6}  # spread evenly: no frame draws all
-
-
-def test_few_panes_are_all_in_every_frame() -> None:
-    panes = [FakePane() for _ in range(CROWD + 1)]
-    place = Place(focused=panes[0])
-    place.run(place.clock(), panes, 2)
-    assert all(60 <= pane.frames <= 62 for pane in panes)
-
-
-def test_frames_on_a_slow_line_are_small() -> None:
-    panes = [FakePane() for _ in range(16)]
-    place = Place(line=0.2, focused=panes[0])
-    place.run(place.clock(), panes, 6)
-    assert max(place.drawn[2:]) == CROWD + 1
-    assert min(pane.frames for pane in panes) >= 6
-
-
-@pytest.mark.parametrize("room", [1, 2, 5])
-def test_a_frame_has_no_more_panes_than_the_line_has_room_for_and_everybody_gets_their_turn(
-    room: int,
-) -> None:
-    panes = [FakePane() for _ in range(16)]
-    told: list[int] = []
-    place = Place(focused=panes[0])
-
-    def line_panes(drawn: int) -> int:
-        told.append(drawn)
-        return room
-
-    clock = FrameClock(
-        place.schedule, line_panes=line_panes, focused=lambda: place.focused, now=lambda: place.time
-    )
-    place.run(clock, panes, 4)
-    assert set(place.drawn) == {
-        max(room, 2)
-    }  # one beside the focused one, or nobody else would ever be drawn
-    assert told == [0, *place.drawn[:-1]]
-    others = [pane.frames for pane in panes[1:]]
-    assert max(others) - min(others) <= 1
-
-
-def test_a_crowd_that_falls_silent_is_drawn_whole() -> None:
-    panes = [FakePane() for _ in range(16)]
-    place = Place()
-    clock = place.clock()
-    for pane in panes:
-        clock.mark(pane)
-    place.turn_until_clean()
-    assert [pane.frames for pane in panes] == [1] * 16
-
-
-def test_a_frame_that_takes_too_long_leaves_the_rest_to_the_next_and_everybody_gets_their_turn() -> None:
-    place = Place()
-
-    class Heavy(FakePane):
-        def draw(self) -> bool:
-            place.time += BUDGET_SECONDS * 0.6
-            return super().draw()
-
-    panes: list[FakePane] = [Heavy() for _ in range(4)]
-    place.focused = panes[3]
-    place.run(place.clock(), panes, 3)
-    assert set(place.drawn) <= {2}
-    assert panes[3].frames == len(place.drawn)
-    assert max(pane.frames for pane in panes[:3]) - min(pane.frames for pane in panes[:3]) <= 1
 
 
 def test_one_frame_waits_however_it_was_asked_for() -> None:
