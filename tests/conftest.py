@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
+
+# Under nohup every program that a test starts would ignore SIGHUP, as it should.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A busy machine is slow, not wrong: nothing here is judged by time.
 _unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
