@@ -71,17 +71,20 @@ class RoomScreen(Screen[None]):
         self._asked_at = 0.0
         self._retry_at = 0.0
         self._panes = RoomPanes(self.state, clock, ascii_only=ascii_only, id="panes", classes="-hidden")
+        # Held, not looked for: the clock may tell them something while the screen is being taken down.
+        self._top = StatusLine(id="top", ascii_only=ascii_only)
+        self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
         self._bar = FindBar(self._panes, ascii_only=ascii_only)
         self._chrome = _Chrome(self._show)
         self._looking: Timer | None = None
         self.key_now: Callable[[str], str] = str  # what a default key is now; "" where it is none
 
     def compose(self) -> ComposeResult:
-        yield StatusLine(id="top", ascii_only=self._ascii_only)
+        yield self._top
         yield Static(say("room.loading"), id="loading", markup=False)
         yield self._panes
         yield self._bar
-        yield StatusLine(id="bottom", ascii_only=self._ascii_only, is_dim=True)
+        yield self._bottom
 
     def on_mount(self) -> None:
         """Show what is known, then follow the room."""
@@ -173,7 +176,7 @@ class RoomScreen(Screen[None]):
         left = round(max(0.0, self._retry_at - time.monotonic()))
         shown = replace(self._panes.shown, is_finding=self._bar.is_finding)
         progress = texts.progress(state) if state.loaded or state.round else ""
-        self.query_one("#top", StatusLine).show(
+        self._top.show(
             [texts.title(state)],
             [
                 Part(text, rank)
@@ -188,7 +191,7 @@ class RoomScreen(Screen[None]):
             Part(texts.tokens(self._panes.tokens), 3),
             Part(texts.connected(state), 5),
         ]
-        self.query_one("#bottom", StatusLine).show(
+        self._bottom.show(
             [
                 Part(hint.text, hint.rank, key)
                 for hint in texts.hints(state, shown)
