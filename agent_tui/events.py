@@ -15,6 +15,18 @@ LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What a turn has used, in the provider's own tokens; ``first_token_seconds`` is the time to the first
+    piece of its answer, ``cost`` in US dollars, None where no price is known.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    first_token_seconds: float | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A stored chat message. ``content`` is the wire's JSON text, ``text`` what a person reads."""
 
@@ -34,11 +46,17 @@ class Message:
     interrupted: str = ""
     status: str = ""  # "streaming" while the turn is under way (answers of GET messages only)
     error: str = ""  # why the turn failed, when it did after words were said
+    to: str = ""  # id of the one agent that a whisper was for; empty: for all
+    superseded: bool = False  # the turn was said again: this is what it was before
+    trimmed: int = 0  # how many older messages its model was not told, for lack of room
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AgentInfo:
-    """One agent of a room as the server describes it."""
+    """One agent of a room as the server describes it. ``status`` is what it does now, in the words of
+    ``state.turn.AgentWord``; ``tokens`` what its turns have used.
+    """
 
     id: str
     name: str
@@ -47,6 +65,21 @@ class AgentInfo:
     turn_order: int = 0
     system_prompt: str = ""
     provider_id: str = ""
+    skip_next: bool = False  # its next turn will be skipped
+    status: str = ""
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedMessage:
+    """A person's words that wait for the next turn; ``to`` is the agent a whisper is for."""
+
+    id: str
+    content: str
+    to: str = ""
+    when: str = "next"  # "now" only while a room that stands still keeps them
+    sender_name: str = ""
+    created_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +99,15 @@ class RoomInfo:
     updated_at: str = ""
     keep_running: bool = False
     interrupted: str = ""  # why it is paused, when it is
+    max_tokens: int = 0  # the budget; 0: none
+    max_cost: float = 0.0  # the same in the currency of the prices (US dollars); 0: none
+    tokens: int = 0  # used so far by all turns, in the providers' own count where they say it
+    cost: float | None = None  # of what was used; None where no price is known
+    on_error: str = "continue"  # or "pause": what a turn that failed does to the room
+    archived: bool = False
+    last_speaker: str = ""
+    last_words: str = ""  # the end of what was said last, one short line
+    queue: tuple[QueuedMessage, ...] = ()
 
 
 # --- a run -----------------------------------------------------------------------------------------
@@ -163,6 +205,8 @@ class TurnStarted:
     round_number: int
     agent_id: str = ""
     attempt: int = 1
+    supersedes: str = ""  # id of the turn that is said again by this one
+    trimmed: int = 0  # see ``Message``
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +229,7 @@ class TurnEnded:
     token_count: int
     agent_id: str = ""
     interrupted: str = ""
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +257,15 @@ class RoomLoaded:
 
     room: RoomInfo
     messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RoomChanged:
+    """The room as the server describes it now, its turns left as they are (made by our clients, from the
+    answer to a change; never on the wire).
+    """
+
+    room: RoomInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +307,7 @@ Event = (
     | TurnFailed
     | MessageStored
     | RoomLoaded
+    | RoomChanged
     | LinkChanged
     | Unknown
 )

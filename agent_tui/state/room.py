@@ -100,6 +100,8 @@ class RoomState:
                 pass  # what the turns of the round said already shows that it is over
             case ev.RoomLoaded(room, messages):
                 self._loaded(room, messages)
+            case ev.RoomChanged(room):
+                self._changed(room)
             case ev.LinkChanged():
                 self.link = event
             case ev.Unknown():
@@ -332,6 +334,15 @@ class RoomState:
         self.loaded = True
         self.generation += 1
         self.changed.update(self.agents)
+
+    def _changed(self, room: ev.RoomInfo) -> None:
+        """Take what the room is called and what it may do; what was said stays what was received."""
+        self.name, self.task = room.name or self.name, room.task or self.task
+        self.mode, self.max_rounds, self.keep_running = (
+            room.execution_mode,
+            room.max_rounds,
+            room.keep_running,
+        )
 
     def _keep_unstored(self, known: dict[str, Turn]) -> None:
         """Keep words that were received and that the server has no record of: they are lost only there."""

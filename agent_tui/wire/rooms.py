@@ -40,6 +40,27 @@ class _Wire(BaseModel):
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
 
+class _Usage(_Wire):
+    prompt_tokens: Number = 0
+    completion_tokens: Number = 0
+    first_token_seconds: float | None = None
+    cost: float | None = None
+
+    def usage(self) -> ev.Usage:
+        return ev.Usage(**self.model_dump())
+
+
+def _usage(value: object) -> object:
+    """Take only what is usage: elsewhere a server may mean anything by that name."""
+    try:
+        return _Usage.model_validate(value)
+    except ValidationError:
+        return None
+
+
+AnyUsage = Annotated[_Usage | None, BeforeValidator(_usage)]
+
+
 class _RoomStarted(_Wire):
     room_id: Text = ""
     task: Text = ""
@@ -129,6 +150,8 @@ class _MessageStart(_Wire):
     round_number: Number = 0
     agent_id: Text = ""
     attempt: int = 1
+    supersedes: Text = ""
+    trimmed: Number = 0
 
     def event(self) -> ev.Event:
         return ev.TurnStarted(
@@ -140,6 +163,8 @@ class _MessageStart(_Wire):
             self.round_number,
             self.agent_id,
             self.attempt,
+            self.supersedes,
+            self.trimmed,
         )
 
 
@@ -160,11 +185,12 @@ class _MessageEnd(_Wire):
     token_count: Number = 0
     agent_id: Text = ""
     interrupted: Text = ""
+    usage: AnyUsage = None
 
     def event(self) -> ev.Event:
-        return ev.TurnEnded(
-            self.id, content_text(self.content), self.token_count, self.agent_id, self.interrupted
-        )
+        text = content_text(self.content)
+        usage = self.usage.usage() if self.usage else None
+        return ev.TurnEnded(self.id, text, self.token_count, self.agent_id, self.interrupted, usage)
 
 
 class _AgentError(_Wire):
@@ -191,9 +217,15 @@ class _Message(_Wire):
     interrupted: Text = ""
     status: Text = ""
     error: Text = ""
+    to: Text = ""
+    superseded: bool = False
+    trimmed: Number = 0
+    usage: AnyUsage = None
 
     def message(self) -> ev.Message:
-        return ev.Message(text=content_text(self.content), **self.model_dump())
+        usage = self.usage.usage() if self.usage else None
+        fields = self.model_dump(exclude={"usage"})
+        return ev.Message(text=content_text(self.content), usage=usage, **fields)
 
     def event(self) -> ev.Event:
         return ev.MessageStored(self.message())
@@ -207,6 +239,18 @@ class _Agent(_Wire):
     turn_order: Number = 0
     system_prompt: Text = ""
     provider_id: Text = ""
+    skip_next: bool = False
+    status: Text = ""
+    tokens: Number = 0
+
+
+class _Queued(_Wire):
+    id: Text
+    content: Text = ""
+    to: Text = ""
+    when: Text = "next"
+    sender_name: Text = ""
+    created_at: Text = ""
 
 
 class _Room(_Wire):
@@ -224,12 +268,25 @@ class _Room(_Wire):
     updated_at: Text = ""
     keep_running: bool = False
     interrupted: Text = ""
+    max_tokens: Number = 0
+    max_cost: float | None = None
+    tokens: Number = 0
+    cost: float | None = None
+    on_error: Text = "continue"
+    archived: bool = False
+    last_speaker: Text = ""
+    last_words: Text = ""
+    queue: list[_Queued] = Field(default_factory=list)
 
     def room(self) -> ev.RoomInfo:
         place = {agent_id: n for n, agent_id in enumerate(self.turn_order)}
         agents = sorted(self.agents, key=lambda a: (place.get(a.id, a.turn_order), a.turn_order))
-        fields = self.model_dump(exclude={"agents", "turn_order"})
-        return ev.RoomInfo(agents=tuple(ev.AgentInfo(**a.model_dump()) for a in agents), **fields)
+        fields = self.model_dump(exclude={"agents", "turn_order", "queue"})
+        fields["max_cost"] = self.max_cost or 0.0
+        queue = tuple(ev.QueuedMessage(**queued.model_dump()) for queued in self.queue)
+        return ev.RoomInfo(
+            agents=tuple(ev.AgentInfo(**agent.model_dump()) for agent in agents), queue=queue, **fields
+        )
 
 
 _FRAMES: Mapping[str, type[_Wire]] = {

@@ -29,10 +29,19 @@ _MESSAGE_FIELDS = (
 def message_fields(message: ev.Message) -> dict[str, Any]:
     """Return a stored message as the wire has it, with ``interrupted`` and ``error`` only where set."""
     fields = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
-    for name in ("interrupted", "error"):
+    for name in ("interrupted", "error", "to", "superseded", "trimmed"):
         if getattr(message, name):
             fields[name] = getattr(message, name)
-    return fields
+    return {**fields, **usage_fields(message.usage)}
+
+
+def usage_fields(usage: ev.Usage | None) -> dict[str, Any]:
+    """Return ``{"usage": {…}}`` with what is known of it; nothing where nothing is."""
+    if usage is None:
+        return {}
+    known = {"first_token_seconds": usage.first_token_seconds, "cost": usage.cost}
+    counts = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+    return {"usage": {**counts, **{name: value for name, value in known.items() if value is not None}}}
 
 
 def listed_message_fields(message: ev.Message) -> dict[str, Any]:
@@ -60,7 +69,28 @@ def room_fields(room: ev.RoomInfo) -> dict[str, Any]:
         "created_at": room.created_at,
         "updated_at": room.updated_at,
         "keep_running": room.keep_running,
+        "max_tokens": room.max_tokens,
+        "max_cost": room.max_cost,
+        "tokens": room.tokens,
+        "cost": room.cost,
+        "on_error": room.on_error,
+        "archived": room.archived,
+        "last_speaker": room.last_speaker,
+        "last_words": room.last_words,
+        "queue": [queued_fields(queued) for queued in room.queue],
         **_set(interrupted=room.interrupted),
+    }
+
+
+def queued_fields(queued: ev.QueuedMessage) -> dict[str, Any]:
+    """Return words that wait, as ``queue`` lists them; ``to`` only for a whisper."""
+    return {
+        "id": queued.id,
+        "content": queued.content,
+        "when": queued.when,
+        "sender_name": queued.sender_name,
+        "created_at": queued.created_at,
+        **_set(to=queued.to),
     }
 
 
@@ -73,6 +103,9 @@ def _agent_fields(agent: ev.AgentInfo) -> dict[str, Any]:
         "turn_order": agent.turn_order,
         "system_prompt": agent.system_prompt,
         "provider_id": agent.provider_id,
+        "skip_next": agent.skip_next,
+        "status": agent.status,
+        "tokens": agent.tokens,
     }
 
 
@@ -107,7 +140,7 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "agent_error", {**named_error, "agent_id": agent_id, "agent_name": agent_name}
         case ev.TurnStarted() | ev.TextAdded() | ev.TurnEnded():
             return _encode_turn(event)
-        case ev.RoomLoaded() | ev.LinkChanged() | ev.Unknown():
+        case ev.RoomLoaded() | ev.RoomChanged() | ev.LinkChanged() | ev.Unknown():
             raise ValueError(f"{type(event).__name__} never travels")
 
 
@@ -124,14 +157,15 @@ def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[s
                 "round_number": event.round_number,
             }
             attempt = {"attempt": event.attempt} if event.attempt > 1 else {}
-            return "message_start", {**fields, **speaker, **attempt}
+            said_again = _set(supersedes=event.supersedes, trimmed=event.trimmed)
+            return "message_start", {**fields, **speaker, **attempt, **said_again}
         case ev.TextAdded(turn_id, text, accumulated, _, progress):
             whole = {} if accumulated is None else {"accumulated": accumulated}
             step = {} if progress is None else {"progress": progress}
             return "message_chunk", {"id": turn_id, "content": text, **whole, **speaker, **step}
-        case ev.TurnEnded(turn_id, text, tokens, _, reason):
+        case ev.TurnEnded(turn_id, text, tokens, _, reason, usage):
             fields = {"id": turn_id, "content": text, "token_count": tokens}
-            return "message_end", {**fields, **speaker, **_set(interrupted=reason)}
+            return "message_end", {**fields, **speaker, **_set(interrupted=reason), **usage_fields(usage)}
 
 
 def _set(**fields: Any) -> dict[str, Any]:
