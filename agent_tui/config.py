@@ -6,11 +6,12 @@ The screen and the backend both read it, each its own part.
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,15 @@ from agent_tui.errors import ConfigError
 
 APP = "agent-tui"
 BACKEND_KINDS = ("rooms", "chat", "tasks", "socket")
-PROVIDER_KINDS = ("openai",)
+# Kind of provider → where it is when the config file does not say; an OpenAI-compatible one may be anywhere.
+PROVIDER_URLS: Mapping[str, str] = {
+    "openai": "",
+    "ollama": "http://127.0.0.1:11434/v1",
+    "anthropic": "https://api.anthropic.com",
+    "google": "https://generativelanguage.googleapis.com",
+}
+PROVIDER_KINDS = tuple(PROVIDER_URLS)
+DEFAULT_CONTEXT_TOKENS = 100_000
 EMBEDDED = "embedded"  # the reserved name of the backend that we start ourselves
 DEMO_PROVIDER = "demo"  # the reserved name of the provider that needs no key and no network
 HIDDEN = "********"
@@ -46,7 +55,9 @@ class BackendConfig:
 
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
-    """One ``[providers.NAME]``; the name is the provider_id."""
+    """One ``[providers.NAME]``; the name is the provider_id. Prices are US dollars per million tokens,
+    None where the file names none; ``keyring``: the key is kept by the system, under this name.
+    """
 
     name: str
     kind: str
@@ -55,9 +66,15 @@ class ProviderConfig:
     api_key: str = field(default="", repr=False)
     api_key_env: str = ""
     max_tokens: int | None = None
+    keyring: bool = False
+    context_tokens: int = DEFAULT_CONTEXT_TOKENS
+    input_price: float | None = None
+    output_price: float | None = None
 
     def key(self) -> str:
-        """Return the API key: from the environment first, else from the file, else empty."""
+        """Return the API key as the environment, else the file has it, else empty; the keyring, which
+        comes between the two, may take its time and is asked by ``agent_tui.keys``.
+        """
         return os.environ.get(self.api_key_env, "") or self.api_key
 
 
@@ -252,20 +269,39 @@ class _Reader:
         where = f"providers.{name}"
         if name == DEMO_PROVIDER:
             raise self._fail(where, "this name is reserved for the demo model")
-        known = ("kind", "base_url", "model", "api_key", "api_key_env", "max_tokens")
+        known = tuple(one.name for one in fields(ProviderConfig) if one.name != "name")
         self._unknown(entry, where, known)
-        most = entry.get("max_tokens")
-        if most is not None:
-            most = int(self.number(entry, "max_tokens", f"{where}.max_tokens", 0))
+        kind = self._kind(entry, where, PROVIDER_KINDS)
+        if not entry.get("base_url"):
+            entry = {**entry, "base_url": PROVIDER_URLS[kind]}
+        most = self._whole(entry, "max_tokens", where, 0)
+        keyring = entry.get("keyring", False)
+        if not isinstance(keyring, bool):
+            raise self._fail(f"{where}.keyring", "must be true or false")
         return ProviderConfig(
             name,
-            self._kind(entry, where, PROVIDER_KINDS),
+            kind,
             self._url(entry, "base_url", where),
             self.text(entry, "model", f"{where}.model"),
             self.text(entry, "api_key", f"{where}.api_key"),
             self.text(entry, "api_key_env", f"{where}.api_key_env"),
-            most,
+            most or None,
+            keyring,
+            self._whole(entry, "context_tokens", where, DEFAULT_CONTEXT_TOKENS),
+            self._price(entry, "input_price", where),
+            self._price(entry, "output_price", where),
         )
+
+    def _whole(self, entry: Mapping[str, Any], key: str, where: str, default: int) -> int:
+        return int(self.number(entry, key, f"{where}.{key}", 0)) if entry.get(key) is not None else default
+
+    def _price(self, entry: Mapping[str, Any], key: str, where: str) -> float | None:
+        value = entry.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise self._fail(f"{where}.{key}", "must be a number, US dollars per million tokens")
+        return float(value)
 
     def warn_if_readable(self, table: Mapping[str, Any]) -> None:
         if hide_secrets(table) == table:

@@ -94,8 +94,21 @@ class StoreError(AgentTuiError):
 
 
 class ModelError(AgentTuiError):
-    """The model behind an agent failed; ``retryable`` says whether the same call may succeed later."""
+    """The model behind an agent failed; ``retryable`` says whether the same call may succeed later,
+    ``retry_after`` how many seconds the provider asks to wait before, if it does. ``status`` is the HTTP
+    status it answered with, 0 when there was none.
+    """
 
-    def __init__(self, title: str, detail: str = "", *, retryable: bool = False) -> None:
+    def __init__(
+        self,
+        title: str,
+        detail: str = "",
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        status: int = 0,
+    ) -> None:
         super().__init__(title, detail)
         self.retryable = retryable
+        self.retry_after = retry_after
+        self.status = status
