@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_tui.backend.store.rows import RoomRow, TurnRow, UserSaid
+from agent_tui.backend.store.rows import TurnRow, UserSaid
 from agent_tui.events import Message
 from agent_tui.wire.content import steps_content, text_content
 from agent_tui.wire.rooms_encode import token_count
@@ -21,25 +21,28 @@ def user_message(room_id: str, said: UserSaid) -> Message:
         round_number=said.round,
         token_count=token_count(said.text),
         created_at=said.created_at,
+        to=said.to_agent,
     )
 
 
-def turn_message(room: RoomRow, turn: TurnRow) -> Message:
-    """Return one attempt at a turn as a message of its agent."""
-    agent = room.agents[turn.turn_order]
+def turn_message(room_id: str, turn: TurnRow) -> Message:
+    """Return one attempt at a turn as a message of its agent, under the name it had then."""
     return Message(
         id=turn.message_id,
-        room_id=room.id,
+        room_id=room_id,
         role="assistant",
         content=steps_content(turn.text),
         text=turn.text,
-        sender_name=agent.name,
-        sender_color=agent.color,
+        sender_name=turn.sender_name,
+        sender_color=turn.sender_color,
         round_number=turn.round,
         token_count=token_count(turn.text),
         created_at=turn.created_at,
-        agent_id=agent.id,
+        agent_id=turn.agent_id,
         interrupted=turn.reason,
         status="streaming" if turn.status == "streaming" else "",
         error=turn.error,
+        superseded=turn.status == "superseded",
+        trimmed=turn.trimmed,
+        usage=turn.usage,
     )

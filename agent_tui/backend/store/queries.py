@@ -12,10 +12,24 @@ from agent_tui.backend.store import schema
 from agent_tui.backend.store.messages import turn_message, user_message
 from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow, UserSaid
 from agent_tui.errors import NotFound
-from agent_tui.events import AgentInfo, Message
+from agent_tui.events import AgentInfo, Message, QueuedMessage
 
 _ROOMS = select(*(column for column in schema.room.c if column.name != "number"))
-_AGENTS = select(schema.room_agent).order_by(schema.room_agent.c.turn_order)
+_AGENTS = (
+    select(*(column for column in schema.room_agent.c if column.name != "removed"))
+    .where(~schema.room_agent.c.removed)
+    .order_by(schema.room_agent.c.turn_order)
+)
+_QUEUE = (
+    select(
+        *(schema.inbox.c[name] for name in ("room_id", "id", "content")),
+        schema.inbox.c.to_agent.label("to"),
+        schema.inbox.c.when_.label("when"),
+        *(schema.inbox.c[name] for name in ("sender_name", "created_at")),
+    )
+    .where(schema.inbox.c.state == "queued")
+    .order_by(schema.inbox.c.number)
+)
 _TURNS = select(*(column for column in schema.turn.c if column.name != "room_id"))
 # Where the turns of a round stand: closed texts may be long and do not matter for that.
 _STANDS = select(*(column for column in schema.turn.c if column.name not in ("room_id", "text")))
@@ -23,17 +37,27 @@ _USER_MESSAGES = select(
     schema.user_message.c.first_seq,
     *(schema.user_message.c[field.name] for field in fields(UserSaid) if field.name != "event"),
 )
+# A turn that was cut for one of these is over: what it said stands.
+FINAL_REASONS = ("stop", "skip")
+
 _FRAMES = select(*(schema.event.c[name] for name in ("room_id", "seq", "name", "data", "message_id")))
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Words that are part of the conversation; ``turn_order`` is None for a person's."""
+    """Words that are part of the conversation; ``agent_id`` is empty for a person's.
 
+    ``place`` is the agent's in the turn order, ``seq`` says when they were begun, ``to`` who alone is told.
+    """
+
+    id: str
     round: int
-    turn_order: int | None
+    seq: int
+    agent_id: str
+    place: int
     name: str
     text: str
+    to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,32 +84,56 @@ def rooms(connection: Connection, *, deleted: bool = False) -> list[RoomRow]:
 
 
 def state(connection: Connection, room_id: str) -> tuple[RoomRow, list[TurnRow]]:
-    """Return the room and all attempts of its newest round; only open ones with their text (so far)."""
+    """Return the room and all attempts of its newest two rounds; only open ones with their text (so far).
+
+    The one before the newest is among them because a turn of it may be said again.
+    """
     row = room(connection, room_id)
-    condition = (schema.turn.c.room_id == room_id) & (schema.turn.c.round == row.round_open)
-    return row, _turns(connection, room_id, _STANDS.where(condition))
+    condition = (schema.turn.c.room_id == room_id) & (schema.turn.c.round >= row.round_open - 1)
+    return row, _turns(connection, room_id, _STANDS.where(condition).order_by(schema.turn.c.first_seq))
 
 
 def said(connection: Connection, room_id: str, from_round: int = 0) -> list[Said]:
-    """Return what was said in whole from that round on: people's messages and completed turns.
+    """Return what was said for good from that round on: people's words and turns that nobody says again.
 
-    By round and turn order, not by time: what models are told does not hang on who was faster.
+    In the order it was begun in.
     """
     user, turn, agent = schema.user_message.c, schema.turn.c, schema.room_agent.c
-    people = (
-        select(user.round, user.sender_name, user.text)
-        .where(user.room_id == room_id, user.round >= from_round)
-        .order_by(user.first_seq)
+    people = select(user.id, user.round, user.first_seq, user.sender_name, user.text, user.to_agent).where(
+        user.room_id == room_id, user.round >= from_round
     )
+    stopped = (turn.status == "interrupted") & turn.reason.in_(FINAL_REASONS)
     agents = (
-        select(turn.round, turn.turn_order, agent.name, turn.text)
-        .join(schema.room_agent, (agent.room_id == turn.room_id) & (agent.turn_order == turn.turn_order))
-        .where(turn.room_id == room_id, turn.status == "completed", turn.round >= from_round)
-        .order_by(turn.round, turn.turn_order)
+        select(
+            turn.message_id,
+            turn.round,
+            turn.first_seq,
+            turn.agent_id,
+            agent.turn_order,
+            turn.sender_name,
+            turn.text,
+        )
+        .join(schema.room_agent, (agent.room_id == turn.room_id) & (agent.id == turn.agent_id))
+        .where(turn.room_id == room_id, (turn.status == "completed") | stopped, turn.round >= from_round)
     )
-    words = [Said(row.round, None, row.sender_name, row.text) for row in connection.execute(people)]
+    words = [
+        Said(id_, round_, seq, "", -1, name, text, to)
+        for id_, round_, seq, name, text, to in connection.execute(people)
+    ]
     words += [Said(*row) for row in connection.execute(agents)]
-    return sorted(words, key=lambda word: word.round)  # stable: people's words open a round
+    return sorted(words, key=lambda word: word.seq)
+
+
+def inbox(
+    connection: Connection, room_id: str, message_id: str = "", client_key: str = ""
+) -> tuple[str, str]:
+    """Return (id, state) of words that were put into the room's inbox; raises ``NotFound``."""
+    column, value = (schema.inbox.c.id, message_id) if message_id else (schema.inbox.c.client_key, client_key)
+    query = select(schema.inbox.c.id, schema.inbox.c.state).where(schema.inbox.c.room_id == room_id)
+    found = connection.execute(query.where(column == value)).first() if value else None
+    if found is None:
+        raise NotFound(f"There is no message {message_id[:100]} in the queue", status=404)
+    return found.id, found.state
 
 
 def frames(connection: Connection, room_id: str, after: int, limit: int) -> list[Frame]:
@@ -113,14 +161,17 @@ def messages(connection: Connection, room_id: str, after: str | None, limit: int
     turn, user = schema.turn.c, schema.user_message.c
     start = _place(connection, room_id, after) if after is not None else 0
     people = _USER_MESSAGES.where(user.room_id == room_id, user.first_seq > start)
-    listed = turn.status.in_(["streaming", "completed"]) | (turn.text != "")
+    whole = (
+        turn.status.in_(["streaming", "completed", "superseded"]) & (turn.reason == "") & (turn.error == "")
+    )
+    listed = whole | (turn.text != "")
     agents = _TURNS.where(turn.room_id == room_id, turn.first_seq > start, listed)
     placed = [
         (first_seq, user_message(room_id, UserSaid(*values)))
         for first_seq, *values in connection.execute(people.order_by(user.first_seq).limit(limit + 1))
     ]
     placed += [
-        (turn_row.first_seq, turn_message(row, turn_row))
+        (turn_row.first_seq, turn_message(room_id, turn_row))
         for turn_row in _turns(connection, room_id, agents.order_by(turn.first_seq).limit(limit + 1))
     ]
     placed.sort(key=lambda pair: pair[0])
@@ -136,7 +187,14 @@ def _rooms(connection: Connection, query: Select[Any]) -> list[RoomRow]:
         owners = agents.get(values.pop("room_id"))
         if owners is not None:
             owners.append(AgentInfo(**values))
-    return [RoomRow(**row, agents=tuple(agents[row["id"]])) for row in found]
+    queues: dict[str, list[QueuedMessage]] = {row["id"]: [] for row in found}
+    waiting = _QUEUE.where(schema.inbox.c.room_id == found[0]["id"]) if len(found) == 1 else _QUEUE
+    for row in connection.execute(waiting).mappings() if found else ():
+        values = dict(row)
+        queue = queues.get(values.pop("room_id"))
+        if queue is not None:
+            queue.append(QueuedMessage(**values))
+    return [RoomRow(**row, agents=tuple(agents[row["id"]]), queue=tuple(queues[row["id"]])) for row in found]
 
 
 def _turns(connection: Connection, room_id: str, query: Select[Any]) -> list[TurnRow]:

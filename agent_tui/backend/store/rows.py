@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agent_tui.events import AgentInfo
+from agent_tui.events import AgentInfo, QueuedMessage, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,10 @@ class NewEvent:
 
 @dataclass(frozen=True, slots=True)
 class RoomRow:
-    """A room as stored (schema.py says what the columns mean); ``agents`` are in turn order."""
+    """A room as stored (schema.py says what the columns mean).
+
+    ``agents`` are those that take turns, in turn order; ``queue`` is what people said and waits.
+    """
 
     id: str
     name: str
@@ -47,19 +50,30 @@ class RoomRow:
     last_seq: int = 0
     created_at: str = ""
     updated_at: str = ""
+    round_mode: str = ""
+    max_tokens: int = 0
+    max_cost: float = 0.0
+    on_error: str = "continue"
+    archived: bool = False
+    used_tokens: int = 0
+    used_cost: float | None = None
+    last_speaker: str = ""
+    last_words: str = ""
     agents: tuple[AgentInfo, ...] = ()
+    queue: tuple[QueuedMessage, ...] = ()
 
     @property
     def parallel(self) -> bool:
-        return self.execution_mode == "parallel"
+        """Whether the newest round is spoken all at once (the next one follows ``execution_mode``)."""
+        return (self.round_mode or self.execution_mode) == "parallel"
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """One attempt at a turn as stored; ``turn_order`` says whose."""
+    """One attempt at a turn as stored; ``agent_id`` says whose."""
 
     round: int
-    turn_order: int
+    agent_id: str
     attempt: int
     message_id: str
     status: str = "streaming"
@@ -69,6 +83,22 @@ class TurnRow:
     first_seq: int = 0
     token_count: int = 0
     created_at: str = ""
+    sender_name: str = ""
+    sender_color: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    first_token_seconds: float | None = None
+    cost: float | None = None
+    trimmed: int = 0
+    supersedes: str = ""
+    again: bool = False
+
+    @property
+    def usage(self) -> Usage | None:
+        """What it used; None while that is not known."""
+        if not (self.prompt_tokens or self.completion_tokens or self.first_token_seconds is not None):
+            return None
+        return Usage(self.prompt_tokens, self.completion_tokens, self.first_token_seconds, self.cost)
 
 
 # --- changes: what a write does besides appending events ----------------------------------------------
@@ -85,7 +115,7 @@ class RoomCreated:
 class RoomSet:
     """Columns of the room; with ``while_running`` only if it still has the status running."""
 
-    values: Mapping[str, str | int | bool]
+    values: Mapping[str, str | int | float | bool | None]
     while_running: bool = False
 
 
@@ -96,7 +126,11 @@ class RunOpened:
 
 @dataclass(frozen=True, slots=True)
 class TurnOpened:
-    """A new attempt; its ``first_seq`` is the seq of the write's event number ``event``."""
+    """A new attempt; its ``first_seq`` is the seq of the write's event number ``event``.
+
+    The turn that it ``supersedes`` becomes superseded with it, and no turn of that agent in that round is
+    asked for ``again`` any more.
+    """
 
     turn: TurnRow
     event: int = 0
@@ -112,6 +146,68 @@ class TurnClosed:
     token_count: int = 0
     reason: str = ""
     error: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    first_token_seconds: float | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAgain:
+    """The turn is to be said again, as soon as it is over."""
+
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoomUsed:
+    """The room used so much more; ``cost`` None: no price is known."""
+
+    tokens: int
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsSet:
+    """The room's agents from now on, in this order; those that are missing take no more turns."""
+
+    agents: tuple[AgentInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSkips:
+    """Whether the agent's next turn is skipped."""
+
+    agent_id: str
+    skip_next: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InboxPut:
+    """A person's words wait for the next turn."""
+
+    id: str
+    content: str
+    to_agent: str
+    when_: str
+    sender_name: str
+    client_key: str
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class InboxSet:
+    """Columns of words that still wait; refused when they do not."""
+
+    id: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class InboxTaken:
+    """These words are said; the same write has their ``UserSaid``. Refused when they do not wait."""
+
+    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +220,7 @@ class UserSaid:
     sender_name: str
     sender_color: str
     created_at: str
+    to_agent: str = ""
     event: int = 0
 
 
@@ -139,7 +236,23 @@ class RoomDropped:
     """The room and all but its events, which are gone before."""
 
 
-Change = RoomCreated | RoomSet | RunOpened | TurnOpened | TurnClosed | UserSaid | EventsDropped | RoomDropped
+Change = (
+    RoomCreated
+    | RoomSet
+    | RoomUsed
+    | RunOpened
+    | AgentsSet
+    | AgentSkips
+    | TurnOpened
+    | TurnClosed
+    | TurnAgain
+    | InboxPut
+    | InboxSet
+    | InboxTaken
+    | UserSaid
+    | EventsDropped
+    | RoomDropped
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0001"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0002"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -35,7 +35,9 @@ version = Table(
 # status: what is (idle | running | paused | completed | error). desired: what is wanted, on record before
 # it is done (idle | running | paused | deleted). interrupted: why it is paused or about to be.
 # run_seq: the seq of the newest room_started, 0 before the first run. round_open is the newest round that
-# began, round_done the newest that ended; they differ while a round is under way. number orders the rooms.
+# began, round_done the newest that ended; they differ while a round is under way; round_mode is how the
+# newest one is spoken, whatever execution_mode is by now. number orders the rooms. max_tokens, max_cost: the
+# budget (0: none). used_tokens, used_cost: what all turns used (cost null: no price is known).
 room = Table(
     "room",
     metadata,
@@ -55,22 +57,36 @@ room = Table(
     Column("last_seq", Integer, nullable=False),
     Column("created_at", Text, nullable=False),
     Column("updated_at", Text, nullable=False),
+    Column("round_mode", Text, nullable=False),
+    Column("max_tokens", Integer, nullable=False),
+    Column("max_cost", Float, nullable=False),
+    Column("on_error", Text, nullable=False),
+    Column("archived", Boolean, nullable=False),
+    Column("used_tokens", Integer, nullable=False),
+    Column("used_cost", Float),
+    Column("last_speaker", Text, nullable=False),
+    Column("last_words", Text, nullable=False),
 )
 
+# Removed agents stay as rows: what they said is theirs. skip_next: its next turn is skipped.
 room_agent = Table(
     "room_agent",
     metadata,
     Column("room_id", Text, ForeignKey("room.id"), primary_key=True),
-    Column("turn_order", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
+    Column("id", Text, primary_key=True, unique=True),
+    Column("turn_order", Integer, nullable=False),
     Column("name", Text, nullable=False),
     Column("color", Text, nullable=False),
     Column("system_prompt", Text, nullable=False),
     Column("model", Text, nullable=False),
     Column("provider_id", Text, nullable=False),
+    Column("removed", Boolean, nullable=False),
+    Column("skip_next", Boolean, nullable=False),
 )
 
-# One row per attempt. status: streaming | completed | interrupted | failed. reason: why it was cut.
+# One row per attempt. status: streaming | completed | interrupted | failed | skipped | superseded (said
+# again since, by the attempt whose supersedes names it). reason: why it was cut. again: somebody asked for
+# it to be said again. sender_name, sender_color: the agent's as they were then.
 # text: all of it, once the attempt is closed; until then its chunks are the record. first_seq: where its
 # first event stands in the log, and so its place among the messages.
 turn = Table(
@@ -78,7 +94,7 @@ turn = Table(
     metadata,
     Column("room_id", Text, ForeignKey("room.id"), primary_key=True),
     Column("round", Integer, primary_key=True),
-    Column("turn_order", Integer, primary_key=True),
+    Column("agent_id", Text, primary_key=True),
     Column("attempt", Integer, primary_key=True),
     Column("message_id", Text, nullable=False, unique=True),
     Column("status", Text, nullable=False),
@@ -88,6 +104,15 @@ turn = Table(
     Column("first_seq", Integer, nullable=False),
     Column("token_count", Integer, nullable=False),
     Column("created_at", Text, nullable=False),
+    Column("sender_name", Text, nullable=False),
+    Column("sender_color", Text, nullable=False),
+    Column("prompt_tokens", Integer, nullable=False),
+    Column("completion_tokens", Integer, nullable=False),
+    Column("first_token_seconds", Float),
+    Column("cost", Float),
+    Column("trimmed", Integer, nullable=False),
+    Column("supersedes", Text, nullable=False),
+    Column("again", Boolean, nullable=False),
 )
 
 # The database itself refuses to have a turn completed twice.
@@ -95,13 +120,13 @@ Index(
     "turn_completed_once",
     turn.c.room_id,
     turn.c.round,
-    turn.c.turn_order,
+    turn.c.agent_id,
     unique=True,
     sqlite_where=text("status = 'completed'"),
 )
 Index("turn_by_first_seq", turn.c.room_id, turn.c.first_seq)
 
-# What people said to the room; its first row is the task.
+# What people said to the room; its first row is the task. to_agent: the one agent that is told, or empty.
 user_message = Table(
     "user_message",
     metadata,
@@ -113,8 +138,35 @@ user_message = Table(
     Column("sender_color", Text, nullable=False),
     Column("first_seq", Integer, nullable=False),
     Column("created_at", Text, nullable=False),
+    Column("to_agent", Text, nullable=False),
 )
 Index("user_message_by_first_seq", user_message.c.room_id, user_message.c.first_seq, unique=True)
+
+# What people said and no turn has taken yet (state queued), was taken with (taken: its user_message has the
+# same id), or took back (removed). number orders them. client_key: what the sender called it, empty for none.
+inbox = Table(
+    "inbox",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("room_id", Text, ForeignKey("room.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("to_agent", Text, nullable=False),
+    Column("when_", Text, nullable=False),
+    Column("sender_name", Text, nullable=False),
+    Column("client_key", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+)
+Index("inbox_by_number", inbox.c.room_id, inbox.c.number, unique=True)
+# The database itself refuses to take the same words twice.
+Index(
+    "inbox_client_key_once",
+    inbox.c.room_id,
+    inbox.c.client_key,
+    unique=True,
+    sqlite_where=text("client_key != ''"),
+)
 
 # The log: seq is dense from 1 in each room, data the JSON exactly as it goes out. Rows are never changed.
 event = Table(

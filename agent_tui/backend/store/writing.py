@@ -9,22 +9,33 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from agent_tui.backend.store.rows import (
+    AgentSkips,
+    AgentsSet,
     Change,
     EventsDropped,
     Frame,
+    InboxPut,
+    InboxSet,
+    InboxTaken,
     NewEvent,
     RoomCreated,
     RoomDropped,
     RoomRow,
     RoomSet,
+    RoomUsed,
     RunOpened,
+    TurnAgain,
     TurnClosed,
     TurnOpened,
     UserSaid,
     Write,
 )
-from agent_tui.backend.store.schema import event, room, room_agent, turn, user_message
+from agent_tui.backend.store.schema import event, inbox, room, room_agent, turn, user_message
 from agent_tui.errors import StoreError
+from agent_tui.events import AgentInfo
+
+# What is stored of an agent; the rest of ``AgentInfo`` is computed.
+AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", "provider_id", "skip_next")
 
 _LAST_SEQS = select(room.c.id, room.c.last_seq).where(room.c.id.in_(bindparam("ids", expanding=True)))
 _APPEND = insert(event)
@@ -90,17 +101,20 @@ def _change(connection: Connection, room_id: str, change: Change, seqs: Sequence
         case RoomSet():
             _set(connection, room_id, change.values, now, while_running=change.while_running)
         case RunOpened():
-            running: dict[str, str | int | bool] = {
-                "status": "running",
-                "desired": "running",
-                "interrupted": "",
-            }
+            running = {"status": "running", "desired": "running", "interrupted": ""}
             _set(connection, room_id, {**running, "run_seq": seqs[0]}, now)
-        case TurnOpened():
-            values = {**asdict(change.turn), "room_id": room_id, "first_seq": seqs[change.event]}
-            connection.execute(insert(turn).values(values))
-        case TurnClosed():
-            _close(connection, change)
+        case RoomUsed():
+            _use(connection, room_id, change)
+        case AgentsSet():
+            _set_agents(connection, room_id, change.agents)
+            _set(connection, room_id, {}, now)
+        case AgentSkips():
+            condition = (room_agent.c.room_id == room_id) & (room_agent.c.id == change.agent_id)
+            connection.execute(update(room_agent).where(condition).values(skip_next=change.skip_next))
+        case TurnOpened() | TurnClosed() | TurnAgain():
+            _change_turn(connection, room_id, change, seqs)
+        case InboxPut() | InboxSet() | InboxTaken():
+            _change_inbox(connection, room_id, change)
         case UserSaid():
             values = {**asdict(change), "room_id": room_id, "first_seq": seqs[change.event]}
             del values["event"]
@@ -109,23 +123,84 @@ def _change(connection: Connection, room_id: str, change: Change, seqs: Sequence
             condition = (event.c.room_id == room_id) & (event.c.seq <= change.up_to)
             connection.execute(delete(event).where(condition))
         case RoomDropped():
-            for table in (turn, user_message, room_agent):
+            for table in (turn, user_message, inbox, room_agent):
                 connection.execute(delete(table).where(table.c.room_id == room_id))
             connection.execute(delete(room).where(room.c.id == room_id))
 
 
+def _change_turn(
+    connection: Connection, room_id: str, change: TurnOpened | TurnClosed | TurnAgain, seqs: Sequence[int]
+) -> None:
+    match change:
+        case TurnOpened(opened, place):
+            whose = (turn.c.room_id == room_id) & (turn.c.round == opened.round)
+            whose &= turn.c.agent_id == opened.agent_id
+            connection.execute(update(turn).where(whose & turn.c.again).values(again=False))
+            if opened.supersedes:
+                old = whose & (turn.c.message_id == opened.supersedes)
+                connection.execute(update(turn).where(old).values(status="superseded"))
+            values = {**asdict(opened), "room_id": room_id, "first_seq": seqs[place]}
+            connection.execute(insert(turn).values(values))
+        case TurnClosed():
+            _close(connection, change)
+        case TurnAgain(message_id):
+            condition = (turn.c.room_id == room_id) & (turn.c.message_id == message_id)
+            connection.execute(update(turn).where(condition).values(again=True))
+
+
+def _change_inbox(connection: Connection, room_id: str, change: InboxPut | InboxSet | InboxTaken) -> None:
+    waits = (inbox.c.room_id == room_id) & (inbox.c.state == "queued")
+    match change:
+        case InboxPut():
+            number = select(func.coalesce(func.max(inbox.c.number), 0) + 1).where(inbox.c.room_id == room_id)
+            values = {**asdict(change), "room_id": room_id, "state": "queued"}
+            connection.execute(insert(inbox).values({**values, "number": number.scalar_subquery()}))
+        case InboxSet(id_, news):
+            changed = connection.execute(update(inbox).where(waits & (inbox.c.id == id_)).values(**news))
+            if changed.rowcount != 1:
+                raise StoreError(f"The words {id_} do not wait", "They were said or taken back before.")
+        case InboxTaken(ids):
+            taken = connection.execute(update(inbox).where(waits & inbox.c.id.in_(ids)).values(state="taken"))
+            if taken.rowcount != len(ids):
+                raise StoreError("These words do not wait", "They were said or taken back before.")
+
+
+def _use(connection: Connection, room_id: str, used: RoomUsed) -> None:
+    values: dict[str, object] = {"used_tokens": room.c.used_tokens + used.tokens}
+    if used.cost is not None:
+        values["used_cost"] = func.coalesce(room.c.used_cost, 0.0) + used.cost
+    connection.execute(update(room).where(room.c.id == room_id).values(values))
+
+
+def _set_agents(connection: Connection, room_id: str, agents: Sequence[AgentInfo]) -> None:
+    mine = room_agent.c.room_id == room_id
+    known = set(connection.scalars(select(room_agent.c.id).where(mine)))
+    connection.execute(update(room_agent).where(mine).values(removed=True))
+    for place, agent in enumerate(agents):
+        values = {**_agent_columns(agent), "turn_order": place, "removed": False}
+        if agent.id in known:
+            connection.execute(update(room_agent).where(mine & (room_agent.c.id == agent.id)).values(values))
+        else:
+            connection.execute(insert(room_agent).values({**values, "room_id": room_id}))
+
+
+def _agent_columns(agent: AgentInfo) -> dict[str, object]:
+    return {name: getattr(agent, name) for name in AGENT_COLUMNS}
+
+
 def _create(connection: Connection, row: RoomRow) -> None:
     values = asdict(row)
-    agents = values.pop("agents")
+    del values["agents"], values["queue"]
     connection.execute(insert(room).values({**values, "number": _NEXT_NUMBER}))
-    if agents:
-        connection.execute(insert(room_agent), [{**agent, "room_id": row.id} for agent in agents])
+    if row.agents:
+        agents = [{**_agent_columns(agent), "room_id": row.id, "removed": False} for agent in row.agents]
+        connection.execute(insert(room_agent), agents)
 
 
 def _set(
     connection: Connection,
     room_id: str,
-    values: Mapping[str, str | int | bool],
+    values: Mapping[str, str | int | float | bool | None],
     now: datetime,
     *,
     while_running: bool = False,
