@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from agent_tui import __version__
 from agent_tui.clients.answers import EXCERPT_BYTES, parse_json, refusal, unexpected
 from agent_tui.clients.causes import reason, tls_cause
 from agent_tui.clients.inflate import Inflater
+from agent_tui.clients.pools import Pools, Sockets
 from agent_tui.clients.proxy import resolve_proxy, without_credentials
 from agent_tui.clients.routes import Routes
 from agent_tui.clients.tls import tls_failure
@@ -89,8 +89,8 @@ class Net:
         keep = httpx.Limits(max_connections=None, keepalive_expiry=KEEPALIVE_SECONDS)
         # A connection that streamed is not used again, so that nothing stays open behind a closed room.
         once = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-        self._calls = httpx.AsyncClient(transport=_Pools(routes, keep), trust_env=False)
-        self._streams = httpx.AsyncClient(transport=_Pools(routes, once), trust_env=False)
+        self._calls = httpx.AsyncClient(transport=Pools(routes, keep), trust_env=False)
+        self._streams = httpx.AsyncClient(transport=Pools(routes, once), trust_env=False)
 
     def __repr__(self) -> str:
         return f"Net({self.base_url!r})"
@@ -120,13 +120,16 @@ class Net:
         *,
         json: object = None,
         params: Mapping[str, str] | None = None,
+        patience: float = 0.0,
     ) -> Any:
         """Return the parsed JSON of the answer, ``None`` when its body is empty; ``json`` is the body sent.
 
-        ``path`` is percent-encoded already. Raises ``TransportError`` (``ConnectFailed``, ``StreamLost``,
-        ``TimedOut``), ``Refused`` (``Unauthorized``, ``NotFound``, ``NotOffered``) or ``ProtocolError``.
+        ``path`` is percent-encoded already; ``patience`` is in seconds: how much longer than ``timeout`` the
+        server may take, because it was asked to. Raises ``TransportError`` (``ConnectFailed``,
+        ``StreamLost``, ``TimedOut``), ``Refused`` (``Unauthorized``, ``NotFound``, ``NotOffered``) or
+        ``ProtocolError``.
         """
-        wait = httpx.Timeout(self._timeout, connect=CONNECT_SECONDS, pool=None)
+        wait = httpx.Timeout(self._timeout + patience, connect=CONNECT_SECONDS, pool=None)
         headers = {"Accept": "application/json"}
         response = await self._open(self._calls, method, self._url(path, params), headers, json, wait)
         try:
@@ -143,6 +146,24 @@ class Net:
             return parse_json(body)
         except ValueError as error:
             raise unexpected(response.status_code, kind, body, "JSON") from error
+
+    async def methods(self, path: str) -> frozenset[str] | None:
+        """Return the methods that ``path`` has, as ``OPTIONS`` answers it; none when there is no such path.
+
+        ``None`` where the server does not say. Raises ``TransportError`` or ``ProtocolError``.
+        """
+        wait = httpx.Timeout(self._timeout, connect=CONNECT_SECONDS, pool=None)
+        response = await self._open(self._calls, "OPTIONS", self._url(path, None), {}, None, wait)
+        try:
+            await self._excerpt(response)  # read, so that the connection can be used again
+        finally:
+            await response.aclose()
+        if response.status_code == 404:
+            return frozenset()
+        allowed = response.headers.get("allow")
+        if allowed is None or not (response.is_success or response.status_code == 405):
+            return None
+        return frozenset(name.strip().upper() for name in allowed.split(","))
 
     @asynccontextmanager
     async def stream(
@@ -217,8 +238,8 @@ class Net:
         return [(name.encode("ascii"), value.encode()) for name, value in all_headers.items()]
 
     async def _send(self, client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
-        seconds = CONNECT_SECONDS + self._timeout
-        sockets = _Sockets()
+        seconds = CONNECT_SECONDS + (request.extensions["timeout"]["read"] or self._timeout)
+        sockets = Sockets()
         request.extensions["trace"] = sockets.trace
         response = None
         try:
@@ -297,49 +318,6 @@ class Net:
                     if len(body) >= EXCERPT_BYTES:
                         break
         return bytes(body[:EXCERPT_BYTES])
-
-
-class _Sockets:
-    """The sockets one request opened: a handshake that is cancelled or fails leaves them open otherwise."""
-
-    def __init__(self) -> None:
-        self._opened: list[Any] = []
-
-    async def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Listen to httpx's ``trace`` extension."""
-        if event.endswith("connect_tcp.complete"):
-            self._opened.append(info["return_value"])
-
-    async def aclose(self) -> None:
-        for stream in self._opened:
-            await stream.aclose()
-
-
-class _Pools(httpx.AsyncBaseTransport):
-    """One connection pool for each route, made when it is first used."""
-
-    def __init__(self, routes: Routes, limits: httpx.Limits) -> None:
-        self._routes = routes
-        self._limits = limits
-        self._pools: dict[tuple[bool, str | None], httpx.AsyncHTTPTransport] = {}
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        tls, proxy = self._routes.route(str(request.url))
-        key = (tls is not None, proxy)
-        if key not in self._pools:
-            proxy_tls = tls if (proxy or "").startswith("https:") else None
-            self._pools[key] = httpx.AsyncHTTPTransport(
-                # A context that trusts nobody costs nothing and can do no harm where no TLS is spoken.
-                verify=tls or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-                proxy=httpx.Proxy(proxy, ssl_context=proxy_tls) if proxy else None,
-                limits=self._limits,
-                trust_env=False,
-            )
-        return await self._pools[key].handle_async_request(request)
-
-    async def aclose(self) -> None:
-        for pool in self._pools.values():
-            await pool.aclose()
 
 
 def _base_url(text: str) -> httpx.URL:

@@ -18,8 +18,20 @@ LARGEST_PAGE = 1000  # messages; more than one page holds when nothing is asked 
 RawMessages = list[Any]
 MessagesAsOf = tuple[list[Message], int | None]
 
-_CREATE_FIELDS = ("name", "execution_mode", "max_rounds", "agents", "keep_running")
-CHANGE_FIELDS = ("name", "task", "execution_mode", "max_rounds", "keep_running")
+_AMOUNTS = ("max_tokens", "max_cost", "on_error")
+_CREATE_FIELDS = ("name", "execution_mode", "max_rounds", "agents", "keep_running", *_AMOUNTS)
+CHANGE_FIELDS = (
+    "name",
+    "task",
+    "execution_mode",
+    "max_rounds",
+    "keep_running",
+    *_AMOUNTS,
+    "archived",
+    "agents",
+)
+
+FieldValue = str | int | float | bool | Sequence[Mapping[str, str]]
 
 
 class RoomCalls:
@@ -37,16 +49,16 @@ class RoomCalls:
         """Close the connections."""
         await self._net.aclose()
 
-    async def list_raw(self) -> Any:
-        """Return the list of rooms as it was answered."""
+    async def list_raw(self, params: Mapping[str, str] | None = None, patience: float = 0.0) -> Any:
+        """Return the list of rooms as it was answered; ``params`` and ``patience`` are ``Net.call``'s."""
         try:
-            return await self._net.call("GET", self._paths.rooms)
+            return await self._net.call("GET", self._paths.rooms, params=params, patience=patience)
         except NotFound as error:
-            raise _not_offered("a list of rooms", error) from error
+            raise not_offered("a list of rooms", error) from error
 
-    async def list(self) -> list[RoomInfo]:
-        """Return all rooms."""
-        value = await self.list_raw()
+    async def list(self, archived: bool = False) -> list[RoomInfo]:
+        """Return all rooms, those that were put away only with ``archived``."""
+        value = await self.list_raw({"archived": "1"} if archived else None)
         if not isinstance(value, list) and not (
             isinstance(value, Mapping) and isinstance(value.get("rooms"), list)
         ):
@@ -70,17 +82,21 @@ class RoomCalls:
         max_rounds: int | None = None,
         agents: Sequence[Mapping[str, str]] | None = None,
         keep_running: bool | None = None,
+        max_tokens: int | None = None,
+        max_cost: float | None = None,
+        on_error: str | None = None,
     ) -> RoomInfo:
         """Make a room; what is not given the server chooses. ``agents`` have the wire's field names."""
-        values = (name or None, execution_mode, max_rounds, agents, keep_running)
+        amounts = (max_tokens, max_cost, on_error)
+        values = (name or None, execution_mode, max_rounds, agents, keep_running, *amounts)
         chosen = {f: v for f, v in zip(_CREATE_FIELDS, values, strict=True) if v is not None}
         try:
             return _room(await self._net.call("POST", self._paths.rooms, json={"task": task, **chosen}))
         except NotFound as error:
-            raise _not_offered("making rooms", error) from error
+            raise not_offered("making rooms", error) from error
 
-    async def change(self, room_id: str, **fields: str | int | bool) -> RoomInfo:
-        """Change ``fields`` (of ``CHANGE_FIELDS``) of a room."""
+    async def change(self, room_id: str, **fields: FieldValue) -> RoomInfo:
+        """Change ``fields`` (of ``CHANGE_FIELDS``) of a room; ``agents`` are all of them, in their order."""
         unknown = set(fields) - set(CHANGE_FIELDS)
         if unknown:
             raise ValueError(f"no such fields of a room: {', '.join(sorted(unknown))}")
@@ -138,9 +154,12 @@ class RoomCalls:
         raise ProtocolError(f"the server's answer has more than {MAX_PAGES} pages of messages")
 
     async def _ask(self, method: str, path: str, room_id: str, what: str, json: object = None) -> RoomInfo:
-        """Return the room that the answer holds; one that holds none is looked at again."""
+        return await self._room_of(room_id, await self._call(method, path, room_id, what, json))
+
+    async def _room_of(self, room_id: str, answer: object) -> RoomInfo:
+        """Return the room that ``answer`` holds; when it holds none, the room is looked at."""
         try:
-            return decode_room(await self._call(method, path, room_id, what, json))
+            return decode_room(answer)
         except ValueError:
             return await self.room_as_known(room_id)
 
@@ -156,7 +175,7 @@ class RoomCalls:
             await self.room_as_known(room_id)
         except AgentTuiError:
             return error
-        return _not_offered(what, error)
+        return not_offered(what, error)
 
     async def room_as_known(self, room_id: str) -> RoomInfo:
         """Return the room as far as this server shows rooms at all: at least its id.
@@ -184,7 +203,8 @@ def _room(value: object) -> RoomInfo:
         raise ProtocolError("the server's answer is no room") from error
 
 
-def _not_offered(what: str, error: NotFound) -> NotOffered:
+def not_offered(what: str, error: NotFound) -> NotOffered:
+    """Return the error for a call that a server does not have; ``what`` is what it is called."""
     return NotOffered(f"this server does not offer {what}", error.title, status=error.status)
 
 

@@ -11,7 +11,7 @@ from agent_tui.clients.event_stream import IDLE_SECONDS, EventStream, Item, Watc
 from agent_tui.clients.net import Net
 from agent_tui.clients.patience import Patience
 from agent_tui.clients.retry import Backoff
-from agent_tui.clients.room_calls import RoomCalls
+from agent_tui.clients.room_acts import RoomActs
 from agent_tui.clients.sse import Frame, SSEParser
 from agent_tui.errors import (
     AgentTuiError,
@@ -80,7 +80,7 @@ class _Fresh:
         return True
 
 
-class RoomsClient(RoomCalls):
+class RoomsClient(RoomActs):
     """Everything a program may do with the rooms of one server.
 
     Streams are async generators: close them (``contextlib.aclosing``) when leaving early.

@@ -36,7 +36,8 @@ def test_a_path_may_lie_elsewhere() -> None:
         ({"runs": "/x/{id}"}, "paths.runs is not a path we use"),
         ({"run": "x/{id}"}, "paths.run must begin with /"),
         ({"run": "http://elsewhere.test/{id}"}, "paths.run must begin with /"),
-        ({"run": "/x"}, "paths.run must have {id}"),
+        ({"run": "/x"}, "paths.run must have {id} for the room's id"),
+        ({"queued": "/x/{id}"}, "paths.queued must have {message_id} for the message's id"),
     ],
 )
 def test_an_unusable_path_is_one_line(paths: dict[str, str], words: str) -> None:
@@ -45,6 +46,14 @@ def test_an_unusable_path_is_one_line(paths: dict[str, str], words: str) -> None
     assert words in str(caught.value)
 
 
-def test_an_empty_id_names_no_other_call() -> None:
+@pytest.mark.parametrize(("name", "ids"), [("room", ("",)), ("stop", ("r", "")), ("queued", ("", "m"))])
+def test_an_empty_id_names_no_other_call(name: str, ids: tuple[str, ...]) -> None:
     with pytest.raises(NotFound):
-        RoomPaths({}).of("room", "")
+        RoomPaths({}).of(name, *ids)
+
+
+def test_each_id_goes_to_its_own_place() -> None:
+    assert RoomPaths({}).of("stop", "{agent_id}", "a/b") == "/api/rooms/%7Bagent_id%7D/agents/a%2Fb/stop"
+    moved = RoomPaths({"queued": "/q/{message_id}/of/{id}"})
+    assert moved.of("queued", "r", "m") == "/q/m/of/r"
+    assert [moved.places(name) for name in ("rooms", "room", "queued")] == [0, 1, 2]

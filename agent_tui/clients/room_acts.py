@@ -1,0 +1,187 @@
+"""The calls with which a person steps in: speak, stop, skip, retry, and what a server offers of that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from agent_tui.clients.net import Net
+from agent_tui.clients.room_answers import (
+    ProviderInfo,
+    ProviderTest,
+    RoomChanges,
+    Said,
+    read_changes,
+    read_models,
+    read_provider_test,
+    read_providers,
+    read_queue,
+    read_said,
+)
+from agent_tui.clients.room_calls import RoomCalls, not_offered
+from agent_tui.errors import AgentTuiError, NotFound, ProtocolError, Refused
+from agent_tui.events import QueuedMessage, RoomInfo
+
+PROVIDER_SECONDS = 60.0  # how much longer than other calls one may take that asks a provider
+OFFERS_AT_ONCE = 4
+OFFER_SECONDS = 5.0
+
+Queue = tuple[QueuedMessage, ...]
+
+# Each call that a server may lack: its method, its path, and what it is called.
+_OFFERS: Mapping[str, tuple[str, str, str]] = {
+    "say": ("POST", "messages", "messages from people"),
+    "queue": ("GET", "queue", "a list of waiting messages"),
+    "stop": ("POST", "stop", "stopping one agent"),
+    "skip": ("POST", "skip", "skipping one agent"),
+    "retry": ("POST", "retry", "saying a turn again"),
+    "change": ("PATCH", "room", "changing rooms"),
+    "pause": ("POST", "pause", "pausing"),
+    "resume": ("POST", "resume", "resuming"),
+    "delete": ("DELETE", "room", "deleting rooms"),
+    "create": ("POST", "rooms", "making rooms"),
+    "providers": ("GET", "providers", "a list of providers"),
+}
+_ANY_AGENT = "agent"  # a path is asked for without naming anybody
+
+
+class RoomActs(RoomCalls):
+    """Calls to one server (see ``RoomCalls``). None of them is ever repeated by itself."""
+
+    def __init__(self, net: Net, paths: Mapping[str, str] | None = None) -> None:
+        super().__init__(net, paths)
+        self._missing: Mapping[str, str] | None = None
+        self._looking = asyncio.Lock()
+
+    # --- words of a person -----------------------------------------------------------------------------
+
+    async def say(
+        self, room_id: str, content: str, *, when: str = "next", to: str = "", client_key: str = ""
+    ) -> Said:
+        """Say ``content`` before the next turn, or ``when`` "now", to all or to one agent's id.
+
+        With the same ``client_key`` it is one message however often a person asks for it again. Raises
+        ``Refused`` (409) when the room is completed or archived, (422) when there is no such agent.
+        """
+        body = {"content": content, "when": when}
+        body |= {name: value for name, value in (("to", to), ("client_key", client_key)) if value}
+        return read_said(await self._call("POST", "messages", room_id, "messages from people", body), when)
+
+    async def queue(self, room_id: str) -> Queue:
+        """Return the messages that wait for the next turn."""
+        return read_queue(await self._call("GET", "queue", room_id, "a list of waiting messages"))
+
+    async def change_queued(
+        self, room_id: str, message_id: str, content: str | None = None, to: str | None = None
+    ) -> Queue:
+        """Change a message that waits and return the queue; raises ``Refused`` (409) once it was said."""
+        fields = {name: value for name, value in (("content", content), ("to", to)) if value is not None}
+        what = "changing waiting messages"
+        return await self._requeued("PATCH", room_id, message_id, what, fields)
+
+    async def drop_queued(self, room_id: str, message_id: str) -> Queue:
+        """Take a message back and return the queue; raises ``Refused`` (409) once it was said."""
+        return await self._requeued("DELETE", room_id, message_id, "taking messages back")
+
+    async def _requeued(
+        self, method: str, room_id: str, message_id: str, what: str, fields: object = None
+    ) -> Queue:
+        answer = await self._inner_call(method, "queued", (room_id, message_id), what, fields)
+        return read_queue(answer) if answer is not None else await self.queue(room_id)
+
+    # --- one agent -------------------------------------------------------------------------------------
+
+    async def stop_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """End the agent's turn under way, its words kept; nothing happens when it does not speak."""
+        return await self._act(room_id, agent_id, "stop", "stopping one agent")
+
+    async def skip_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """End the agent's turn, or skip its next one; asked again, it is not skipped after all."""
+        return await self._act(room_id, agent_id, "skip", "skipping one agent")
+
+    async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """Let the agent say its newest turn again; raises ``Refused`` (409) when others spoke since."""
+        return await self._act(room_id, agent_id, "retry", "saying a turn again")
+
+    async def _act(self, room_id: str, agent_id: str, act: str, what: str) -> RoomInfo:
+        return await self._room_of(room_id, await self._inner_call("POST", act, (room_id, agent_id), what))
+
+    async def _inner_call(
+        self, method: str, name: str, ids: tuple[str, str], what: str, json: object = None
+    ) -> Any:
+        """Call what lies inside a room; a 404 there may mean the call, the room or what is in it."""
+        path = self._paths.of(name, *ids)
+        try:
+            return await self._net.call(method, path, json=json)
+        except NotFound as error:
+            raise await self._inner_explained(method, path, what, error) from error
+
+    async def _inner_explained(self, method: str, path: str, what: str, error: NotFound) -> Refused:
+        try:
+            methods = await self._net.methods(path)
+        except AgentTuiError:
+            return error
+        return error if methods is None or method in methods else not_offered(what, error)
+
+    # --- all rooms -------------------------------------------------------------------------------------
+
+    async def changes(self, cursor: str | None, wait_seconds: float) -> RoomChanges:
+        """Return what changed since ``cursor``, at the latest after ``wait_seconds`` (≤ 30); no cursor: all.
+
+        Where the answer's cursor is empty, the server answered at once and always will.
+        """
+        params = {"wait": f"{wait_seconds:g}", **({"after": cursor} if cursor else {})}
+        value = await self.list_raw(params, patience=wait_seconds)
+        if not isinstance(value, list | Mapping):
+            raise ProtocolError("the server's answer is no list of rooms")
+        return read_changes(value, asked_for_all=not cursor)
+
+    # --- providers -------------------------------------------------------------------------------------
+
+    async def providers(self) -> list[ProviderInfo]:
+        """Return the providers of models that the server knows, its default first."""
+        try:
+            return read_providers(await self._net.call("GET", self._paths.of("providers")))
+        except NotFound as error:
+            raise not_offered("a list of providers", error) from error
+
+    async def models(self, provider_id: str) -> list[str]:
+        """Return the models of one provider, who is asked now; raises what a person can act on."""
+        path = self._paths.of("provider_models", provider_id)
+        return read_models(await self._net.call("GET", path, patience=PROVIDER_SECONDS))
+
+    async def test_provider(self, **fields: str) -> ProviderTest:
+        """Ask a provider that is not yet in the config (kind, base_url, api_key, api_key_env, model)."""
+        path = self._paths.of("provider_test")
+        return read_provider_test(await self._net.call("POST", path, json=fields, patience=PROVIDER_SECONDS))
+
+    # --- what there is ---------------------------------------------------------------------------------
+
+    async def missing(self, room_id: str) -> Mapping[str, str]:
+        """Return what this server does not offer: name of the call → why, one line.
+
+        Asked with ``OPTIONS``, once in the life of this client; whatever does not answer counts as
+        offered, and is asked again another time when nothing answered at all. Never raises.
+        """
+        async with self._looking:
+            if self._missing is None:
+                at_once = asyncio.Semaphore(OFFERS_AT_ONCE)
+                asked = await asyncio.gather(*(self._lacks(name, room_id, at_once) for name in _OFFERS))
+                if all(lacks is None for lacks in asked):
+                    return {}
+                lacking = (name for name, lacks in zip(_OFFERS, asked, strict=True) if lacks)
+                self._missing = {name: f"this server does not offer {_OFFERS[name][2]}" for name in lacking}
+            return self._missing
+
+    async def _lacks(self, name: str, room_id: str, at_once: asyncio.Semaphore) -> bool | None:
+        """Say whether the server lacks a call, ``None`` when it could not be asked."""
+        method, path, _ = _OFFERS[name]
+        async with at_once:
+            try:
+                ids = (room_id, _ANY_AGENT)[: self._paths.places(path)]
+                async with asyncio.timeout(OFFER_SECONDS):
+                    methods = await self._net.methods(self._paths.of(path, *ids))
+            except (AgentTuiError, TimeoutError):
+                return None
+        return methods is not None and method not in methods

@@ -1,0 +1,115 @@
+"""What the calls about rooms answer besides rooms and messages, read tolerantly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agent_tui.events import QueuedMessage, RoomInfo
+from agent_tui.wire.rooms import decode_room, decode_rooms
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What became of a person's words: ``id`` of their message, "queued" or "said", and who waits now."""
+
+    id: str
+    status: str
+    queue: tuple[QueuedMessage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RoomChanges:
+    """The rooms that changed since a cursor; with ``is_all`` they are all there are.
+
+    An empty ``cursor`` means that this server does not say what changed: ask it now and then.
+    """
+
+    rooms: tuple[RoomInfo, ...]
+    removed: tuple[str, ...]
+    cursor: str
+    is_all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderInfo:
+    """A provider of models that the server knows; ``model`` is the one it takes where none is named."""
+
+    id: str
+    name: str = ""
+    kind: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderTest:
+    """What a provider offers, and how many seconds it took to answer (``None``: it was not asked)."""
+
+    models: tuple[str, ...]
+    answer_seconds: float | None = None
+
+
+def read_queue(value: object) -> tuple[QueuedMessage, ...]:
+    """Return the queue of ``{"queue": […]}`` or of a bare list; what is no queue is an empty one."""
+    items = _listed(value, "queue")
+    try:
+        return decode_room({"id": "queue", "queue": items}).queue
+    except ValueError:
+        known = ({"id": _text(item, "id"), "content": _text(item, "content")} for item in items)
+        return tuple(QueuedMessage(**fields) for fields in known if fields["id"])
+
+
+def read_said(value: object, when: str) -> Said:
+    """Return what an answer to ``say`` means; an empty one is taken at the word of ``when``."""
+    status = _text(value, "status") or ("said" if when == "now" else "queued")
+    return Said(_text(value, "id"), status, read_queue(value))
+
+
+def read_changes(value: object, asked_for_all: bool) -> RoomChanges:
+    """Return the changes of an answer; a plain list of rooms is all of them."""
+    answer = value if isinstance(value, Mapping) else {}
+    is_all = answer.get("all")
+    removed = tuple(str(id_) for id_ in _listed(answer, "removed") if isinstance(id_, str | int))
+    cursor = _text(answer, "cursor")
+    return RoomChanges(
+        tuple(decode_rooms(value)),
+        removed,
+        cursor,
+        is_all if isinstance(is_all, bool) else asked_for_all or not cursor,
+    )
+
+
+def read_providers(value: object) -> list[ProviderInfo]:
+    """Return the providers of ``{"providers": […]}`` or of a bare list; skips what has no id."""
+    read = []
+    for item in _listed(value, "providers"):
+        id_ = _text(item, "id")
+        if id_:
+            read.append(ProviderInfo(id_, _text(item, "name"), _text(item, "kind"), _text(item, "model")))
+    return read
+
+
+def read_models(value: object) -> list[str]:
+    """Return the ids of the models of ``{"models": […]}``, ``{"data": […]}`` or a bare list, each once."""
+    items = _listed(value, "models") or _listed(value, "data")
+    named = (item if isinstance(item, str) else _text(item, "id") or _text(item, "name") for item in items)
+    return list(dict.fromkeys(name for name in named if name))
+
+
+def read_provider_test(value: object) -> ProviderTest:
+    """Return what a test of a provider found."""
+    seconds = value.get("answer_seconds") if isinstance(value, Mapping) else None
+    took = float(seconds) if isinstance(seconds, int | float) else None
+    return ProviderTest(tuple(read_models(value)), took)
+
+
+def _listed(value: object, key: str) -> list[Any]:
+    if isinstance(value, Mapping):
+        value = value.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _text(item: object, name: str) -> str:
+    value = item.get(name) if isinstance(item, Mapping) else None
+    return str(value) if isinstance(value, str | int) else ""
