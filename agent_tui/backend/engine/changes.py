@@ -1,0 +1,135 @@
+"""Which rooms changed since when: what a list of rooms waits for, instead of asking again and again.
+
+All of it is in memory. A cursor names the process that gave it out, so that after a restart everything
+counts as changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from dataclasses import dataclass
+
+from agent_tui.backend.store.rows import Frame
+from agent_tui.wire.rooms_encode import TERMINAL
+
+STREAM_SECONDS = 1.0  # a room that streams counts as changed at most so often
+MAX_REMOVED = 1_000  # rooms that are gone are remembered up to this number; older cursors get everything
+# What a list shows at once; all else a room says is streaming.
+_AT_ONCE = TERMINAL | {"room_started"}
+_CURSOR = re.compile(r"([0-9a-f]{16})-([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Ids of the rooms that changed and of those that are gone; ``is_all``: whatever was known is old."""
+
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    cursor: str
+    is_all: bool = False
+
+
+class Changes:
+    """Counts the changes of all rooms; to be used in one event loop."""
+
+    def __init__(self, stream_seconds: float = STREAM_SECONDS) -> None:
+        self._stream_seconds = stream_seconds
+        self._epoch = secrets.token_hex(8)
+        self._count = 0
+        self._changed: dict[str, int] = {}  # in the order of the change, newest last
+        self._removed: dict[str, int] = {}
+        self._forgotten = 0  # the newest change that is in neither any more
+        self._resting: dict[str, asyncio.TimerHandle] = {}  # rooms whose streaming was told just now
+        self._untold: set[str] = set()  # of those the ones that went on since
+        self._news = asyncio.Event()
+        self._closed = False
+
+    @property
+    def cursor(self) -> str:
+        """What stands for all that happened so far."""
+        return f"{self._epoch}-{self._count}"
+
+    def publish(self, frames: list[Frame]) -> None:
+        """Take note of frames of one room: at once where they begin or end a run, else now and then."""
+        room_id = frames[0].room_id
+        if any(frame.name in _AT_ONCE for frame in frames):
+            self.note(room_id)
+        elif room_id in self._resting:
+            self._untold.add(room_id)
+        elif not self._closed:
+            self._rest(room_id)
+            self.note(room_id)
+
+    def note(self, room_id: str) -> None:
+        """The room was made or changed."""
+        self._untold.discard(room_id)
+        self._count += 1
+        self._changed.pop(room_id, None)
+        self._changed[room_id] = self._count
+        self._tell()
+
+    def remove(self, room_id: str) -> None:
+        """The room is gone."""
+        self._count += 1
+        self._changed.pop(room_id, None)
+        self._untold.discard(room_id)
+        self._removed[room_id] = self._count
+        if len(self._removed) > MAX_REMOVED:
+            oldest = next(iter(self._removed))
+            self._forgotten = self._removed.pop(oldest)
+        self._tell()
+
+    async def wait(self, cursor: str, seconds: float) -> News:
+        """Return what happened since ``cursor``, waiting for it at most so long; everything for no cursor."""
+        seen = self._seen(cursor)
+        if seen is None:
+            return News((), (), self.cursor, is_all=True)
+        try:
+            async with asyncio.timeout(seconds):
+                while self._count == seen and not self._closed:
+                    await self._news.wait()
+        except TimeoutError:
+            pass
+        return News(_since(self._changed, seen), _since(self._removed, seen), self.cursor)
+
+    def close(self) -> None:
+        """End all waiting, now and later."""
+        self._closed = True
+        for timer in self._resting.values():
+            timer.cancel()
+        self._resting.clear()
+        self._tell()
+
+    def _seen(self, cursor: str) -> int | None:
+        match = _CURSOR.fullmatch(cursor)
+        if match is None or match[1] != self._epoch:
+            return None
+        seen = int(match[2])
+        return seen if self._forgotten <= seen <= self._count else None
+
+    def _rest(self, room_id: str) -> None:
+        loop = asyncio.get_running_loop()
+        self._resting[room_id] = loop.call_later(self._stream_seconds, self._rested, room_id)
+
+    def _rested(self, room_id: str) -> None:
+        del self._resting[room_id]
+        if room_id in self._untold:
+            self._rest(room_id)
+            self.note(room_id)
+
+    def _tell(self) -> None:
+        # Those who wait hold this one; whoever comes now waits for the next change.
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+def _since(places: dict[str, int], seen: int) -> tuple[str, ...]:
+    """Return the ids after change number ``seen``, oldest first; costs no more than there are."""
+    found = []
+    for room_id in reversed(places):
+        if places[room_id] <= seen:
+            break
+        found.append(room_id)
+    return tuple(reversed(found))

@@ -1,0 +1,52 @@
+"""What does not fit a model's context is left out, oldest first: a pure function of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_tui.backend.models.model import ChatMessage
+
+MESSAGE_TOKENS = 4  # what a message costs besides its words
+
+
+def estimate(text: str) -> int:
+    """Return about how many tokens ``text`` has: four characters of ASCII are one, all others one each.
+
+    More than most tokenizers count, for what does not fit is refused as a whole. It is not the count that
+    people are shown (``token_count``), which is the protocol's.
+    """
+    plain = len(text.encode("ascii", "ignore"))
+    return -(-plain // 4) + len(text) - plain
+
+
+def left_out(number: int) -> ChatMessage:
+    """Return the one line that stands for messages that were left out."""
+    return ChatMessage("user", f"[{number} earlier messages left out]")
+
+
+def trim(messages: Sequence[ChatMessage], tokens: int) -> tuple[tuple[ChatMessage, ...], int]:
+    """Return (what of ``messages`` fits into so many ``tokens``, how many were left out).
+
+    System messages in front, the task (the first message after them) and the newest message always stay;
+    of the rest the oldest go first, and one line stands where they were.
+    """
+    head = 0
+    while head < len(messages) and messages[head].role == "system":
+        head += 1
+    head = min(head + 1, len(messages))
+    kept, rest = messages[:head], messages[head:]
+    room = tokens - sum(map(_cost, kept))
+    if sum(map(_cost, rest)) <= room:
+        return tuple(messages), 0
+    room -= _cost(left_out(len(rest)))
+    first = len(rest)
+    while first > 0 and (first == len(rest) or _cost(rest[first - 1]) <= room):
+        first -= 1
+        room -= _cost(rest[first])
+    if first == 0:
+        return tuple(messages), 0
+    return (*kept, left_out(first), *rest[first:]), first
+
+
+def _cost(message: ChatMessage) -> int:
+    return MESSAGE_TOKENS + estimate(message.content)

@@ -1,0 +1,69 @@
+"""What tokens cost: by the config file, else by the table of prices that comes with pydantic-ai."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from agent_tui.config import DEFAULT_CONTEXT_TOKENS
+
+PRICE_TOKENS = 1_000_000  # prices are for so many
+
+# Takes (prompt tokens, completion tokens), gives US dollars; None where no price is known.
+Cost = Callable[[int, int], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what terms a provider's models speak: how many tokens they can be told, and what tokens cost.
+
+    Prices are US dollars per million tokens, None where the config file names none. Those of a ``kind``
+    or a ``base_url`` that are no public provider's are not known.
+    """
+
+    context_tokens: int = DEFAULT_CONTEXT_TOKENS
+    kind: str = ""
+    base_url: str = field(default="", repr=False)  # may hold a login
+    input_price: float | None = None
+    output_price: float | None = None
+
+
+async def cost_of(terms: Terms, model: str) -> Cost:
+    """Return what that model's tokens cost. The first time the table is loaded, in a thread."""
+    if terms.input_price is not None or terms.output_price is not None:
+        return _at(terms.input_price or 0.0, terms.output_price or 0.0)
+    if terms.kind not in ("openai", "anthropic", "google"):
+        return unknown_cost
+    return await asyncio.to_thread(_listed, terms.kind, terms.base_url, model)
+
+
+def unknown_cost(_prompt_tokens: int, _completion_tokens: int) -> None:
+    """A ``Cost`` that nobody knows."""
+    return None
+
+
+def _at(input_price: float, output_price: float) -> Cost:
+    def cost(prompt_tokens: int, completion_tokens: int) -> float:
+        return (prompt_tokens * input_price + completion_tokens * output_price) / PRICE_TOKENS
+
+    return cost
+
+
+@lru_cache(maxsize=256)
+def _listed(kind: str, base_url: str, model: str) -> Cost:
+    # Lazy, and in a thread: loading the table takes most of a second (architecture.md §7).
+    from genai_prices import Usage, calc_price
+
+    # What calls itself openai may be anybody: there the address says whose prices hold.
+    where = {"provider_api_url": base_url} if kind == "openai" and base_url else {"provider_id": kind}
+
+    def cost(prompt_tokens: int, completion_tokens: int) -> float | None:
+        usage = Usage(input_tokens=prompt_tokens, output_tokens=completion_tokens)
+        try:
+            return float(calc_price(usage, model, **where).total_price)
+        except (LookupError, ValueError):  # no such model; no price for such a usage
+            return None
+
+    return cost if cost(1, 1) is not None else unknown_cost
