@@ -161,10 +161,11 @@ class TurnAgain:
 
 @dataclass(frozen=True, slots=True)
 class RoomUsed:
-    """The room used so much more; ``cost`` None: no price is known."""
+    """The room, and this agent of it, used so much more; ``cost`` None: no price is known."""
 
     tokens: int
     cost: float | None = None
+    agent_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ room = Table(
 )
 
 # Removed agents stay as rows: what they said is theirs. skip_next: its next turn is skipped.
+# tokens: what its turns used.
 room_agent = Table(
     "room_agent",
     metadata,
@@ -82,6 +83,7 @@ room_agent = Table(
     Column("provider_id", Text, nullable=False),
     Column("removed", Boolean, nullable=False),
     Column("skip_next", Boolean, nullable=False),
+    Column("tokens", Integer, nullable=False),
 )
 
 # One row per attempt. status: streaming | completed | interrupted | failed | skipped | superseded (said

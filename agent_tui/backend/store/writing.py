@@ -170,6 +170,10 @@ def _use(connection: Connection, room_id: str, used: RoomUsed) -> None:
     if used.cost is not None:
         values["used_cost"] = func.coalesce(room.c.used_cost, 0.0) + used.cost
     connection.execute(update(room).where(room.c.id == room_id).values(values))
+    if used.agent_id:
+        condition = (room_agent.c.room_id == room_id) & (room_agent.c.id == used.agent_id)
+        tokens = room_agent.c.tokens + used.tokens
+        connection.execute(update(room_agent).where(condition).values(tokens=tokens))
 
 
 def _set_agents(connection: Connection, room_id: str, agents: Sequence[AgentInfo]) -> None:
@@ -181,7 +185,7 @@ def _set_agents(connection: Connection, room_id: str, agents: Sequence[AgentInfo
         if agent.id in known:
             connection.execute(update(room_agent).where(mine & (room_agent.c.id == agent.id)).values(values))
         else:
-            connection.execute(insert(room_agent).values({**values, "room_id": room_id}))
+            connection.execute(insert(room_agent).values({**values, "room_id": room_id, "tokens": 0}))
 
 
 def _agent_columns(agent: AgentInfo) -> dict[str, object]:
@@ -193,7 +197,8 @@ def _create(connection: Connection, row: RoomRow) -> None:
     del values["agents"], values["queue"]
     connection.execute(insert(room).values({**values, "number": _NEXT_NUMBER}))
     if row.agents:
-        agents = [{**_agent_columns(agent), "room_id": row.id, "removed": False} for agent in row.agents]
+        fresh = {"room_id": row.id, "removed": False, "tokens": 0}
+        agents = [{**_agent_columns(agent), **fresh} for agent in row.agents]
         connection.execute(insert(room_agent), agents)
 
 

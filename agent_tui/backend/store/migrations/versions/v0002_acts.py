@@ -95,10 +95,12 @@ def _agents() -> None:
         sa.Column("provider_id", sa.Text, nullable=False),
         sa.Column("removed", sa.Boolean, nullable=False),
         sa.Column("skip_next", sa.Boolean, nullable=False),
+        sa.Column("tokens", sa.Integer, nullable=False),
     )
     op.execute(
         "INSERT INTO room_agent SELECT room_id, id, turn_order, name, color, system_prompt, model, "
-        "provider_id, 0, 0 FROM room_agent_0001"
+        "provider_id, 0, 0, (SELECT COALESCE(SUM(token_count), 0) FROM turn WHERE turn.room_id = "
+        "room_agent_0001.room_id AND turn.agent_id = room_agent_0001.id) FROM room_agent_0001"
     )
     op.drop_table("room_agent_0001")
 
