@@ -25,6 +25,7 @@ MAX_TEXT_CHARACTERS = 1_000_000  # of one turn; as many again may be thought
 # What may wait to be stored: a model that is faster than the disk is not asked for more meanwhile.
 MAX_WAITING_PIECES = 256
 MAX_WAITING_CHARACTERS = 64 * 1024
+MAX_RETRY_AFTER_SECONDS = 30.0  # what a provider may ask for; longer is not worth waiting
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ class Call:
         self.error = ""
         self.ended = False  # by itself, well or badly
         self.cut = False
+        self.usage: UsagePiece | None = None  # the newest
+        self.first_piece_seconds: float | None = None  # from the asking to the first piece
         self._model = model
         self._request = request
         self._timing = timing
@@ -46,6 +49,7 @@ class Call:
         self._waiting_characters = 0
         self._characters = 0
         self._thought_characters = 0
+        self._asked_at = asyncio.get_running_loop().time()
         self._begun = False  # a piece has come: asking again would say things twice
         self._news = asyncio.Event()
         self._taken = asyncio.Event()
@@ -108,7 +112,8 @@ class Call:
                 if not error.retryable or self._begun:
                     raise
                 log.info("a model call failed before its first piece, trying again: %s", error.title)
-                await self._timing.sleep(delay)
+                wanted = min(error.retry_after or 0.0, MAX_RETRY_AFTER_SECONDS)
+                await self._timing.sleep(max(delay, wanted))
         return await self._stream()
 
     async def _stream(self) -> None:
@@ -134,7 +139,9 @@ class Call:
             await _close(pieces)
 
     def _hear(self, piece: Piece) -> None:
-        self._begun = True
+        if not self._begun:
+            self._begun = True
+            self.first_piece_seconds = asyncio.get_running_loop().time() - self._asked_at
         match piece:
             case TextPiece(text):
                 self._hear_text(text)
@@ -145,7 +152,7 @@ class Call:
                         f"it thought more than {MAX_TEXT_CHARACTERS:,} characters", "It was stopped."
                     )
             case UsagePiece():
-                pass
+                self.usage = piece
 
     def _hear_text(self, said: str) -> None:
         if not said:

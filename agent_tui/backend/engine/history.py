@@ -6,28 +6,38 @@ from collections.abc import Sequence
 
 from agent_tui.backend.models.model import ChatMessage
 from agent_tui.backend.store.queries import Said
-from agent_tui.backend.store.rows import RoomRow
+from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.events import AgentInfo
 
 
 def model_messages(
-    room: RoomRow, turn_order: int, round_: int, said: Sequence[Said]
+    room: RoomRow, agent: AgentInfo, turn: TurnRow, said: Sequence[Said]
 ) -> tuple[ChatMessage, ...]:
-    """Return the messages for the turn of the agent at ``turn_order`` in ``round_``.
+    """Return the messages for the ``turn`` of ``agent``.
 
-    ``said`` is what was said in whole, in order; cut and failed attempts are not part of it. Its own words
-    are the assistant's, those of other agents a user's with ``[name]: `` in front (who spoke is told by
-    the turn order, not the name: two agents may share one), a person's stand as they are. In a parallel
-    room it is told what was said before the round began, otherwise all.
+    ``said`` is what was said for good, in the order it was begun; cut and failed attempts are not part of
+    it, nor is what this turn supersedes. Its own words are the assistant's, those of other agents a user's
+    with ``[name]: `` in front (who spoke is told by the id, not the name: two agents may share one), a
+    person's stand as they are. In a parallel room it is told what agents said before the round began,
+    otherwise all. What was whispered to another agent it is not told.
     """
-    prompt = room.agents[turn_order].system_prompt
-    messages = [ChatMessage("system", prompt)] if prompt else []
-    for words in said:
-        if not words.text or (room.parallel and words.round >= round_):
+    messages = [ChatMessage("system", agent.system_prompt)] if agent.system_prompt else []
+    for words in _in_order(room, said):
+        if not words.text or words.id == turn.supersedes or words.to not in ("", agent.id):
             continue
-        if words.turn_order is None:
+        if room.parallel and words.agent_id and words.round >= turn.round:
+            continue
+        if not words.agent_id:
             messages.append(ChatMessage("user", words.text))
-        elif words.turn_order == turn_order:
+        elif words.agent_id == agent.id:
             messages.append(ChatMessage("assistant", words.text))
         else:
             messages.append(ChatMessage("user", f"[{words.name}]: {words.text}"))
     return tuple(messages)
+
+
+def _in_order(room: RoomRow, said: Sequence[Said]) -> Sequence[Said]:
+    if not room.parallel:
+        return said
+    # Not by time: what models are told does not hang on who was faster. People's words open a round.
+    return sorted(said, key=lambda words: (words.round, words.agent_id != "", words.place))

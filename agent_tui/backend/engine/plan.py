@@ -6,10 +6,12 @@ with the very turn that was cut, whoever cut it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from agent_tui.backend.store.queries import FINAL_REASONS
 from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.events import QueuedMessage
 
 NO_AGENTS = "No agents in room"  # protocols.md §1, the text of ``error``
 
@@ -38,11 +40,26 @@ class OpenRound:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One agent is due: ``attempt`` counts from 1."""
+    """One agent is due: ``attempt`` counts from 1; ``supersedes`` is the message that is said again."""
 
     round: int
-    turn_order: int
+    agent_id: str
     attempt: int
+    supersedes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """What people said, in their order."""
+
+    words: tuple[QueuedMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """The agent's turn is passed over, as somebody asked."""
+
+    turn: Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +67,11 @@ class Speak:
     """These turns, all at once: one in a sequential room, all unfinished ones in a parallel one."""
 
     turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Agents speak: nothing can be done until one of them ends or somebody does something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +88,10 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """``room_paused``."""
+    """``room_paused``; the turns with the messages ``again`` are said again when the room goes on."""
 
     reason: str
+    again: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,43 +101,102 @@ class Fail:
     content: str
 
 
-Step = StartRun | CloseTurns | OpenRound | Speak | CloseRound | Complete | Pause | Fail
+Step = StartRun | CloseTurns | OpenRound | Say | Skip | Speak | Wait | CloseRound | Complete | Pause | Fail
 
 
-def plan(room: RoomRow, turns: Sequence[TurnRow], cut: str) -> Step:
-    """Return the next step of a room that is not completed.
+def plan(room: RoomRow, turns: Sequence[TurnRow], cut: str, speaking: Collection[str] = ()) -> Step:
+    """Return the next step of a room that is running or wanted to run.
 
-    ``turns`` are all attempts of its newest round; none of them is under way in this process. ``cut`` is
-    the reason why the room is to stop speaking, empty while it may go on. What costs no words is done all
-    the same: a round whose turns are finished is closed, and after the last one the room is completed.
+    ``turns`` are all attempts of its newest two rounds, ``speaking`` the ids of the agents whose turns are
+    under way in this process. ``cut`` is the reason why the room is to stop speaking, empty while it may
+    go on. What costs no words is done all the same: a round whose turns are finished is closed, and after
+    the last one the room is completed.
     """
     if room.status != "running":
         return StartRun(resumed=room.run_seq > 0)
-    left_open = tuple(turn for turn in turns if turn.status == "streaming")
+    left_open = tuple(row for row in turns if row.status == "streaming" and row.agent_id not in speaking)
     if left_open:
         return CloseTurns(left_open, cut or "crash")
+    newest = _newest(turns)
+    due = _due(room, newest, speaking)
+    failed = _failed(room, newest)
+    if speaking:
+        at_once = tuple(words for words in room.queue if words.when == "now")
+        if at_once and not cut:
+            return Say(at_once)
+        return Wait() if cut or failed or not (due and room.parallel) else _speak(room, newest, due)
     if not room.agents:
         return Fail(NO_AGENTS)
+    if failed:
+        return Pause(cut or "error", failed)
+    if not due:
+        return _between(room, cut)
+    if cut:
+        return Pause(cut)
+    return Say(room.queue) if room.queue else _speak(room, newest, due)
+
+
+def is_final(turn: TurnRow) -> bool:
+    """Return whether the attempt stands: nobody speaks in its place unless that is asked for."""
+    if turn.status == "interrupted":
+        return turn.reason in FINAL_REASONS
+    return turn.status != "streaming"
+
+
+Newest = Mapping[tuple[int, str], TurnRow]
+
+
+def _newest(turns: Sequence[TurnRow]) -> Newest:
+    """Return the last attempt at each turn, by round and agent."""
+    return {(row.round, row.agent_id): row for row in sorted(turns, key=lambda row: row.attempt)}
+
+
+def _due(room: RoomRow, newest: Newest, speaking: Collection[str]) -> tuple[Turn, ...]:
+    """Return the turns that nobody finished, and those that are to be said again: these first."""
+    asked, due = [], []
+    opened = {room.round_open} if room.round_open > room.round_done else set()
+    for round_ in sorted({round_ for round_, _ in newest} | opened):
+        for agent in room.agents:
+            last = newest.get((round_, agent.id))
+            if agent.id in speaking:
+                continue
+            if last is None:
+                if round_ in opened:
+                    due.append(Turn(round_, agent.id, 1))
+            elif not is_final(last):
+                due.append(Turn(round_, agent.id, last.attempt + 1))
+            elif last.again:
+                old = "" if last.status == "skipped" else last.message_id
+                asked.append(Turn(round_, agent.id, last.attempt + 1, old))
+    return (*asked, *due)
+
+
+def _failed(room: RoomRow, newest: Newest) -> tuple[str, ...]:
+    """Return the messages of the open round for whose failure the room is to pause."""
+    if room.on_error != "pause" or room.round_open == room.round_done:
+        return ()
+    here = {agent.id for agent in room.agents}
+    rows = (row for (round_, _), row in newest.items() if round_ == room.round_open)
+    return tuple(
+        row.message_id for row in rows if row.status == "failed" and not row.again and row.agent_id in here
+    )
+
+
+def _between(room: RoomRow, cut: str) -> Step:
+    """Return what is to be done when nobody is due."""
     if room.round_open > room.round_done:
-        due = _due(room, turns)
-        if not due:
-            return CloseRound(room.round_open)
-        if cut:
-            return Pause(cut)
-        return Speak(due if room.parallel else due[:1])
+        return CloseRound(room.round_open)
     if room.round_done >= room.max_rounds:
-        return Complete()
+        # What came while the last turn was spoken is said all the same.
+        return Say(room.queue) if room.queue else Complete()
     return Pause(cut) if cut else OpenRound(room.round_open + 1)
 
 
-def _due(room: RoomRow, turns: Sequence[TurnRow]) -> tuple[Turn, ...]:
-    """Return the turns of the open round that nobody completed and that did not fail, in turn order."""
-    finished = {turn.turn_order for turn in turns if turn.status in ("completed", "failed")}
-    attempts = dict.fromkeys(range(len(room.agents)), 0)
-    for turn in turns:
-        attempts[turn.turn_order] = max(attempts[turn.turn_order], turn.attempt)
-    return tuple(
-        Turn(room.round_open, place, attempt + 1)
-        for place, attempt in attempts.items()
-        if place not in finished
-    )
+def _speak(room: RoomRow, newest: Newest, due: tuple[Turn, ...]) -> Step:
+    chosen = due if room.parallel else due[:1]
+    skipping = {agent.id for agent in room.agents if agent.skip_next}
+    for turn in chosen:
+        last = newest.get((turn.round, turn.agent_id))
+        if turn.agent_id in skipping and not (last is not None and last.again):
+            return Skip(turn)
+    return Speak(chosen)

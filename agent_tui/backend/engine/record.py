@@ -13,16 +13,21 @@ from typing import NamedTuple
 from agent_tui import events as ev
 from agent_tui.backend.store.messages import turn_message, user_message
 from agent_tui.backend.store.rows import (
+    AgentSkips,
     Change,
+    InboxTaken,
     NewEvent,
     RoomRow,
     RoomSet,
+    RoomUsed,
     RunOpened,
+    TurnAgain,
     TurnClosed,
     TurnOpened,
     TurnRow,
     UserSaid,
 )
+from agent_tui.events import QueuedMessage
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import encode, progress, token_count
 
@@ -31,6 +36,9 @@ USER_NAME = "用户"
 USER_COLOR = "#10b981"
 # Long texts become several chunks, so that a page of the log stays small.
 MAX_CHUNK_CHARACTERS = 16_384
+LAST_WORDS_CHARACTERS = 120
+# Reasons for which a room pauses without having been asked to.
+OWN_PAUSES = ("error", "budget")
 
 
 class Record(NamedTuple):
@@ -51,11 +59,11 @@ def run_started(room: RoomRow, *, resumed: bool, task_id: str, now: str) -> Reco
 
 
 def round_opened(room: RoomRow, round_: int) -> Record:
-    """A round begins."""
+    """A round begins; it is spoken as the room says now, whatever it says later."""
     events = [_event(ev.RoundStarted(round_, room.max_rounds))]
-    if room.parallel:
+    if room.execution_mode == "parallel":
         events.append(_event(ev.ParallelStarted(round_, room.max_rounds, room.agents)))
-    return Record(events, [RoomSet({"round_open": round_})])
+    return Record(events, [RoomSet({"round_open": round_, "round_mode": room.execution_mode})])
 
 
 def round_closed(room: RoomRow, round_: int) -> Record:
@@ -72,10 +80,16 @@ def run_completed(room: RoomRow) -> Record:
     return Record([_event(ev.RunCompleted(room.id, room.max_rounds))], [ended])
 
 
-def run_paused(room: RoomRow, reason: str) -> Record:
-    """The room stopped; whether it is wanted to go on later (``desired``) is not decided here."""
-    paused = ev.RunPaused(room.id, room.round_open or None, reason)
-    return Record([_event(paused)], [RoomSet({"status": "paused", "interrupted": reason})])
+def run_paused(room: RoomRow, reason: str, again: Sequence[str] = ()) -> Record:
+    """The room stopped; whether it is wanted to go on later (``desired``) is not decided here.
+
+    Unless it stopped by itself: then it waits for somebody to look. ``again``: see ``plan.Pause``.
+    """
+    values: dict[str, str | int | float | bool | None] = {"status": "paused", "interrupted": reason}
+    if reason in OWN_PAUSES:
+        values["desired"] = "paused"
+    changes = [RoomSet(values), *(TurnAgain(message_id) for message_id in again)]
+    return Record([_event(ev.RunPaused(room.id, room.round_open or None, reason))], changes)
 
 
 def run_failed(content: str) -> Record:
@@ -84,31 +98,63 @@ def run_failed(content: str) -> Record:
     return Record([_event(ev.RunFailed(content))], [failed])
 
 
-def turns_pending(room: RoomRow, turns: Sequence[int]) -> Record:
-    """These agents, by turn order, are about to speak at once."""
-    return Record([_status(room, place, "pending") for place in turns], [])
+def people_said(room: RoomRow, words: Sequence[QueuedMessage], now: str) -> Record:
+    """What waited is said, in its order."""
+    said = [
+        UserSaid(
+            waited.id,
+            room.round_open,
+            waited.content,
+            waited.sender_name or USER_NAME,
+            USER_COLOR,
+            now,
+            waited.to,
+            event=place,
+        )
+        for place, waited in enumerate(words)
+    ]
+    events = [_event(ev.MessageStored(user_message(room.id, one)), one.id) for one in said]
+    return Record(events, [InboxTaken(tuple(waited.id for waited in words)), *said])
+
+
+def turns_pending(turns: Sequence[TurnRow]) -> Record:
+    """These agents are about to speak at once."""
+    return Record([_status(turn, "pending") for turn in turns], [])
+
+
+def turn_skipped(turn: TurnRow) -> Record:
+    """The agent's turn is passed over; the next one is its own again."""
+    skipped = replace(turn, status="skipped", reason="skip", supersedes="")
+    return Record([_status(turn, "skipped")], [TurnOpened(skipped), AgentSkips(turn.agent_id, False)])
 
 
 def turn_started(room: RoomRow, turn: TurnRow) -> Record:
-    """The agent's model is being asked."""
-    agent = room.agents[turn.turn_order]
-    speaker = agent.id if room.parallel else ""
+    """The agent's model is being asked; what this turn supersedes is superseded from now on."""
     started = ev.TurnStarted(
-        turn.message_id, room.id, "assistant", agent.name, agent.color, turn.round, speaker, turn.attempt
+        turn.message_id,
+        room.id,
+        "assistant",
+        turn.sender_name,
+        turn.sender_color,
+        turn.round,
+        _speaker(room, turn),
+        turn.attempt,
+        turn.supersedes,
+        turn.trimmed,
     )
-    events = [_status(room, turn.turn_order, "streaming")] if room.parallel else []
+    events = [_status(turn, "streaming")] if room.parallel else []
     events.append(_event(started, turn.message_id))
     return Record(events, [TurnOpened(turn, event=len(events) - 1)])
 
 
-def turn_refused(room: RoomRow, turn: TurnRow, error: str) -> Record:
+def turn_refused(turn: TurnRow, error: str) -> Record:
     """There is no model to ask."""
-    return Record([_error(room, turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
+    return Record([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
 
 
 def chunks(room: RoomRow, turn: TurnRow, text: str, before: int) -> list[NewEvent]:
     """The agent said ``text`` after ``before`` characters."""
-    speaker = room.agents[turn.turn_order].id if room.parallel else ""
+    speaker = _speaker(room, turn)
     events = []
     for start in range(0, len(text), MAX_CHUNK_CHARACTERS):
         piece = text[start : start + MAX_CHUNK_CHARACTERS]
@@ -121,8 +167,8 @@ def chunks(room: RoomRow, turn: TurnRow, text: str, before: int) -> list[NewEven
 def turn_completed(room: RoomRow, turn: TurnRow) -> Record:
     """The agent is done; ``turn`` holds its whole text."""
     closed = replace(turn, status="completed")
-    events = [_status(room, turn.turn_order, "completed")] if room.parallel else []
-    return Record([*events, _end(room, closed), _stored(room, closed)], [_closed(closed)])
+    events = [_status(turn, "completed")] if room.parallel else []
+    return Record([*events, _end(room, closed), _stored(room, closed)], _closed(closed))
 
 
 def turn_cut(room: RoomRow, turn: TurnRow, reason: str) -> Record:
@@ -131,16 +177,21 @@ def turn_cut(room: RoomRow, turn: TurnRow, reason: str) -> Record:
     events = [_end(room, closed)]
     if closed.text:
         events.append(_stored(room, closed))
-    return Record(events, [_closed(closed)])
+    return Record(events, _closed(closed))
 
 
 def turn_failed(room: RoomRow, turn: TurnRow, error: str) -> Record:
     """The model failed; ``turn`` holds the text so far. Words that were said are kept."""
     closed = replace(turn, status="failed", error=error)
-    events = [_error(room, turn, error)]
+    events = [_error(turn, error)]
     if closed.text:
         events.append(_stored(room, closed))
-    return Record(events, [_closed(closed)])
+    return Record(events, _closed(closed))
+
+
+def used_tokens(turn: TurnRow) -> int:
+    """Return what the turn used: in the provider's own count where it gave one, else what was said."""
+    return turn.prompt_tokens + turn.completion_tokens or token_count(turn.text)
 
 
 def _event(event: ev.Event, message_id: str = "") -> NewEvent:
@@ -148,26 +199,48 @@ def _event(event: ev.Event, message_id: str = "") -> NewEvent:
     return NewEvent(name, dump(data), message_id)
 
 
-def _status(room: RoomRow, place: int, status: str) -> NewEvent:
-    agent = room.agents[place]
-    return _event(ev.AgentStatusChanged(agent.id, agent.name, status))
+def _status(turn: TurnRow, status: str) -> NewEvent:
+    return _event(ev.AgentStatusChanged(turn.agent_id, turn.sender_name, status))
 
 
-def _error(room: RoomRow, turn: TurnRow, error: str) -> NewEvent:
-    agent = room.agents[turn.turn_order]
-    return _event(ev.TurnFailed(error, agent.id, agent.name), turn.message_id)
+def _error(turn: TurnRow, error: str) -> NewEvent:
+    return _event(ev.TurnFailed(error, turn.agent_id, turn.sender_name), turn.message_id)
+
+
+def _speaker(room: RoomRow, turn: TurnRow) -> str:
+    return turn.agent_id if room.parallel else ""
 
 
 def _end(room: RoomRow, turn: TurnRow) -> NewEvent:
-    speaker = room.agents[turn.turn_order].id if room.parallel else ""
-    ended = ev.TurnEnded(turn.message_id, turn.text, token_count(turn.text), speaker, turn.reason)
+    ended = ev.TurnEnded(
+        turn.message_id, turn.text, token_count(turn.text), _speaker(room, turn), turn.reason, turn.usage
+    )
     return _event(ended, turn.message_id)
 
 
 def _stored(room: RoomRow, turn: TurnRow) -> NewEvent:
-    return _event(ev.MessageStored(turn_message(room, turn)), turn.message_id)
+    return _event(ev.MessageStored(turn_message(room.id, turn)), turn.message_id)
 
 
-def _closed(turn: TurnRow) -> TurnClosed:
-    tokens = token_count(turn.text)
-    return TurnClosed(turn.message_id, turn.status, turn.text, tokens, turn.reason, turn.error)
+def _closed(turn: TurnRow) -> list[Change]:
+    """Return what closing an attempt changes: its row, and what the room shows and used."""
+    closed = TurnClosed(
+        turn.message_id,
+        turn.status,
+        turn.text,
+        token_count(turn.text),
+        turn.reason,
+        turn.error,
+        turn.prompt_tokens,
+        turn.completion_tokens,
+        turn.first_token_seconds,
+        turn.cost,
+    )
+    changes: list[Change] = [closed]
+    if used := used_tokens(turn):
+        changes.append(RoomUsed(used, turn.cost))
+    if turn.text:
+        # Long before the end nothing of it can be among the last words.
+        last = " ".join(turn.text[-8 * LAST_WORDS_CHARACTERS :].split())[-LAST_WORDS_CHARACTERS:]
+        changes.append(RoomSet({"last_speaker": turn.sender_name, "last_words": last}))
+    return changes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from uuid import uuid4
 
 from agent_tui.backend.engine import record
@@ -14,10 +14,13 @@ from agent_tui.backend.engine.plan import (
     Fail,
     OpenRound,
     Pause,
+    Say,
+    Skip,
     Speak,
     StartRun,
     Step,
     Turn,
+    Wait,
     plan,
 )
 from agent_tui.backend.engine.record import Record
@@ -33,7 +36,8 @@ class Runner:
     """One run of one room, in one task. It is never cancelled: ``cut`` asks it to end.
 
     ``run_seq`` is the seq of the run's ``room_started``; ``reason`` says why the run is to end, empty
-    while it may go on; ``keep_running`` whether it goes on when nobody watches.
+    while it may go on; ``keep_running`` whether it goes on when nobody watches. Who holds ``turnstile``
+    sees the room between two steps: nobody begins to speak, and the run does not end meanwhile.
     """
 
     def __init__(self, store: Store, models: ModelSource, timing: Timing, room: RoomRow) -> None:
@@ -42,18 +46,42 @@ class Runner:
         self.reason = ""
         self.keep_running = room.keep_running
         self.task: asyncio.Task[None] | None = None
+        self.turnstile = asyncio.Lock()
         self._store = store
         self._models = models
         self._timing = timing
-        self._attempts: list[Attempt] = []
-        self._said: list[Said] = []  # the words of the rounds before this one
-        self._round = 0
+        self._attempts: dict[str, Attempt] = {}  # by the ids of the agents that speak
+        self._speaking: dict[str, asyncio.Task[None]] = {}
+        self._news = asyncio.Event()  # somebody ended, or did something
+        self._said: list[Said] = []  # the words of rounds that are over for good
+        self._round = 0  # the first that is not among them
 
     def cut(self, reason: str) -> None:
         """Stop speaking, keep what was said, and pause, or complete if nothing is left to say."""
         self.reason = self.reason or reason
-        for attempt in self._attempts:
+        for attempt in self._attempts.values():
             attempt.cut(reason)
+        self._news.set()
+
+    def speaks(self, agent_id: str) -> bool:
+        """Return whether the agent's turn is under way."""
+        return agent_id in self._speaking and not self._speaking[agent_id].done()
+
+    def cut_turns(self, reason: str, agent_ids: Iterable[str] | None = None) -> None:
+        """Cut the turns of these agents (None: of all that speak); the run goes on."""
+        for agent_id in list(self._attempts) if agent_ids is None else agent_ids:
+            if agent_id in self._attempts:
+                self._attempts[agent_id].cut(reason)
+        self._news.set()
+
+    async def quiet(self, agent_id: str) -> None:
+        """Wait until the turn of an agent that was cut is on record, if it is under way."""
+        if agent_id in self._speaking:
+            await asyncio.wait({self._speaking[agent_id]})
+
+    def look(self) -> None:
+        """Look again at what is on record."""
+        self._news.set()
 
     async def begin(self) -> int:
         """Put ``room_started`` on record for a room that does not run; return its seq."""
@@ -72,14 +100,36 @@ class Runner:
 
     async def go_on(self) -> None:
         """Carry out step after step until the room is completed, paused or failed. Raises ``StoreError``."""
-        while not isinstance(await self._step(), Complete | Pause | Fail):
-            pass
+        try:
+            while True:
+                self._news.clear()
+                step = await self._step()
+                if isinstance(step, Complete | Pause | Fail):
+                    return
+                if isinstance(step, Wait):
+                    await self._news.wait()
+        finally:
+            if self._speaking:  # nothing is left running unseen
+                self.cut("crash")
+                await asyncio.wait(self._speaking.values())
 
     async def _step(self) -> Step:
-        room, turns = await self._store.read(queries.state, self.room_id)
-        step = plan(room, turns, self.reason)
-        await self._carry_out(room, step)
-        return step
+        async with self.turnstile:
+            await self._gather()
+            room, turns = await self._store.read(queries.state, self.room_id)
+            step = plan(room, turns, self.reason, self._speaking.keys())
+            await self._carry_out(room, step)
+            return step
+
+    async def _gather(self) -> None:
+        """Let go of the turns that are over; those that were cut soon are."""
+        cut = [task for agent_id, task in self._speaking.items() if self._attempts[agent_id].cut_for]
+        if cut:
+            await asyncio.wait(cut)
+        for agent_id, task in list(self._speaking.items()):
+            if task.done():
+                del self._speaking[agent_id], self._attempts[agent_id]
+                task.result()
 
     async def _carry_out(self, room: RoomRow, step: Step) -> None:
         match step:
@@ -91,51 +141,75 @@ class Runner:
                     await self._write(record.turn_cut(room, turn, reason))
             case OpenRound(round_):
                 await self._write(record.round_opened(room, round_))
+            case Say(words):
+                await self._write(record.people_said(room, words, self._now()))
+            case Skip(turn):
+                await self._write(record.turn_skipped(self._turn_row(room, turn)))
             case Speak(turns):
-                await self._speak(room, turns)
+                await self._speak(room, [self._turn_row(room, turn) for turn in turns])
+            case Wait():
+                pass
             case CloseRound(round_):
                 await self._write(record.round_closed(room, round_))
             case Complete():
                 await self._write(record.run_completed(room))
-            case Pause(reason):
-                await self._write(record.run_paused(room, reason))
+            case Pause(reason, again):
+                await self._write(record.run_paused(room, reason, again))
             case Fail(content):
                 await self._write(record.run_failed(content))
 
-    async def _speak(self, room: RoomRow, turns: Sequence[Turn]) -> None:
-        said = await self._words(turns[0].round)
+    async def _speak(self, room: RoomRow, turns: Sequence[TurnRow]) -> None:
+        said = await self._words(room.round_open)
         if room.parallel:
-            await self._write(record.turns_pending(room, [turn.turn_order for turn in turns]))
+            await self._write(record.turns_pending(turns))
         if self.reason:
             return
-        self._attempts = [
-            Attempt(self._store, self._models, self._timing, room, self._turn_row(turn)) for turn in turns
-        ]
-        # Each one to its end, also when another one fails: nothing is left running unseen.
-        speaking = [self._one(attempt, said) for attempt in self._attempts]
-        outcomes = await asyncio.gather(*speaking, return_exceptions=True)
-        self._attempts = []
-        for outcome in outcomes:
-            if outcome is not None:
+        attempts = {
+            turn.agent_id: Attempt(self._store, self._models, self._timing, room, turn) for turn in turns
+        }
+        self._attempts.update(attempts)
+        opened = await asyncio.gather(
+            *(attempt.open(said) for attempt in attempts.values()), return_exceptions=True
+        )
+        for (agent_id, attempt), outcome in zip(attempts.items(), opened, strict=True):
+            if outcome is True:
+                task = asyncio.create_task(self._one(attempt), name=f"turn-{agent_id}")
+                task.add_done_callback(lambda _: self._news.set())
+                self._speaking[agent_id] = task
+            else:
+                del self._attempts[agent_id]
+        for outcome in opened:
+            if isinstance(outcome, BaseException):
                 raise outcome
 
-    async def _one(self, attempt: Attempt, said: Sequence[Said]) -> None:
+    async def _one(self, attempt: Attempt) -> None:
         try:
-            await attempt.speak(said)
+            await attempt.speak()
         except BaseException:
             self.cut("crash")
             raise
 
-    async def _words(self, round_: int) -> list[Said]:
-        """Return all that was said; the words of rounds that are over are read once."""
+    async def _words(self, newest: int) -> list[Said]:
+        """Return all that was said; what is older than the round before the ``newest`` is read once."""
         news = await self._store.read(queries.said, self.room_id, self._round)
         said = self._said + news
-        self._said += [words for words in news if words.round < round_]
-        self._round = round_
+        # No turn of a round that is older is ever said again.
+        self._said += [words for words in news if words.round < newest - 1]
+        self._round = max(self._round, newest - 1)
         return said
 
-    def _turn_row(self, turn: Turn) -> TurnRow:
-        return TurnRow(turn.round, turn.turn_order, turn.attempt, uuid4().hex, created_at=self._now())
+    def _turn_row(self, room: RoomRow, turn: Turn) -> TurnRow:
+        agent = next(agent for agent in room.agents if agent.id == turn.agent_id)
+        return TurnRow(
+            turn.round,
+            turn.agent_id,
+            turn.attempt,
+            uuid4().hex,
+            created_at=self._now(),
+            sender_name=agent.name,
+            sender_color=agent.color,
+            supersedes=turn.supersedes,
+        )
 
     def _now(self) -> str:
         return self._timing.now().isoformat()

@@ -31,42 +31,50 @@ class ModelSource(Protocol):
 
 
 class Attempt:
-    """``speak`` runs to its end, always: what is being written is never torn. ``cut`` makes the end come."""
+    """``open`` puts the attempt on record, ``speak`` runs to its end, always: what is being written is never
+    torn. ``cut`` makes the end come.
+    """
 
     def __init__(
         self, store: Store, models: ModelSource, timing: Timing, room: RoomRow, turn: TurnRow
     ) -> None:
+        self.cut_for = ""
         self._store = store
         self._models = models
         self._timing = timing
         self._room = room
         self._turn = turn
+        self._agent = next(agent for agent in room.agents if agent.id == turn.agent_id)
         self._said: list[str] = []
         self._characters = 0
+        self._asked: tuple[Model, ModelRequest] | None = None
         self._call: Call | None = None
-        self._reason = ""
 
     def cut(self, reason: str) -> None:
         """End the turn with what was said so far; one whose model has finished is completed instead."""
-        self._reason = self._reason or reason
+        self.cut_for = self.cut_for or reason
         if self._call is not None:
             self._call.cancel()
 
-    async def speak(self, said: Sequence[Said]) -> None:
-        """Carry the turn out. Raises ``StoreError``, and only that."""
-        if self._reason:
-            return
-        agent = self._room.agents[self._turn.turn_order]
+    async def open(self, said: Sequence[Said]) -> bool:
+        """Begin the turn; return whether it can be spoken. Raises ``StoreError``, and only that."""
+        if self.cut_for:
+            return False
         try:
-            model, max_tokens = self._models.open(agent.provider_id, agent.model)
+            model, max_tokens = self._models.open(self._agent.provider_id, self._agent.model)
         except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
-            await self._write(record.turn_refused(self._room, self._turn, failure(error)))
-            return
+            await self._write(record.turn_refused(self._turn, failure(error)))
+            return False
+        self._asked = model, self._request(max_tokens, said)
         await self._write(record.turn_started(self._room, self._turn))
-        if self._reason:
-            await self._write(record.turn_cut(self._room, self._turn, self._reason))
+        return True
+
+    async def speak(self) -> None:
+        """Carry the turn out that was opened. Raises ``StoreError``, and only that."""
+        if self.cut_for or self._asked is None:
+            await self._write(record.turn_cut(self._room, self._turn, self.cut_for))
             return
-        self._call = Call(model, self._request(max_tokens, said), self._timing)
+        self._call = Call(*self._asked, self._timing)
         try:
             await self._listen(self._call)
         finally:
@@ -81,9 +89,9 @@ class Attempt:
             if text := call.take():
                 await self._store.append(self._room.id, self._add(text))
         rest = self._add(call.take())
-        turn = replace(self._turn, text="".join(self._said))
+        turn = self._used(call, replace(self._turn, text="".join(self._said)))
         if call.cut:
-            end = record.turn_cut(self._room, turn, self._reason)
+            end = record.turn_cut(self._room, turn, self.cut_for)
         elif call.error:
             end = record.turn_failed(self._room, turn, call.error)
         else:
@@ -99,13 +107,20 @@ class Attempt:
     async def _write(self, written: Record) -> None:
         await self._store.append(self._room.id, written.events, written.changes)
 
+    def _used(self, call: Call, turn: TurnRow) -> TurnRow:
+        """Return ``turn`` with what it used, as far as the model said so."""
+        turn = replace(turn, first_token_seconds=call.first_piece_seconds)
+        if call.usage is None:
+            return turn
+        prompt, completion = call.usage.prompt_tokens, call.usage.completion_tokens
+        return replace(turn, prompt_tokens=prompt, completion_tokens=completion)
+
     def _request(self, max_tokens: int, said: Sequence[Said]) -> ModelRequest:
         room, turn = self._room, self._turn
-        agent = room.agents[turn.turn_order]
         return ModelRequest(
-            messages=model_messages(room, turn.turn_order, turn.round, said),
-            model=agent.model,
-            speaker=agent.name,
+            messages=model_messages(room, self._agent, turn, said),
+            model=self._agent.model,
+            speaker=self._agent.name,
             task=room.task,
             round=turn.round,
             max_rounds=room.max_rounds,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -39,6 +40,7 @@ _USER_MESSAGES = select(
 )
 # A turn that was cut for one of these is over: what it said stands.
 FINAL_REASONS = ("stop", "skip")
+FEW_ROOMS = 100  # of more than so many the agents are read with those of all others
 
 _FRAMES = select(*(schema.event.c[name] for name in ("room_id", "seq", "name", "data", "message_id")))
 
@@ -77,10 +79,26 @@ def room(connection: Connection, room_id: str) -> RoomRow:
     return found[0]
 
 
-def rooms(connection: Connection, *, deleted: bool = False) -> list[RoomRow]:
-    """Return all rooms in the order they were made; with ``deleted`` those being deleted, only them."""
+def rooms(
+    connection: Connection, *, deleted: bool = False, ids: Collection[str] | None = None
+) -> list[RoomRow]:
+    """Return all rooms, or those of ``ids`` that there are, in the order they were made.
+
+    With ``deleted`` those that are being deleted, and only them.
+    """
     condition = schema.room.c.desired == "deleted"
-    return _rooms(connection, _ROOMS.where(condition if deleted else ~condition))
+    query = _ROOMS.where(condition if deleted else ~condition)
+    return _rooms(connection, query if ids is None else query.where(schema.room.c.id.in_(ids)))
+
+
+def stands(connection: Connection, ids: Collection[str] | None = None) -> dict[str, str]:
+    """Return agent id → the status of its newest attempt in its room's newest round, of all rooms or some."""
+    turn, room_ = schema.turn.c, schema.room.c
+    newest = (turn.room_id == room_.id) & (turn.round == room_.round_open)
+    query = select(turn.agent_id, turn.status).join_from(schema.room, schema.turn, newest)
+    if ids is not None:
+        query = query.where(room_.id.in_(ids))
+    return {agent_id: status for agent_id, status in connection.execute(query.order_by(turn.attempt))}
 
 
 def state(connection: Connection, room_id: str) -> tuple[RoomRow, list[TurnRow]]:
@@ -181,14 +199,15 @@ def messages(connection: Connection, room_id: str, after: str | None, limit: int
 def _rooms(connection: Connection, query: Select[Any]) -> list[RoomRow]:
     found = connection.execute(query.order_by(schema.room.c.number)).mappings().all()
     agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in found}
-    chosen = _AGENTS.where(schema.room_agent.c.room_id == found[0]["id"]) if len(found) == 1 else _AGENTS
+    few = list(agents) if len(agents) <= FEW_ROOMS else None
+    chosen = _AGENTS if few is None else _AGENTS.where(schema.room_agent.c.room_id.in_(few))
     for row in connection.execute(chosen).mappings() if found else ():
         values = dict(row)
         owners = agents.get(values.pop("room_id"))
         if owners is not None:
             owners.append(AgentInfo(**values))
     queues: dict[str, list[QueuedMessage]] = {row["id"]: [] for row in found}
-    waiting = _QUEUE.where(schema.inbox.c.room_id == found[0]["id"]) if len(found) == 1 else _QUEUE
+    waiting = _QUEUE if few is None else _QUEUE.where(schema.inbox.c.room_id.in_(few))
     for row in connection.execute(waiting).mappings() if found else ():
         values = dict(row)
         queue = queues.get(values.pop("room_id"))

@@ -95,8 +95,8 @@ class TurnRow:
 
     @property
     def usage(self) -> Usage | None:
-        """What it used; None while that is not known."""
-        if not (self.prompt_tokens or self.completion_tokens or self.first_token_seconds is not None):
+        """What it used; None where its model does not say."""
+        if not (self.prompt_tokens or self.completion_tokens):
             return None
         return Usage(self.prompt_tokens, self.completion_tokens, self.first_token_seconds, self.cost)
 
