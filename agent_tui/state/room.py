@@ -1,23 +1,20 @@
 """A room as the screen knows it: ``RoomState.apply`` takes every event, in any order a server may send.
 
-Tolerant of every fault that protocols.md §1 lists: doubled starts, chunks for unknown turns or after the
-end, ``agent_error`` that names no message, runs that end with turns left open, events nobody knows.
+Its turns and agents are in ``Books``; here is what is true of the room as a whole.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 
 from agent_tui import events as ev
+from agent_tui.state.books import STRANGER as STRANGER
+from agent_tui.state.books import Books
 from agent_tui.state.turn import Agent, Turn, TurnStatus
-
-MAX_KEPT_UNKNOWN = 200
-STRANGER = "?"  # the agent of words whose speaker the server never named
 
 
 @dataclass(slots=True)
-class RoomState:
+class RoomState(Books):
     """Everything a room screen draws.
 
     ``changed`` holds the ids of agents whose pane must be looked at again; who draws, empties it.
@@ -29,39 +26,49 @@ class RoomState:
     task: str = ""
     status: str = "idle"
     mode: str = "sequential"
-    round: int = 0
     max_rounds: int = 0
     pause_reason: str = ""
     run_error: str = ""
     keep_running: bool = False
-    agents: dict[str, Agent] = field(default_factory=dict)
-    turns: dict[str, Turn] = field(default_factory=dict)
+    max_tokens: int = 0
+    max_cost: float = 0.0
+    on_error: str = "continue"
     link: ev.LinkChanged = field(default_factory=lambda: ev.LinkChanged("connecting"))
     loaded: bool = False
-    unknown_count: int = 0
-    unknown: deque[ev.Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
-    changed: set[str] = field(default_factory=set)
     generation: int = 0
+    _told_tokens: int = 0
+    _told_cost: float | None = None
 
     # --- what screens ask ------------------------------------------------------------------------------
 
     @property
-    def ordered_agents(self) -> list[Agent]:
-        """The agents in the order they speak."""
-        return sorted(self.agents.values(), key=lambda agent: agent.turn_order)
-
-    @property
-    def speaking(self) -> list[Agent]:
-        """The agents with a turn under way."""
-        return [agent for agent in self.ordered_agents if agent.open_turn is not None]
-
-    @property
     def due(self) -> list[Agent]:
         """Who goes on when the room is resumed: one agent, or all unfinished ones of a parallel round."""
-        waiting = [agent for agent in self.ordered_agents if not agent.has_said(self.round)]
-        if not waiting or self.round == 0:
-            waiting = self.ordered_agents
-        return waiting if self.mode == "parallel" else waiting[:1]
+        agents = [agent for agent in self.ordered_agents if not agent.is_gone]
+        waiting = [agent for agent in agents if not self.round or self._is_unfinished(agent)]
+        ready = [agent for agent in waiting if not agent.skip_next]
+        if not ready:  # the next round: whoever waits in this one is skipped there no more
+            skipped = {agent.id for agent in waiting}
+            ready = [agent for agent in agents if not agent.skip_next or agent.id in skipped]
+        return ready if self.mode == "parallel" else ready[:1]
+
+    def _is_unfinished(self, agent: Agent) -> bool:
+        if not agent.has_said(self.round):
+            return True
+        last = agent.turns[-1] if agent.turns else None
+        failed_here = last is not None and last.status == "failed" and last.round_number == self.round
+        return failed_here and self.pause_reason == "error"  # it is said again
+
+    @property
+    def used_tokens(self) -> int:
+        """What the budget counts: what the server said last, or more where its turns said more since."""
+        return max(self._told_tokens, self._spent_tokens)
+
+    @property
+    def cost(self) -> float | None:
+        """The same in US dollars, ``None`` where no price is known."""
+        known = [cost for cost in (self._told_cost, self._spent_cost) if cost is not None]
+        return max(known) if known else None
 
     @property
     def tokens(self) -> int:
@@ -137,7 +144,7 @@ class RoomState:
         self.round = round_number
         self.max_rounds = most or self.max_rounds
         for agent in self.agents.values():
-            if agent.open_turn is None:
+            if agent.open_turn is None and not agent.is_gone:
                 agent.word = "waiting"
                 self.changed.add(agent.id)
 
@@ -150,185 +157,40 @@ class RoomState:
 
     def _agent_status(self, event: ev.AgentStatusChanged) -> None:
         agent = self._agent(event.agent_id, event.agent_name)
-        if agent.open_turn is None and event.status in ("pending", "streaming"):
+        if event.status == "skipped":
+            self._skipped(agent)
+        elif agent.open_turn is None and event.status in ("pending", "streaming"):
             agent.word = "waiting" if event.status == "pending" else "thinking"
             self.changed.add(agent.id)
 
-    # --- turns -----------------------------------------------------------------------------------------
-
-    def _turn_started(self, event: ev.TurnStarted) -> None:
-        turn = self.turns.get(event.turn_id)
-        if turn is not None:  # told twice, or late: fill in what an orphan chunk could not know
-            turn.sender_name = turn.sender_name or event.sender_name
-            turn.round_number = turn.round_number or event.round_number
-            if turn.agent_id == STRANGER:
-                self._claim(turn, self._speaker(event.agent_id, event.sender_name, event.round_number))
-            return
-        turn = Turn(
-            event.turn_id,
-            role=event.role,
-            sender_name=event.sender_name,
-            sender_color=event.sender_color,
-            round_number=event.round_number,
-            attempt=event.attempt,
-        )
-        agent = self._speaker(event.agent_id, event.sender_name, event.round_number)
-        agent.color = agent.color or event.sender_color
-        self._keep(turn, agent)
-        agent.word = "thinking"
-
-    def _text_added(self, event: ev.TextAdded) -> None:
-        turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
-        if turn.status != "speaking":
-            self._count(ev.Unknown("message_chunk", event.text, "a chunk after its turn's end"))
-            return
-        whole = event.accumulated
-        if whole is not None and len(whole) != turn.length + len(event.text):
-            turn.replace(whole)
-        else:
-            turn.add(event.text)
-        agent = self.agents[turn.agent_id]
-        if turn.length:
-            agent.word = "speaking"
+    def _skipped(self, agent: Agent) -> None:
+        agent.skipped_round, agent.skip_next = self.round, False
+        if agent.open_turn is None:
+            agent.word = "skipped"
         self.changed.add(agent.id)
 
-    def _turn_ended(self, event: ev.TurnEnded) -> None:
-        turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
-        if event.text:  # an end without content never takes away what was said
-            turn.replace(event.text)
-        turn.token_count = event.token_count
-        if turn.status == "speaking":
-            self._close(turn, "cut" if event.interrupted else "said", event.interrupted)
-        self.changed.add(turn.agent_id)
-
-    def _turn_failed(self, event: ev.TurnFailed) -> None:
-        agent = self._failing(event)
-        turn = agent.open_turn
-        if turn is None:
-            turn = Turn(f"failed-{len(self.turns)}", round_number=self.round, sender_name=agent.name)
-            self._keep(turn, agent)
-        self._close(turn, "failed", event.error)
-
-    def _failing(self, event: ev.TurnFailed) -> Agent:
-        speaking = self.speaking
-        if event.agent_id in self.agents:
-            return self.agents[event.agent_id]
-        named = [agent for agent in speaking if agent.name == event.agent_name]
-        if named:
-            return named[0]
-        if not event.agent_name and len(speaking) == 1:
-            return speaking[0]
-        return self._speaker(event.agent_id, event.agent_name, self.round)
-
-    def _message_stored(self, message: ev.Message) -> None:
-        turn = self.turns.get(message.id)
-        if turn is None:
-            turn = self._stored_turn(message)
-        if message.text:
-            turn.replace(message.text)
-        turn.token_count, turn.created_at = message.token_count, message.created_at
-        if message.status == "streaming" and turn.status == "speaking":
-            self.agents[turn.agent_id].word = "speaking" if turn.length else "thinking"
-        elif turn.status == "speaking":
-            if message.error or message.status == "failed":
-                self._close(turn, "failed", message.error)
-            else:
-                self._close(turn, "cut" if message.interrupted else "said", message.interrupted)
-
-    def _stored_turn(self, message: ev.Message) -> Turn:
-        turn = Turn(
-            message.id,
-            role=message.role,
-            sender_name=message.sender_name,
-            sender_color=message.sender_color,
-            round_number=message.round_number,
-        )
-        if message.role == "user":
-            turn.status = "said"
-            self.turns[turn.id] = turn
-        else:
-            sender = (message.agent_id, message.sender_name, message.round_number)
-            self._keep(turn, self._speaker(*sender))
-        return turn
-
-    def _close(self, turn: Turn, status: TurnStatus, why: str) -> None:
-        turn.status = status
-        if status == "failed":
-            turn.error = why
-        else:
-            turn.interrupted = why
-        turn.compact()
-        agent = self.agents.get(turn.agent_id)
-        if agent is not None:
-            agent.word = "said" if status == "said" else "cut" if status == "cut" else "failed"
-            self.changed.add(agent.id)
-
-    def _keep(self, turn: Turn, agent: Agent) -> None:
-        if agent.open_turn is not None:  # nobody speaks twice at once: the older turn lost its end
-            self._close(agent.open_turn, "cut", "lost")
-        turn.agent_id = agent.id
-        self.turns[turn.id] = turn
-        agent.turns.append(turn)
-        self.changed.add(agent.id)
-
-    def _claim(self, turn: Turn, agent: Agent) -> None:
-        """Give a turn whose speaker was unknown to the agent that turned out to be it."""
-        stranger = self.agents[STRANGER]
-        if agent is stranger:
-            return
-        stranger.turns.remove(turn)
-        if not stranger.turns:
-            del self.agents[STRANGER]
-        self._keep(turn, agent)
-        if turn.status == "speaking":
-            agent.word = "speaking"
-        self.changed.add(STRANGER)
-
-    def _orphan(self, turn_id: str, agent_id: str) -> Turn:
-        """Words for a turn that was never announced: kept, under the agent if it was named."""
-        agent = self._agent(agent_id or STRANGER, "")
-        turn = Turn(turn_id, round_number=self.round, sender_name=agent.name)
-        self._keep(turn, agent)
-        return turn
-
-    # --- agents ----------------------------------------------------------------------------------------
-
-    def _agent(self, agent_id: str, name: str) -> Agent:
-        agent = self.agents.get(agent_id)
-        if agent is None:
-            agent = Agent(agent_id, name, turn_order=len(self.agents))
-            self.agents[agent_id] = agent
-            self.changed.add(agent_id)
-        agent.name = agent.name or name
-        return agent
-
-    def _speaker(self, agent_id: str, name: str, round_number: int) -> Agent:
-        """The agent who speaks. Sequential rooms name no id: then it is the first of that name who has
-        not yet spoken in the round, so that two agents of one name stay apart.
-        """
-        if agent_id:
-            return self._agent(agent_id, name)
-        namesakes = [agent for agent in self.ordered_agents if agent.name == name]
-        for agent in namesakes:
-            if not agent.has_said(round_number):
-                return agent
-        return namesakes[0] if namesakes else self._agent(name or STRANGER, name)
-
-    # --- the rest --------------------------------------------------------------------------------------
+    # --- the room --------------------------------------------------------------------------------------
 
     def _loaded(self, room: ev.RoomInfo, messages: tuple[ev.Message, ...]) -> None:
         self.id, self.name, self.task = room.id, room.name, room.task or self.task
         self.status, self.pause_reason = room.status, room.interrupted
         self.mode, self.round = room.execution_mode, room.current_round
-        self.max_rounds, self.keep_running = room.max_rounds, room.keep_running
+        self.max_rounds = room.max_rounds
         self.run_error = ""
         known = self.turns
         self.agents, self.turns = {}, {}
-        for place, info in enumerate(room.agents):
-            self.agents[info.id] = Agent(info.id, info.name, info.color, info.model, info.provider_id, place)
+        self._spent_tokens, self._spent_cost = 0, None
+        self._take_agents(room.agents)
         for message in messages:
             self._message_stored(message)
         self._keep_unstored(known)
+        if room.agents:
+            self._take_agents(room.agents)  # again: those who spoke and are no longer there
+        for info in room.agents:
+            if info.status == "skipped":
+                self._skipped(self.agents[info.id])
+                self.agents[info.id].skip_next = info.skip_next
+        self._take_limits(room)
         if room.status != "running":
             self._close_open_turns("cut", room.interrupted or "lost")
         self.loaded = True
@@ -336,13 +198,23 @@ class RoomState:
         self.changed.update(self.agents)
 
     def _changed(self, room: ev.RoomInfo) -> None:
-        """Take what the room is called and what it may do; what was said stays what was received."""
+        """Take what the room is called, who is in it and what it may do; what was said stays as received."""
+        if room == ev.RoomInfo(room.id):
+            return  # a server that answered nothing and shows no rooms
         self.name, self.task = room.name or self.name, room.task or self.task
-        self.mode, self.max_rounds, self.keep_running = (
-            room.execution_mode,
-            room.max_rounds,
-            room.keep_running,
-        )
+        self.mode = room.execution_mode
+        if room.agents:
+            self._take_agents(room.agents)
+        self._take_limits(room)
+        if self.status == "completed" and room.status == "paused" and room.max_rounds > self.max_rounds:
+            self.status, self.pause_reason = "paused", room.interrupted  # rounds were added: no event says so
+        self.max_rounds = room.max_rounds or self.max_rounds
+
+    def _take_limits(self, room: ev.RoomInfo) -> None:
+        self.keep_running, self.on_error = room.keep_running, room.on_error
+        self.max_tokens, self.max_cost = room.max_tokens, room.max_cost
+        self._told_tokens, self._told_cost = room.tokens, room.cost
+        self.queue = tuple(queued for queued in room.queue if queued.id not in self.turns)
 
     def _keep_unstored(self, known: dict[str, Turn]) -> None:
         """Keep words that were received and that the server has no record of: they are lost only there."""
@@ -352,7 +224,4 @@ class RoomState:
             if turn.status == "speaking":
                 turn.status, turn.interrupted = "cut", "lost"
             self._keep(turn, self._speaker("", turn.sender_name, turn.round_number))
-
-    def _count(self, event: ev.Unknown) -> None:
-        self.unknown_count += 1
-        self.unknown.append(event)
+            self._spend(turn)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_tui.events import Usage
 from agent_tui.growing_text import GrowingText
 
 TurnStatus = Literal["speaking", "said", "cut", "failed"]
-AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed"]
+AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed", "skipped"]
+
+# Why a turn was cut that counts as finished: whoever cut it wants no second attempt.
+FINISHED_BY = frozenset({"stop", "skip"})
 
 
 @dataclass(slots=True)
@@ -29,6 +33,11 @@ class Turn:
     error: str = ""
     token_count: int = 0
     created_at: str = ""
+    superseded: bool = False  # it was said again, by a newer turn
+    to: str = ""  # id of the agent a whisper is for
+    to_name: str = ""  # its name, or its id where nobody has that
+    usage: Usage | None = None
+    trimmed: int = 0  # how many older messages its model was not told
     revision: int = 0
     _said: GrowingText = field(default_factory=GrowingText, repr=False)
 
@@ -52,6 +61,25 @@ class Turn:
     def tokens(self) -> int:
         """The server's count once it said it, else the protocol's estimate (characters // 4)."""
         return self.token_count or self.length // 4
+
+    @property
+    def spent(self) -> int:
+        """Tokens it cost: the provider's count of both sides where that is known, else ``token_count``."""
+        if self.usage is not None:
+            return self.usage.prompt_tokens + self.usage.completion_tokens
+        return 0 if self.role == "user" else self.token_count
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars, ``None`` where no price is known."""
+        return self.usage.cost if self.usage is not None else None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it is over and needs no second attempt."""
+        if self.superseded or self.status == "speaking":
+            return False
+        return self.status != "cut" or self.interrupted in FINISHED_BY
 
     def add(self, text: str) -> None:
         """Append a chunk."""
@@ -85,6 +113,10 @@ class Agent:
     provider_id: str = ""
     turn_order: int = 0
     word: AgentWord = "waiting"
+    system_prompt: str = ""
+    skip_next: bool = False  # its next turn will be skipped
+    skipped_round: int = 0  # the newest round in which it was skipped
+    is_gone: bool = False  # it was taken out of the room; what it said is still here
     turns: list[Turn] = field(default_factory=list)
 
     @property
@@ -100,4 +132,6 @@ class Agent:
 
     def has_said(self, round_number: int) -> bool:
         """Whether its turn of that round is over and needs no second attempt."""
-        return any(t.round_number == round_number and t.status in ("said", "failed") for t in self.turns)
+        if self.skipped_round and self.skipped_round == round_number:
+            return True
+        return any(turn.round_number == round_number and turn.is_finished for turn in self.turns)

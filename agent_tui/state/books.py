@@ -1,0 +1,267 @@
+"""Who said what: the turns and agents of a room, and how each event about a turn changes them.
+
+Tolerant of every fault that protocols.md §1 lists: doubled starts, chunks for unknown turns or after the
+end, ``agent_error`` that names no message, events nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from agent_tui import events as ev
+from agent_tui.state.turn import Agent, Turn, TurnStatus
+
+MAX_KEPT_UNKNOWN = 200
+STRANGER = "?"  # the agent of words whose speaker the server never named
+
+
+@dataclass(slots=True)
+class Books:
+    """All agents and turns by id. ``changed`` holds the ids of agents whose pane must be looked at again."""
+
+    round: int = 0
+    agents: dict[str, Agent] = field(default_factory=dict)
+    turns: dict[str, Turn] = field(default_factory=dict)
+    queue: tuple[ev.QueuedMessage, ...] = ()
+    unknown_count: int = 0
+    unknown: deque[ev.Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
+    changed: set[str] = field(default_factory=set)
+    _spent_tokens: int = 0
+    _spent_cost: float | None = None
+
+    @property
+    def ordered_agents(self) -> list[Agent]:
+        """The agents in the order they speak, then those who were taken out."""
+        return sorted(self.agents.values(), key=lambda agent: (agent.is_gone, agent.turn_order))
+
+    @property
+    def speaking(self) -> list[Agent]:
+        """The agents with a turn under way."""
+        return [agent for agent in self.ordered_agents if agent.open_turn is not None]
+
+    # --- turns -----------------------------------------------------------------------------------------
+
+    def _turn_started(self, event: ev.TurnStarted) -> None:
+        turn = self.turns.get(event.turn_id)
+        older = self.turns.get(event.supersedes) if event.supersedes != event.turn_id else None
+        speaker_id = event.agent_id or (older.agent_id if older is not None else "")
+        if older is not None:
+            self._supersede(older)
+        if turn is not None:  # told twice, or late: fill in what an orphan chunk could not know
+            turn.sender_name = turn.sender_name or event.sender_name
+            turn.round_number = turn.round_number or event.round_number
+            turn.trimmed = turn.trimmed or event.trimmed
+            if turn.agent_id == STRANGER:
+                self._claim(turn, self._speaker(speaker_id, event.sender_name, event.round_number))
+            return
+        turn = Turn(
+            event.turn_id,
+            role=event.role,
+            sender_name=event.sender_name,
+            sender_color=event.sender_color,
+            round_number=event.round_number,
+            attempt=event.attempt,
+            trimmed=event.trimmed,
+        )
+        agent = self._speaker(speaker_id, event.sender_name, event.round_number)
+        agent.color = agent.color or event.sender_color
+        self._keep(turn, agent)
+        agent.word = "thinking"
+
+    def _text_added(self, event: ev.TextAdded) -> None:
+        turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
+        if turn.status != "speaking":
+            self._count(ev.Unknown("message_chunk", event.text, "a chunk after its turn's end"))
+            return
+        whole = event.accumulated
+        if whole is not None and len(whole) != turn.length + len(event.text):
+            turn.replace(whole)
+        else:
+            turn.add(event.text)
+        agent = self.agents[turn.agent_id]
+        if turn.length:
+            agent.word = "speaking"
+        self.changed.add(agent.id)
+
+    def _turn_ended(self, event: ev.TurnEnded) -> None:
+        turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
+        if event.text:  # an end without content never takes away what was said
+            turn.replace(event.text)
+        self._account(turn, event.token_count, event.usage)
+        if turn.status == "speaking":
+            self._close(turn, "cut" if event.interrupted else "said", event.interrupted)
+        self.changed.add(turn.agent_id)
+
+    def _turn_failed(self, event: ev.TurnFailed) -> None:
+        agent = self._failing(event)
+        turn = agent.open_turn
+        if turn is None:
+            turn = Turn(f"failed-{len(self.turns)}", round_number=self.round, sender_name=agent.name)
+            self._keep(turn, agent)
+        self._close(turn, "failed", event.error)
+
+    def _failing(self, event: ev.TurnFailed) -> Agent:
+        speaking = self.speaking
+        if event.agent_id in self.agents:
+            return self.agents[event.agent_id]
+        named = [agent for agent in speaking if agent.name == event.agent_name]
+        if named:
+            return named[0]
+        if not event.agent_name and len(speaking) == 1:
+            return speaking[0]
+        return self._speaker(event.agent_id, event.agent_name, self.round)
+
+    def _message_stored(self, message: ev.Message) -> None:
+        turn = self.turns.get(message.id)
+        if turn is None:
+            turn = self._stored_turn(message)
+        if message.text:
+            turn.replace(message.text)
+        self._account(turn, message.token_count, message.usage)
+        turn.created_at, turn.trimmed = message.created_at, message.trimmed or turn.trimmed
+        self.queue = tuple(queued for queued in self.queue if queued.id != message.id)
+        if message.superseded:
+            self._supersede(turn)
+        if message.status == "streaming" and turn.status == "speaking":
+            self.agents[turn.agent_id].word = "speaking" if turn.length else "thinking"
+        elif turn.status == "speaking":
+            if message.error or message.status == "failed":
+                self._close(turn, "failed", message.error)
+            else:
+                self._close(turn, "cut" if message.interrupted else "said", message.interrupted)
+
+    def _stored_turn(self, message: ev.Message) -> Turn:
+        turn = Turn(
+            message.id,
+            role=message.role,
+            sender_name=message.sender_name,
+            sender_color=message.sender_color,
+            round_number=message.round_number,
+        )
+        if message.role == "user":
+            turn.status = "said"
+            turn.to, turn.to_name = message.to, self._name_of(message.to)
+            self.turns[turn.id] = turn
+            self.changed.update([turn.to] if turn.to in self.agents else self.agents)
+        else:
+            sender = (message.agent_id, message.sender_name, message.round_number)
+            self._keep(turn, self._speaker(*sender))
+        return turn
+
+    def _supersede(self, turn: Turn) -> None:
+        """Note that ``turn`` is said again; nothing takes that back."""
+        turn.superseded = True
+        self.changed.add(turn.agent_id)
+
+    def _account(self, turn: Turn, token_count: int, usage: ev.Usage | None) -> None:
+        """Take what a turn has used, once however often it is told."""
+        tokens, cost = turn.spent, turn.cost or 0.0
+        turn.token_count, turn.usage = token_count, usage or turn.usage
+        self._spend(turn, tokens, cost)
+
+    def _spend(self, turn: Turn, tokens: int = 0, cost: float = 0.0) -> None:
+        """Count what ``turn`` cost beyond what was counted of it before."""
+        self._spent_tokens += turn.spent - tokens
+        if turn.cost is not None:
+            self._spent_cost = (self._spent_cost or 0.0) + turn.cost - cost
+
+    def _close(self, turn: Turn, status: TurnStatus, why: str) -> None:
+        turn.status = status
+        if status == "failed":
+            turn.error = why
+        else:
+            turn.interrupted = why
+        turn.compact()
+        agent = self.agents.get(turn.agent_id)
+        if agent is not None:
+            agent.word = "said" if status == "said" else "cut" if status == "cut" else "failed"
+            self.changed.add(agent.id)
+
+    def _keep(self, turn: Turn, agent: Agent) -> None:
+        if agent.open_turn is not None:  # nobody speaks twice at once: the older turn lost its end
+            self._close(agent.open_turn, "cut", "lost")
+        turn.agent_id = agent.id
+        self.turns[turn.id] = turn
+        agent.turns.append(turn)
+        self.changed.add(agent.id)
+
+    def _claim(self, turn: Turn, agent: Agent) -> None:
+        """Give a turn whose speaker was unknown to the agent that turned out to be it."""
+        stranger = self.agents[STRANGER]
+        if agent is stranger:
+            return
+        stranger.turns.remove(turn)
+        if not stranger.turns:
+            del self.agents[STRANGER]
+        self._keep(turn, agent)
+        if turn.status == "speaking":
+            agent.word = "speaking"
+        self.changed.add(STRANGER)
+
+    def _orphan(self, turn_id: str, agent_id: str) -> Turn:
+        """Words for a turn that was never announced: kept, under the agent if it was named."""
+        agent = self._agent(agent_id or STRANGER, "")
+        turn = Turn(turn_id, round_number=self.round, sender_name=agent.name)
+        self._keep(turn, agent)
+        return turn
+
+    # --- agents ----------------------------------------------------------------------------------------
+
+    def _agent(self, agent_id: str, name: str) -> Agent:
+        agent = self.agents.get(agent_id)
+        if agent is None:
+            agent = Agent(agent_id, name, turn_order=len(self.agents))
+            self.agents[agent_id] = agent
+            self.changed.add(agent_id)
+        agent.name = agent.name or name
+        return agent
+
+    def _name_of(self, agent_id: str) -> str:
+        """Return the agent's name, its id where nobody has that."""
+        agent = self.agents.get(agent_id)
+        return agent.name or agent_id if agent is not None else agent_id
+
+    def _take_agents(self, infos: tuple[ev.AgentInfo, ...]) -> None:
+        """Take the agents of a room as they are now; who was taken out stays if it said anything."""
+        for place, info in enumerate(infos):
+            agent = self.agents.setdefault(info.id, Agent(info.id, ""))
+            known = _looks(agent)
+            agent.name, agent.color = info.name or agent.name, info.color or agent.color
+            agent.model, agent.provider_id = info.model, info.provider_id
+            agent.system_prompt, agent.skip_next = info.system_prompt, info.skip_next
+            agent.turn_order, agent.is_gone = place, False
+            if _looks(agent) != known:
+                self.changed.add(agent.id)
+        here = {info.id for info in infos}
+        for agent in [agent for agent in self.agents.values() if agent.id not in here]:
+            if not agent.turns:
+                del self.agents[agent.id]
+            if not agent.is_gone:
+                self.changed.add(agent.id)
+            agent.is_gone = True
+        for turn in self.turns.values():
+            if turn.to:
+                turn.to_name = self._name_of(turn.to) if turn.to in self.agents else turn.to_name
+
+    def _speaker(self, agent_id: str, name: str, round_number: int) -> Agent:
+        """The agent who speaks. Sequential rooms name no id: then it is the first of that name who has
+        not yet spoken in the round, so that two agents of one name stay apart.
+        """
+        if agent_id:
+            return self._agent(agent_id, name)
+        namesakes = [agent for agent in self.ordered_agents if agent.name == name]
+        for agent in namesakes:
+            if not agent.has_said(round_number):
+                return agent
+        return namesakes[0] if namesakes else self._agent(name or STRANGER, name)
+
+    def _count(self, event: ev.Unknown) -> None:
+        self.unknown_count += 1
+        self.unknown.append(event)
+
+
+def _looks(agent: Agent) -> tuple[object, ...]:
+    """Return what of an agent its room decides."""
+    decided = (agent.name, agent.color, agent.model, agent.provider_id, agent.system_prompt)
+    return (*decided, agent.turn_order, agent.skip_next, agent.is_gone)
