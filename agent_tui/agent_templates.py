@@ -108,11 +108,10 @@ def _shipped(path: Path) -> Template:
 
 def _files(folder: Path) -> Iterator[Path]:
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX))
+        paths = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))
     except OSError:  # most people have no templates of their own
         return
-    for name in names[:MAX_FILES]:
-        yield folder / name
+    yield from paths[:MAX_FILES]
 
 
 def read_template(path: Path, *, is_own: bool = False) -> tuple[Template, list[str]]:
@@ -206,8 +205,8 @@ def read_toml(path: Path, most_bytes: int) -> dict[str, Any]:
         return tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is no UTF-8", f"byte {error.start + 1}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        why = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "nested too deeply"
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits are plain ValueErrors
+        why = inert_line(str(error)) if isinstance(error, ValueError) else "nested too deeply"
         raise ConfigError(f"{path}: not valid TOML", why) from error
 
 

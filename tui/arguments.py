@@ -13,13 +13,19 @@ from agent_tui.errors import ConfigError
 
 CONNECTION_OPTIONS = ("--url", "--token", "--backend")
 # The options that take a value: the word behind one of them is never an option itself.
-VALUED_OPTIONS = frozenset({"--task", "--name", "--agent", "--rounds", "--mode", "--output"})
-ROOM_COMMANDS = ("list", "new", "show", "delete", "pause", "resume", "run")
+VALUED_OPTIONS = frozenset(
+    {
+        *("--task", "--name", "--agent", "--rounds", "--mode", "--output", "--from", "--template"),
+        *("--max-tokens", "--max-cost", "--on-error", "--format", "--out"),
+    }
+)
+ROOM_COMMANDS = ("list", "new", "show", "delete", "pause", "resume", "run", "export", "templates")
 COMMANDS = {
     "rooms": ROOM_COMMANDS,
     "serve": (),
     "backend": ("status", "stop"),
     "config": ("path", "show", "check", "keys"),
+    "doctor": (),
 }
 COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # what a shell sets when it asks for completions
 

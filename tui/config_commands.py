@@ -34,11 +34,22 @@ def show() -> int:
 
 def check() -> int:
     """Print one line for each thing that looks wrong, or "ok"; raises ``ConfigError`` for an error."""
+    config = load()
+    warnings = problems(config)
+    for warning in warnings:
+        output.say(warning.replace("\n", " "))
+    if not warnings:
+        there = config.path if config.path.exists() else f"{config.path} (no such file: the defaults hold)"
+        output.say(f"ok: {there}")
+    return exits.DONE
+
+
+def problems(config: Config) -> list[str]:
+    """Return one line for each thing in the file, and in the files beside it, that looks wrong."""
     # Lazy: keys and themes are Textual's, which other commands do without.
     from tui import themes
     from tui.keymap import resolve
 
-    config = load()
     folder = config.path.parent / themes.FOLDER
     _, unusable = themes.first(config.theme, folder, None)
     warnings = dict.fromkeys(
@@ -50,12 +61,7 @@ def check() -> int:
             *themes.problems(folder),
         ]
     )
-    for warning in warnings:
-        output.say(warning.replace("\n", " "))
-    if not warnings:
-        there = config.path if config.path.exists() else f"{config.path} (no such file: the defaults hold)"
-        output.say(f"ok: {there}")
-    return exits.DONE
+    return list(warnings)
 
 
 def keys(output_format: str) -> int:

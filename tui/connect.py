@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.errors import NotFound, NotOffered
 from agent_tui.events import RoomInfo
+from agent_tui.room_file import FileAgent
 from tui.new_room import NewRoom
 from tui.pick import find_room
 from tui.request import Server
@@ -40,20 +42,26 @@ async def room_id(client: RoomsClient, wanted: str) -> str:
 
 
 async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
-    """Make the room that the command line describes."""
-    agents = None
-    if new.agents is not None:
-        agents = [_agent(name, model) for name, model in new.agents]
-    return await client.create(
-        task=new.task,
-        name=new.name,
-        execution_mode=new.mode,
-        max_rounds=new.rounds,
-        agents=agents,
-        keep_running=new.keep_running or None,
-    )
+    """Make the room that command line and room file describe."""
+    wished: dict[str, Any] = {
+        "execution_mode": new.mode,
+        "max_rounds": new.rounds,
+        "agents": None if new.agents is None else [_agent(agent) for agent in new.agents],
+        "keep_running": new.keep_running or None,
+        "max_tokens": new.max_tokens,
+        "max_cost": new.max_cost,
+        "on_error": new.on_error,
+    }
+    said = {field: value for field, value in wished.items() if value is not None}
+    return await client.create(task=new.task, name=new.name, **said)
 
 
-def _agent(name: str, model: str) -> dict[str, str]:
-    fields = {"name": name, "system_prompt": AGENT_PROMPT.format(name=name)}
-    return {**fields, "model": model} if model else fields
+def _agent(agent: FileAgent) -> dict[str, str]:
+    fields = {
+        "name": agent.name,
+        "system_prompt": agent.prompt or AGENT_PROMPT.format(name=agent.name),
+        "model": agent.model,
+        "provider_id": agent.provider,
+        "color": agent.color,
+    }
+    return {field: value for field, value in fields.items() if value}

@@ -16,11 +16,16 @@ _ROOM = """
 """
 
 _NEW = """\
+  --from FILE             a room file; the options below are stronger than what it says
   --task TEXT             what the room is about
   --name TEXT             its name (default: the beginning of the task)
   --agent NAME[=MODEL]    one agent; may be given again (default: three with different roles)
+  --template ID           one agent from a template; may be given again: agent-tui rooms templates
   --rounds N              how often every agent speaks (default: 3)
   --mode MODE             sequential or parallel (default: sequential)
+  --max-tokens N          the room pauses once its agents have used so many tokens (default: 0, none)
+  --max-cost X            the same in US dollars, where the price is known
+  --on-error WORD         what a turn that failed does to the room: continue (default) or pause
   --keep-running          the room goes on when nobody watches it
 """
 
@@ -32,10 +37,11 @@ The terminal for conversations with agents.
 
   agent-tui               the rooms, on a screen
   agent-tui rooms [ROOM]  the rooms, or one of them; with none yet, a demo room is made and started
-  agent-tui rooms list | new | show | delete | pause | resume | run
+  agent-tui rooms list | new | show | delete | pause | resume | run | export | templates
   agent-tui serve         the backend alone, for other programs and machines
   agent-tui backend status | stop
   agent-tui config path | show | check | keys
+  agent-tui doctor        what on this machine is not as it should be, and how to mend it
 
   --help                  this page; every command has one
   --version               the version
@@ -61,6 +67,8 @@ Opens the rooms, or one of them, on a screen. With no room yet, a demo room is m
   pause ROOM              pause a room; what is being said is kept
   resume ROOM             go on with the very turn that was cut
   run [ROOM]              run or resume a room to its end, without a screen
+  export ROOM             write a room and what was said in it to a file
+  templates               the agents that a room can be made of
 
 A room that has the name of a command is opened by: agent-tui rooms -- NAME
 {_SERVER}""",
@@ -71,6 +79,7 @@ Lists the rooms. As json: the body of GET /api/rooms, as the server answered it.
 {_SERVER}""",
     "rooms new": f"""\
 Usage: agent-tui rooms new --task TEXT [OPTIONS]
+       agent-tui rooms new --from FILE [OPTIONS]
 
 Makes a room and prints its id. It does not start: agent-tui rooms run ID, or open it on a screen.
 
@@ -101,10 +110,11 @@ watches pauses itself after 30 s, unless it was made with --keep-running.
 {_ROOM}{_SERVER}""",
     "rooms run": f"""\
 Usage: agent-tui rooms run ROOM [OPTIONS]
+       agent-tui rooms run FILE.toml [OPTIONS]
        agent-tui rooms run --task TEXT [OPTIONS]
 
-Runs or resumes a room to its end without a screen; without ROOM it makes one first. Ctrl-C pauses
-the room and ends; a second Ctrl-C leaves at once.
+Runs or resumes a room to its end without a screen; without ROOM it makes one first, also from a room
+file. Ctrl-C pauses the room and ends; a second Ctrl-C leaves at once.
 {_ROOM}
 {_NEW}  --output FORMAT         text (default): what the agents say, as they say it
                           json: one object at the end, with the room and its messages
@@ -112,6 +122,29 @@ the room and ends; a second Ctrl-C leaves at once.
 
 Only the answer goes to stdout; progress and one line per failed turn go to stderr.
 {_SERVER}""",
+    "rooms export": f"""\
+Usage: agent-tui rooms export ROOM [--format md|json|html|toml] [--out FILE]
+
+Writes a room and everything that was said in it, in order, to stdout or to a file.
+{_ROOM}
+  --format FORMAT         md (default): Markdown, as the agents wrote it
+                          html: one page that needs nothing else
+                          json: the room and its messages, as the server answered them
+                          toml: the room alone, as a file that new and run take
+  --out FILE              write here instead of stdout
+{_SERVER}""",
+    "rooms templates": """\
+Usage: agent-tui rooms templates [--output text|json]
+
+Lists the agents that new and run make a room of. Your own are files in agents/ beside the config
+file, one agent each; one that has the name of a shipped one replaces it:
+
+  color = "#4c9be8"             optional, as are model and provider
+  [en]                          also [zh] and [ru]
+  name = "Historian"
+  summary = "knows how it came to be"
+  prompt = "You are the historian in a discussion. …"
+""",
     "serve": """\
 Usage: agent-tui serve [OPTIONS]
 
@@ -185,5 +218,14 @@ config file an action gets other keys by its id, with quotes around both:
   "pane.go_to" = ""             none; the palette (ctrl+p) has every action
 
 ctrl+s, ctrl+q and ctrl+c always do what they do. config check says which wishes cannot be met.
+""",
+    "doctor": """\
+Usage: agent-tui doctor [--json]
+
+Looks at the terminal, the config file, the data folder, the backend and its database, the models and the
+other servers, and says for everything that is not as it should be how to mend it. Exit code 0 when
+nothing failed, 4 when something did.
+
+  --json                  one object: {"ok", "checks": [{"id", "ok", "status", "title", "detail", "fix"}]}
 """,
 }

@@ -10,7 +10,8 @@ import pytest
 from typer.main import get_command
 
 from tui.arguments import COMMANDS, CONNECTION_OPTIONS, VALUED_OPTIONS
-from tui.cli import OPEN_ROOM, app
+from tui.cli import app
+from tui.cli_parts import OPEN_ROOM
 from tui.help_pages import HELP
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")

@@ -1,0 +1,54 @@
+"""What every command of the command line is made of: its help page, its server, its complaints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from agent_tui.errors import ConfigError
+from tui.arguments import Connection
+from tui.help_pages import HELP
+from tui.output import PROGRAM
+
+OPEN_ROOM = "--open"  # the hidden command behind `rooms ROOM`; as an option nobody can type it as a command
+
+
+class Command(TyperCommand):
+    """A command whose help is its page of ``tui.help_pages``."""
+
+    def get_help(self, ctx: Any) -> str:
+        return _page(ctx)
+
+
+class Group(TyperGroup):
+    """A group of commands whose help is its page of ``tui.help_pages``."""
+
+    def get_help(self, ctx: Any) -> str:
+        return _page(ctx)
+
+
+def _page(context: Any) -> str:
+    path = context.command_path.removeprefix(PROGRAM).removesuffix(OPEN_ROOM).strip()
+    return HELP[path]
+
+
+def connection_of(context: typer.Context) -> Connection:
+    """Return what the flags say about the server."""
+    connection = context.obj
+    assert isinstance(connection, Connection)
+    return connection
+
+
+def no_connection(context: typer.Context, subject: str) -> None:
+    """Refuse flags that point elsewhere where the command is about this machine."""
+    if any(value is not None for value in connection_of(context)):
+        raise ConfigError(f"{subject}: --url, --token and --backend have no meaning here")
+
+
+def given(room: str) -> str:
+    """Return ROOM as it was given; raises ``ConfigError`` when it is empty."""
+    if not room.strip():
+        raise ConfigError("ROOM is empty", f"see {PROGRAM} rooms --help")
+    return room

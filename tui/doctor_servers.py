@@ -1,0 +1,159 @@
+"""What the doctor finds out about programs that should answer: the backend, the models, other servers."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import agent_tui
+from agent_tui.clients.net import Net
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.config import BackendConfig, Config, ProviderConfig
+from agent_tui.errors import AgentTuiError, NotFound, NotOffered, Refused, TransportError, Unauthorized
+from agent_tui.inert import inert_line
+from tui import runtime
+from tui.doctor import Check, Surroundings
+
+ANSWER_SECONDS: Final = 10.0
+CONNECT_SECONDS: Final = 3.0
+MAX_MODELS_NAMED: Final = 5
+MAX_NAME_CHARACTERS: Final = 60
+
+
+def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
+    """Yield what there is to say about the servers; without a config only about our own backend."""
+    check, endpoint = _backend(here)
+    yield check
+    if config is None:
+        yield Check("providers", "skipped", "models", "the config file cannot be used")
+        return
+    if not config.providers:
+        yield Check(
+            "providers", "ok", "models", "the demo model alone", "agent-tui config path names the file"
+        )
+    for provider in config.providers.values():
+        yield _provider(here, provider, endpoint)
+    for backend in config.backends.values():
+        yield _other(here, backend)
+
+
+def _backend(here: Surroundings) -> tuple[Check, runtime.Endpoint | None]:
+    """Find the embedded backend, or start it: it ends by itself when nobody uses it."""
+    title = "backend"
+    try:
+        running = runtime.find()
+        endpoint = runtime.begin().wait()
+    except AgentTuiError as error:
+        fix = f"see {here.data / runtime.LOG_FILE}; agent-tui backend stop ends one that hangs"
+        return Check("backend", "failed", title, str(error), fix), None
+    how = "runs" if running is not None and running.pid == endpoint.pid else "starts"
+    detail = f"{how}, version {endpoint.version}, process {endpoint.pid}"
+    if endpoint.version != agent_tui.__version__:
+        return Check("backend", "failed", title, detail, "agent-tui backend stop"), endpoint
+    return Check("backend", "ok", title, detail), endpoint
+
+
+# --- models ------------------------------------------------------------------------------------------------
+
+
+def _provider(here: Surroundings, provider: ProviderConfig, endpoint: runtime.Endpoint | None) -> Check:
+    name = inert_line(provider.name, MAX_NAME_CHARACTERS)
+    check_id, title = f"providers.{name}", f"model {name}"
+    if provider.api_key_env and not provider.key():
+        detail = f"{provider.api_key_env} is not set in this environment"
+        fix = f"export {provider.api_key_env}=KEY, then agent-tui backend stop"
+        return Check(check_id, "failed", title, detail, fix)
+    try:
+        models = None if endpoint is None else asyncio.run(_models(endpoint, provider.name))
+    except AgentTuiError as error:
+        return Check(check_id, "failed", title, _said(error), _provider_fix(provider, error))
+    if models is None:
+        return _connects(provider, check_id, title)
+    if provider.model and models and provider.model not in models:
+        there = ", ".join(inert_line(model, MAX_NAME_CHARACTERS) for model in models[:MAX_MODELS_NAMED])
+        detail = f'it has no model "{inert_line(provider.model, MAX_NAME_CHARACTERS)}"'
+        return Check(check_id, "failed", title, detail, f"name another one in the config file: {there}")
+    return Check(check_id, "ok", title, f"{len(models)} {'model' if len(models) == 1 else 'models'}")
+
+
+async def _models(endpoint: runtime.Endpoint, name: str) -> list[str] | None:
+    """Return what the provider offers as the backend is told, ``None`` for a backend that does not ask."""
+    async with Net(endpoint.url, token=endpoint.token, timeout=ANSWER_SECONDS) as net:
+        try:
+            await net.call("GET", "/api/providers")
+        except (NotFound, NotOffered):
+            return None
+        answer = await net.call("GET", f"/api/providers/{quote(name, safe='')}/models")
+    listed: Any = answer.get("models") if isinstance(answer, Mapping) else None
+    if not isinstance(listed, list):
+        return []
+    return [str(model.get("id", "")) for model in listed if isinstance(model, Mapping)]
+
+
+def _connects(provider: ProviderConfig, check_id: str, title: str) -> Check:
+    try:
+        parts = urlsplit(provider.base_url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        host = parts.hostname or ""
+        if host:
+            socket.create_connection((host, port), CONNECT_SECONDS).close()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        fix = f"start it, or mend providers.{provider.name}.base_url"
+        return Check(check_id, "failed", title, f"nobody answers: {why}", fix)
+    return Check(check_id, "ok", title, "somebody answers; its models were not asked for")
+
+
+def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
+    where = f"providers.{inert_line(provider.name, MAX_NAME_CHARACTERS)}"
+    if isinstance(error, Unauthorized) or (isinstance(error, Refused) and error.status in (401, 403)):
+        return f"put the right key into {provider.api_key_env or where}, then agent-tui backend stop"
+    if isinstance(error, NotFound):
+        return "agent-tui backend stop, so that the backend reads the config file again"
+    return f"start it, or mend {where}.base_url"
+
+
+# --- other servers -----------------------------------------------------------------------------------------
+
+
+def _other(here: Surroundings, backend: BackendConfig) -> Check:
+    name = inert_line(backend.name, MAX_NAME_CHARACTERS)
+    check_id, title = f"backends.{name}", f"server {name}"
+    token = here.environ.get(backend.token_env, "") or backend.token
+    if backend.token_env and not token:
+        detail = f"{backend.token_env} is not set in this environment"
+        return Check(check_id, "failed", title, detail, f"export {backend.token_env}=TOKEN")
+    try:
+        detail = asyncio.run(_asked(backend, token))
+    except (Unauthorized, Refused) as error:
+        if not isinstance(error, Unauthorized) and error.status not in (401, 403):
+            return Check(check_id, "ok", title, "it answers")
+        fix = f"put the right token into {backend.token_env or f'backends.{name}.token'}"
+        return Check(check_id, "failed", title, "the token is refused", fix)
+    except TransportError as error:
+        return Check(check_id, "failed", title, _said(error), f"start it, or mend backends.{name}.url")
+    except AgentTuiError as error:
+        fix = f"mend backends.{name}.url or .kind"
+        return Check(check_id, "failed", title, _said(error), fix)
+    return Check(check_id, "ok", title, detail)
+
+
+async def _asked(backend: BackendConfig, token: str) -> str:
+    """Ask a server for its rooms, or where it has none just for an answer; raises what the client raises."""
+    async with Net(backend.url, token=token, timeout=min(backend.timeout, ANSWER_SECONDS)) as net:
+        if backend.kind != "rooms":
+            await net.call("GET", "/health")
+            return "it answers"
+        try:
+            rooms = await RoomsClient(net, backend.paths).list()
+        except (NotFound, NotOffered):
+            return "it answers; it has no list of rooms"
+        return f"{len(rooms)} {'room' if len(rooms) == 1 else 'rooms'}"
+
+
+def _said(error: AgentTuiError) -> str:
+    """Return what an error says; addresses in it have lost their passwords on the way (``Net``)."""
+    return inert_line(str(error), 300)

@@ -1,0 +1,194 @@
+"""``agent-tui rooms export``: a room and everything that was said in it, as one document."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.errors import AgentTuiError, ConfigError, NotFound, NotOffered
+from agent_tui.events import Message, RoomInfo
+from agent_tui.inert import inert
+from agent_tui.room_file import room_file_text
+from agent_tui.wire.rooms import decode_messages
+from agent_tui.wire.rooms_encode import room_fields
+from tui import connect, exits, output
+from tui.request import Server, Source, reach
+from tui.screens.words import say
+
+ExportFormat = Literal["md", "json", "html", "toml"]
+
+# What a file keeps of a text is everything but this: controls, and what makes a line read as another one.
+_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_BREAKS: Final = {"\x0b": "\n", "\x0c": "\n", "\x85": "\n", "\u2028": "\n", "\u2029": "\n", "\r": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What a server has on record of one room; ``raw_room`` and ``raw_messages`` as it answered them."""
+
+    room: RoomInfo
+    messages: Sequence[Message]
+    raw_room: object
+    raw_messages: Sequence[object]
+
+
+def export_room(source: Source, wanted: str, form: ExportFormat, out: Path | None) -> int:
+    """Write the room that ``wanted`` means to ``out`` or stdout.
+
+    Raises ``ConfigError`` when the file cannot be written, and what the client raises.
+    """
+    exported = asyncio.run(_fetch(reach(source), wanted, with_messages=form != "toml"))
+    text = _document(exported, form)
+    if out is None:
+        if form == "json":
+            output.write_json(_fields(exported))
+        else:
+            output.write(text if form == "toml" else inert(text))
+    else:
+        _write_file(out, text)
+        output.notice(f"written: {out}")
+    return exits.DONE
+
+
+async def _fetch(server: Server, wanted: str, *, with_messages: bool) -> Exported:
+    async with connect.rooms_client(server) as client:
+        return await fetch(client, wanted, with_messages=with_messages)
+
+
+async def fetch(client: RoomsClient, wanted: str, *, with_messages: bool = True) -> Exported:
+    """Return what the server has on record of the room that ``wanted`` means.
+
+    A server that does not show single rooms gives what its list says. Raises ``NotOffered`` for one that
+    keeps no messages.
+    """
+    room_id = await connect.room_id(client, wanted)
+    messages: list[Any] = []
+    if with_messages:
+        try:
+            messages = await client.messages_raw(room_id)
+        except (NotFound, NotOffered) as error:
+            await client.room_as_known(room_id)
+            raise NotOffered("this server does not offer what was said in a room", str(error)) from error
+    room = await client.room_as_known(room_id)
+    raw_room: object = room_fields(room)
+    with contextlib.suppress(AgentTuiError):
+        raw_room = await client.show_raw(room_id)
+    return Exported(room, decode_messages(messages)[0], raw_room, messages)
+
+
+def _document(exported: Exported, form: ExportFormat) -> str:
+    # Lazy: each format needs what the others do not.
+    match form:
+        case "md":
+            from tui.export_markdown import markdown
+
+            return clean(markdown(exported.room, exported.messages))
+        case "html":
+            from tui.export_html import page
+
+            return page(exported.room, exported.messages)
+        case "json":
+            return output.json_line(_fields(exported)) + "\n"
+        case "toml":
+            return room_file_text(exported.room)
+
+
+def _fields(exported: Exported) -> dict[str, object]:
+    return {"room": exported.raw_room, "messages": list(exported.raw_messages)}
+
+
+def clean(text: str) -> str:
+    """Return ``text`` as a file keeps it: without controls and bidi overrides, everything else as it was."""
+    return _UNWANTED.sub(lambda match: _BREAKS.get(match.group(), "\ufffd"), text)
+
+
+def _write_file(path: Path, text: str) -> None:
+    """Write all of ``text`` or leave ``path`` as it was."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        if path.exists() and not path.is_file():  # a pipe, a terminal: nothing to replace
+            path.write_text(inert(text), encoding="utf-8")
+            return
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"{path}: cannot be written", why or str(error)) from error
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            beside.unlink()
+
+
+# --- what all formats say ----------------------------------------------------------------------------------
+
+
+def marks(message: Message, names: Mapping[str, str]) -> list[str]:
+    """Return what is to be said about a message besides its words; ``names`` are agents' by id."""
+    found = []
+    if message.to:
+        found.append(f"whispered to {names.get(message.to, message.to)}")
+    if message.superseded:
+        found.append("said again later")
+    if message.status == "streaming":
+        found.append("still being said")
+    if message.interrupted:
+        found.append(f"cut: {message.interrupted}")
+    if message.error:
+        found.append(f"failed: {message.error}")
+    if message.trimmed:
+        found.append(f"its model was not told the {message.trimmed:,} oldest messages")
+    return found
+
+
+def said_by(message: Message) -> str:
+    """Return who said a message."""
+    if message.role == "user":
+        return say("room.you")
+    return message.sender_name or message.role or "agent"
+
+
+def task_apart(room: RoomInfo, messages: Sequence[Message]) -> str:
+    """Return the room's task, empty where the first message says it."""
+    return "" if any(message.text.strip() == room.task.strip() for message in messages[:1]) else room.task
+
+
+def used(message: Message) -> str:
+    """Return what a message has used, in words; nothing where nothing is known."""
+    usage = message.usage
+    if message.role == "user":
+        return ""
+    if usage is None:
+        return f"about {message.token_count:,} tokens" if message.token_count else ""
+    parts = [f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"]
+    if usage.cost is not None:
+        parts.append(f"${usage.cost:,.4f}")
+    if usage.first_token_seconds is not None:
+        parts.append(f"first word after {usage.first_token_seconds:.1f} s")
+    return " · ".join(parts)
+
+
+def facts(room: RoomInfo) -> list[tuple[str, str]]:
+    """Return what is to be said about a room, as (label, text)."""
+    status = f"{room.status} ({room.interrupted})" if room.interrupted else room.status
+    spent = f"{room.tokens:,} tokens" if room.tokens else ""
+    if room.cost is not None:
+        spent += f"{' · ' if spent else ''}${room.cost:,.4f}"
+    agents = [f"{agent.name} ({agent.model})" if agent.model else agent.name for agent in room.agents]
+    found = [
+        ("Room", room.id),
+        ("Status", status),
+        ("Mode", room.execution_mode),
+        ("Round", f"{room.current_round} of {room.max_rounds}" if room.max_rounds else ""),
+        ("Agents", ", ".join(agents)),
+        ("Used", spent),
+        ("Made", room.created_at),
+        ("Changed", room.updated_at),
+    ]
+    return [(label, text) for label, text in found if text]
