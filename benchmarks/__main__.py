@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from benchmarks import engine, long, panes, startup
+from benchmarks import engine, long, panes, readers, startup
 from benchmarks.table import heads
 
 PARTS: Final[Mapping[str, Callable[[], None]]] = {
@@ -18,6 +18,7 @@ PARTS: Final[Mapping[str, Callable[[], None]]] = {
     "panes": panes.main,
     "long": long.main,
     "engine": engine.main,
+    "readers": readers.main,
 }
 
 

@@ -2,6 +2,9 @@
 
 A reader's queue is bounded. One that lags loses its queue, not a frame: it reads the log again from
 where it was. So a client that never reads costs no memory, and the log is the only truth.
+
+A crowd of readers gets what comes within a moment as one batch, encoded once for all of them: a send
+costs far more than a frame. Only words are held back so; whatever begins or ends something goes at once.
 """
 
 from __future__ import annotations
@@ -14,12 +17,31 @@ from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import Frame
 from agent_tui.backend.store.store import Store
 from agent_tui.errors import NotFound, StoreError
+from agent_tui.wire.rooms_encode import frame_bytes
 
-__all__ = ["Frame", "Hub"]
+__all__ = ["Batch", "Frame", "Hub"]
 
 PAGE_FRAMES = 500
 MAX_QUEUED_FRAMES = 2_000
 MAX_QUEUED_CHARACTERS = 4_000_000
+CROWD_READERS = 8  # fewer get every frame at once
+SECONDS_PER_READER = 0.001  # between two batches for a crowd, up to …
+MAX_HOLD_SECONDS = 0.1
+MAX_HELD_FRAMES = 64  # so many are worth a send of their own
+
+
+class Batch(list[Frame]):
+    """Frames of one room in order, shared by all its readers."""
+
+    __slots__ = ("_encoded",)
+
+    def encoded(self) -> bytes:
+        """Return the frames as they are sent without ``accumulated``; computed once."""
+        try:
+            return self._encoded
+        except AttributeError:
+            self._encoded: bytes = b"".join(frame_bytes(frame.seq, frame.name, frame.data) for frame in self)
+            return self._encoded
 
 
 class _Reader:
@@ -30,7 +52,7 @@ class _Reader:
         self.error: StoreError | None = None
         self._news = asyncio.Event()
         self._lagging = False
-        self._batches: deque[list[Frame]] = deque()
+        self._batches: deque[Batch] = deque()
         self._frames = 0
         self._characters = 0
 
@@ -39,7 +61,7 @@ class _Reader:
         """Whether nothing more will come from ``next``."""
         return self.ended and not self._news.is_set()
 
-    def put(self, frames: list[Frame], characters: int) -> None:
+    def put(self, frames: Batch, characters: int) -> None:
         """Queue ``frames``; when that is too much, forget the queue instead, until ``next``."""
         self._news.set()
         full = (
@@ -58,6 +80,10 @@ class _Reader:
         """Wait for news; return the frames after ``last``, or None when the log must be read for them."""
         await self._news.wait()
         self._news.clear()
+        if len(self._batches) == 1 and self._batches[0][0].seq == last + 1 and not self._lagging:
+            alone = self._batches[0]
+            self._clear()
+            return alone
         frames = [frame for batch in self._batches for frame in batch if frame.seq > last]
         gap = bool(frames) and frames[0].seq != last + 1
         missed, self._lagging = self._lagging or gap, False
@@ -75,23 +101,67 @@ class _Reader:
         self._frames = self._characters = 0
 
 
+class _Room:
+    """The readers of one room, and what is held back from them for a moment."""
+
+    def __init__(self) -> None:
+        self.readers: set[_Reader] = set()
+        self._held = Batch()
+        self._ripe_at = 0.0  # when the next batch may go out
+        self._timer: asyncio.TimerHandle | None = None
+
+    def publish(self, frames: list[Frame]) -> None:
+        """Hand on ``frames``, at once or with what comes until the next batch is due."""
+        self._held += frames
+        crowd = len(self.readers)
+        if (
+            crowd < CROWD_READERS
+            or len(self._held) >= MAX_HELD_FRAMES
+            or any(frame.name != "message_chunk" for frame in frames)
+        ):
+            self.flush()
+            return
+        if self._timer is not None:
+            return
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if now >= self._ripe_at:
+            self._ripe_at = now + min(MAX_HOLD_SECONDS, crowd * SECONDS_PER_READER)
+            self.flush()
+        else:
+            self._timer = loop.call_at(self._ripe_at, self._ripe)
+
+    def flush(self) -> None:
+        """Hand on what is held."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._held:
+            batch, self._held = self._held, Batch()
+            characters = sum(len(frame.data) for frame in batch)
+            for reader in self.readers:
+                reader.put(batch, characters)
+
+    def _ripe(self) -> None:
+        self._ripe_at += min(MAX_HOLD_SECONDS, len(self.readers) * SECONDS_PER_READER)
+        self.flush()
+
+
 class Hub:
     """All readers of all rooms. ``on_watchers`` is called with a room's id when its watchers change."""
 
     def __init__(self, store: Store) -> None:
         self.on_watchers: Callable[[str], None] = lambda room_id: None
         self._store = store
-        self._rooms: dict[str, set[_Reader]] = {}
+        self._rooms: dict[str, _Room] = {}
         self._closed = False
         store.subscribe(self.publish)
 
     def publish(self, frames: list[Frame]) -> None:
         """Hand on ``frames``: committed, of one room, in order."""
-        readers = self._rooms.get(frames[0].room_id)
-        if readers:
-            characters = sum(len(frame.data) for frame in frames)
-            for reader in readers:
-                reader.put(frames, characters)
+        room = self._rooms.get(frames[0].room_id)
+        if room is not None:
+            room.publish(frames)
 
     async def read(self, room_id: str, after: int) -> AsyncGenerator[list[Frame], None]:
         """Yield the room's frames with a seq above ``after``: the stored ones, then live ones, without end.
@@ -101,7 +171,7 @@ class Hub:
         cannot be stored any more.
         """
         reader = _Reader()
-        self._rooms.setdefault(room_id, set()).add(reader)
+        self._rooms.setdefault(room_id, _Room()).readers.add(reader)
         self.on_watchers(room_id)
         try:
             if self._closed or not await self._exists(room_id):
@@ -131,16 +201,20 @@ class Hub:
 
     def watchers(self, room_id: str) -> int:
         """Return how many ``read`` of the room are open."""
-        return len(self._rooms.get(room_id, ()))
+        room = self._rooms.get(room_id)
+        return len(room.readers) if room is not None else 0
 
     def readers(self) -> int:
         """Return how many ``read`` are open in all."""
-        return sum(len(readers) for readers in self._rooms.values())
+        return sum(len(room.readers) for room in self._rooms.values())
 
     def end(self, room_id: str, error: StoreError | None = None) -> None:
         """End the room's readers, with ``error`` if they are to raise it."""
-        for reader in self._rooms.get(room_id, ()):
-            reader.end(error)
+        room = self._rooms.get(room_id)
+        if room is not None:
+            room.flush()
+            for reader in room.readers:
+                reader.end(error)
 
     def close(self) -> None:
         """End all readers, now and later."""
@@ -156,8 +230,9 @@ class Hub:
         return True
 
     def _leave(self, room_id: str, reader: _Reader) -> None:
-        readers = self._rooms[room_id]
-        readers.discard(reader)
-        if not readers:
+        room = self._rooms[room_id]
+        room.readers.discard(reader)
+        if not room.readers:
+            room.flush()  # and with it the timer
             del self._rooms[room_id]
         self.on_watchers(room_id)

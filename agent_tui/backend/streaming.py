@@ -18,6 +18,7 @@ from typing import Protocol
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from agent_tui.backend.hub import Batch
 from agent_tui.backend.store.rows import Frame
 from agent_tui.errors import AgentTuiError
 from agent_tui.wire.content import dump
@@ -83,6 +84,9 @@ async def pieces(
     """Yield the batches as bytes, at most ``FRAMES_PER_SEND`` frames in a piece."""
     async with aclosing(batches):
         async for batch in batches:
+            if accumulator is None and isinstance(batch, Batch) and len(batch) <= FRAMES_PER_SEND:
+                yield batch.encoded()
+                continue
             piece = bytearray()
             frames = 0
             for frame in batch:
@@ -106,6 +110,9 @@ async def run_frames(
     """
     async with aclosing(batches):
         async for batch in batches:
+            if batch[0].seq > after and not any(frame.name in TERMINAL for frame in batch):
+                yield batch  # as it is: it is shared with other readers
+                continue
             wanted = []
             for frame in batch:
                 ends = frame.name in TERMINAL
@@ -144,7 +151,7 @@ class EventStream(Response):
         await self._send(send, KEEP_ALIVE)
         async with asyncio.TaskGroup() as tasks:
             writer = tasks.create_task(self._write(send))
-            leaver = tasks.create_task(_until_left(receive))
+            leaver = tasks.create_task(until_left(receive))
             ticker = tasks.create_task(self._keep_alive(send))
             await asyncio.wait({writer, leaver, ticker}, return_when=asyncio.FIRST_COMPLETED)
             for task in (writer, leaver, ticker):
@@ -175,6 +182,7 @@ class EventStream(Response):
         self._sent_at = asyncio.get_running_loop().time()
 
 
-async def _until_left(receive: Receive) -> None:
+async def until_left(receive: Receive) -> None:
+    """Return when the client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -100,7 +100,7 @@ async def test_a_reader_that_never_reads_costs_no_memory_and_loses_nothing(
         most = 0
         for _ in range(30):
             await store.append("a", [event(size)] * 10)
-            (reader,) = hub._rooms["a"]
+            (reader,) = hub._rooms["a"].readers
             most = max(most, sum(len(batch) for batch in reader._batches))
         assert most <= (100 if size == 1 else 10)
         quick = await read_to(hub, 301)
@@ -264,3 +264,42 @@ def test_however_a_reader_and_the_writer_take_turns_no_frame_is_lost_or_doubled(
                 assert [frame.seq for frame in frames] == list(range(after + 1, total + 1))
 
     asyncio.run(run())
+
+
+async def test_words_for_a_crowd_are_joined_and_the_end_of_a_turn_brings_them_along_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hubs, "MAX_HOLD_SECONDS", 3600.0)
+    monkeypatch.setattr(hubs, "SECONDS_PER_READER", 3600.0)
+    async with opened(tmp_path) as (store, hub):
+        await store.append("a", [event()])
+        crowd = [hub.read("a", 0) for _ in range(hubs.CROWD_READERS)]
+        for reader in crowd:
+            assert [frame.seq for frame in await anext(reader)] == [1]
+        await store.append("a", [event()])  # the first words after a silence are not held
+        for reader in crowd:
+            assert [frame.seq for frame in await anext(reader)] == [2]
+        for _ in range(3):
+            await store.append("a", [event()])
+        await store.append("a", [NewEvent("message_end", "{}")])
+        batches = [await anext(reader) for reader in crowd]
+        assert all([frame.seq for frame in batch] == [3, 4, 5, 6] for batch in batches)
+        assert {id(batch) for batch in batches} == {id(batches[0])}, "shared, so encoded once"
+
+
+async def test_words_held_for_a_crowd_come_without_anything_pushing_them(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (store, hub):
+        readings = [asyncio.create_task(read_to(hub, 3)) for _ in range(hubs.CROWD_READERS)]
+        for _ in range(3):
+            await store.append("a", [event()])
+        assert await asyncio.gather(*readings) == [[1, 2, 3]] * hubs.CROWD_READERS
+
+
+async def test_who_comes_while_words_are_held_gets_each_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (store, hub):
+        readings = [asyncio.create_task(read_to(hub, 40)) for _ in range(hubs.CROWD_READERS)]
+        for number in range(40):
+            await store.append("a", [event()])
+            if number % 10 == 5:
+                readings.append(asyncio.create_task(read_to(hub, 40)))
+        assert await asyncio.gather(*readings) == [list(range(1, 41))] * len(readings)
