@@ -88,7 +88,8 @@ def run_paused(room: RoomRow, reason: str, again: Sequence[str] = ()) -> Record:
     values: dict[str, str | int | float | bool | None] = {"status": "paused", "interrupted": reason}
     if reason in OWN_PAUSES:
         values["desired"] = "paused"
-    changes = [RoomSet(values), *(TurnAgain(message_id) for message_id in again)]
+    changes: list[Change] = [RoomSet(values)]
+    changes += [TurnAgain(message_id) for message_id in again]
     return Record([_event(ev.RunPaused(room.id, room.round_open or None, reason))], changes)
 
 
@@ -238,7 +239,7 @@ def _closed(turn: TurnRow) -> list[Change]:
     )
     changes: list[Change] = [closed]
     if used := used_tokens(turn):
-        changes.append(RoomUsed(used, turn.cost))
+        changes.append(RoomUsed(used, turn.cost, turn.agent_id))
     if turn.text:
         # Long before the end nothing of it can be among the last words.
         last = " ".join(turn.text[-8 * LAST_WORDS_CHARACTERS :].split())[-LAST_WORDS_CHARACTERS:]

@@ -53,6 +53,7 @@ class Runner:
         self._attempts: dict[str, Attempt] = {}  # by the ids of the agents that speak
         self._speaking: dict[str, asyncio.Task[None]] = {}
         self._news = asyncio.Event()  # somebody ended, or did something
+        self._stepped = asyncio.Event()
         self._said: list[Said] = []  # the words of rounds that are over for good
         self._round = 0  # the first that is not among them
 
@@ -67,12 +68,16 @@ class Runner:
         """Return whether the agent's turn is under way."""
         return agent_id in self._speaking and not self._speaking[agent_id].done()
 
-    def cut_turns(self, reason: str, agent_ids: Iterable[str] | None = None) -> None:
-        """Cut the turns of these agents (None: of all that speak); the run goes on."""
-        for agent_id in list(self._attempts) if agent_ids is None else agent_ids:
-            if agent_id in self._attempts:
-                self._attempts[agent_id].cut(reason)
+    def cut_agent(self, agent_id: str, reason: str) -> None:
+        """Cut the turn of this agent, if it speaks; the run goes on."""
+        if agent_id in self._attempts:
+            self._attempts[agent_id].cut(reason)
         self._news.set()
+
+    def cut_turns(self, reason: str, agent_ids: Iterable[str] | None = None) -> None:
+        """Cut the turns of these agents (None: of all) as far as they speak; the run goes on."""
+        for agent_id in list(self._attempts) if agent_ids is None else agent_ids:
+            self.cut_agent(agent_id, reason)
 
     async def quiet(self, agent_id: str) -> None:
         """Wait until the turn of an agent that was cut is on record, if it is under way."""
@@ -82,6 +87,15 @@ class Runner:
     def look(self) -> None:
         """Look again at what is on record."""
         self._news.set()
+
+    async def heard(self) -> None:
+        """Wait until the next step is done, or the run has ended."""
+        step = asyncio.create_task(self._stepped.wait())
+        self._stepped.clear()
+        self._news.set()
+        waiting = {step} if self.task is None else {step, self.task}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        step.cancel()
 
     async def begin(self) -> int:
         """Put ``room_started`` on record for a room that does not run; return its seq."""
@@ -119,6 +133,7 @@ class Runner:
             room, turns = await self._store.read(queries.state, self.room_id)
             step = plan(room, turns, self.reason, self._speaking.keys())
             await self._carry_out(room, step)
+            self._stepped.set()
             return step
 
     async def _gather(self) -> None:

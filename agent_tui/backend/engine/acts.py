@@ -1,0 +1,228 @@
+"""What people do in a room while it runs or stands still: speak into it, stop, skip and retry agents.
+
+Whatever is acknowledged is on record before: a process that dies right after it goes on with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from agent_tui.backend.engine import inbox
+from agent_tui.backend.engine.changes import Changes
+from agent_tui.backend.engine.inbox import Queue
+from agent_tui.backend.engine.retry import turn_to_retry
+from agent_tui.backend.engine.runner import Runner
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.store import queries
+from agent_tui.backend.store.rows import AgentSkips, Change, RoomRow, TurnAgain, TurnRow
+from agent_tui.backend.store.store import Store
+from agent_tui.errors import NotFound
+from agent_tui.events import AgentInfo, RoomInfo
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A room between two steps: its rows, and its run if it has one."""
+
+    room: RoomRow
+    turns: list[TurnRow]
+    runner: Runner | None
+
+    def agent(self, agent_id: str) -> AgentInfo:
+        """Return the agent; raises ``NotFound``."""
+        for agent in self.room.agents:
+            if agent.id == agent_id:
+                return agent
+        raise NotFound(f"There is no agent {agent_id[:100]} in this room", status=404)
+
+    def speaks(self, agent_id: str) -> bool:
+        """Return whether the agent's turn is under way."""
+        return self.runner is not None and self.runner.speaks(agent_id)
+
+    async def cut(self, agent_id: str, reason: str) -> None:
+        """End the agent's turn, and wait until that is on record."""
+        if self.runner is not None:
+            self.runner.cut_agent(agent_id, reason)
+            await self.runner.quiet(agent_id)
+
+
+class Acts(ABC):
+    """The part of the engine that people act through. Raises ``NotFound`` and ``StoreError`` as it does."""
+
+    _store: Store
+    _timing: Timing
+    _runners: dict[str, Runner]
+    _changes: Changes
+
+    # --- words -----------------------------------------------------------------------------------------
+
+    async def say(
+        self, room_id: str, content: str, *, when: str = "next", to: str = "", client_key: str = ""
+    ) -> tuple[str, str, Queue]:
+        """Put words into the room; return (id of the message, "queued" or "said", what waits now).
+
+        ``when`` "next": before the next turn; "now": those who speak are cut and speak again knowing it.
+        ``to``: the agent that alone is told. The same ``client_key`` again is the same message. Raises
+        ``Refused``: 409 in a completed or archived room, 422 for an unknown agent or bad words.
+        """
+        return await self._whole(self._say(room_id, inbox.Words(content, when, to, client_key)))
+
+    async def queue(self, room_id: str) -> Queue:
+        """Return what waits to be said, in its order."""
+        return (await self._store.read(queries.room, room_id)).queue
+
+    async def change_queued(
+        self, room_id: str, message_id: str, content: str | None, to: str | None
+    ) -> Queue:
+        """Change words that wait; return what waits. ``Refused`` (409) when they are said already."""
+
+        async def act(scene: Scene) -> None:
+            await self._check_queued(room_id, message_id)
+            await self._write(room_id, inbox.change(scene.room, message_id, content, to))
+
+        return await self._acted_on_queue(room_id, act)
+
+    async def drop_queued(self, room_id: str, message_id: str) -> Queue:
+        """Take back words that wait; return what waits. ``Refused`` (409) when they are said already."""
+
+        async def act(scene: Scene) -> None:
+            await self._check_queued(room_id, message_id)
+            await self._write(room_id, inbox.drop(message_id))
+
+        return await self._acted_on_queue(room_id, act)
+
+    # --- agents ----------------------------------------------------------------------------------------
+
+    async def stop_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """End the agent's turn under way, if any; what it said stands and the round goes on."""
+
+        async def act(scene: Scene) -> None:
+            scene.agent(agent_id)
+            await scene.cut(agent_id, "stop")
+
+        return await self._acted(room_id, act)
+
+    async def skip_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """End the agent's turn under way; if there is none, pass over its next one (again: do not)."""
+
+        async def act(scene: Scene) -> None:
+            agent = scene.agent(agent_id)
+            if scene.speaks(agent_id):
+                await scene.cut(agent_id, "skip")
+            else:
+                await self._write(room_id, AgentSkips(agent_id, not agent.skip_next))
+
+        return await self._acted(room_id, act)
+
+    async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """Have the agent's newest turn said again; a room that stands still goes on with that.
+
+        Raises ``Refused`` (409) when it has none or somebody spoke after it.
+        """
+
+        async def act(scene: Scene) -> None:
+            agent = scene.agent(agent_id)
+            turn = turn_to_retry(scene.room, scene.turns, agent)
+            if scene.runner is None:
+                self._check_start(scene.room)
+            await self._write(room_id, TurnAgain(turn.message_id))
+            await scene.cut(agent_id, "stop")
+
+        return await self._acted(room_id, act, run=True)
+
+    # --- how it is done --------------------------------------------------------------------------------
+
+    @abstractmethod
+    async def room(self, room_id: str) -> RoomInfo:
+        """Return one room."""
+
+    @abstractmethod
+    async def _whole(self, change: Coroutine[Any, Any, T]) -> T: ...
+
+    @abstractmethod
+    def _lock(self, room_id: str) -> asyncio.Lock: ...
+
+    @abstractmethod
+    async def _settled(self, room_id: str) -> RoomRow: ...
+
+    @abstractmethod
+    def _check_start(self, row: RoomRow) -> None: ...
+
+    @abstractmethod
+    async def _start(self, row: RoomRow) -> int: ...
+
+    async def _acted(
+        self, room_id: str, act: Callable[[Scene], Awaitable[None]], *, run: bool = False
+    ) -> RoomInfo:
+        return await self._whole(self._do(room_id, act, run=run))
+
+    async def _do(self, room_id: str, act: Callable[[Scene], Awaitable[None]], *, run: bool) -> RoomInfo:
+        async with self._lock(room_id):
+            async with self._scene(room_id) as scene:
+                await act(scene)
+            if run and scene.runner is None:
+                await self._start(scene.room)
+            return await self.room(room_id)
+
+    async def _acted_on_queue(self, room_id: str, act: Callable[[Scene], Awaitable[None]]) -> Queue:
+        await self._whole(self._do(room_id, act, run=False))
+        return await self.queue(room_id)
+
+    @asynccontextmanager
+    async def _scene(self, room_id: str) -> AsyncIterator[Scene]:
+        """Hold the room between two steps; whoever does has its lock. Its run looks again afterwards."""
+        await self._settled(room_id)
+        runner = self._runners.get(room_id)
+        turnstile = runner.turnstile if runner is not None else asyncio.Lock()
+        async with turnstile:
+            room, turns = await self._store.read(queries.state, room_id)
+            # A run whose last step is done is over, though its task may not be.
+            alive = runner if room.status == "running" else None
+            yield Scene(room, turns, alive)
+        if runner is not None:
+            if alive is None:
+                await runner.ended()
+            runner.look()
+
+    async def _write(self, room_id: str, change: Change) -> None:
+        await self._store.append(room_id, (), [change])
+        self._changes.note(room_id)
+
+    async def _check_queued(self, room_id: str, message_id: str) -> None:
+        _, state = await self._store.read(queries.inbox, room_id, message_id)
+        inbox.check_waits(message_id, state)
+
+    async def _say(self, room_id: str, words: inbox.Words) -> tuple[str, str, Queue]:
+        async with self._lock(room_id):
+            known = await self._known(room_id, words.client_key)
+            if known:
+                return await self._answer(room_id, known)
+            async with self._scene(room_id) as scene:
+                put = inbox.put(scene.room, words, uuid4().hex, self._timing.now().isoformat())
+                await self._write(room_id, put)
+                if words.when == "now" and scene.runner is not None:
+                    scene.runner.cut_turns("interject", [words.to] if words.to else None)
+            if words.when == "now" and scene.runner is not None:
+                await scene.runner.heard()
+            return await self._answer(room_id, put.id)
+
+    async def _known(self, room_id: str, client_key: str) -> str:
+        """Return the id of words that came before under this key; empty if there are none."""
+        if not client_key:
+            return ""
+        try:
+            return (await self._store.read(queries.inbox, room_id, client_key=client_key))[0]
+        except NotFound:
+            return ""
+
+    async def _answer(self, room_id: str, message_id: str) -> tuple[str, str, Queue]:
+        waiting = await self.queue(room_id)
+        return message_id, "queued" if any(one.id == message_id for one in waiting) else "said", waiting

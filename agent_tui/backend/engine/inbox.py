@@ -1,0 +1,90 @@
+"""Words that people put into a room: what is refused, and what is put on record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_tui.backend.engine.words import storable
+from agent_tui.backend.store.rows import InboxPut, InboxSet, RoomRow
+from agent_tui.errors import NotFound, Refused
+from agent_tui.events import QueuedMessage
+
+MAX_WORDS_CHARACTERS = 100_000
+MAX_KEY_CHARACTERS = 200
+MAX_QUEUE = 1_000  # of one room; each of its answers lists them all
+WHEN = ("next", "now")
+
+Queue = tuple[QueuedMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What somebody wants to say, as it came."""
+
+    content: str
+    when: str
+    to: str
+    client_key: str
+
+
+def put(room: RoomRow, words: Words, message_id: str, now: str) -> InboxPut:
+    """Return what puts ``words`` into the queue; raises ``Refused`` (409, 422)."""
+    if room.archived:
+        raise Refused("The room is archived", "Take it out of the archive first.", status=409)
+    if room.status == "completed":
+        raise Refused("The room is completed", "Add a round first: nobody would answer.", status=409)
+    if len(room.queue) >= MAX_QUEUE:
+        raise Refused("Too much waits to be said", f"The queue holds {MAX_QUEUE:,} messages.", status=409)
+    if words.when not in WHEN:
+        raise Refused("The time to say it is unknown", f"when is one of: {', '.join(WHEN)}.", status=422)
+    if len(words.client_key) > MAX_KEY_CHARACTERS:
+        detail = f"It has at most {MAX_KEY_CHARACTERS:,} characters."
+        raise Refused("The client_key is too long", detail, status=422)
+    return InboxPut(
+        id=message_id,
+        content=_checked(words.content),
+        to_agent=_checked_to(room, words.to),
+        when_=words.when,
+        sender_name="",
+        client_key=storable(words.client_key),
+        created_at=now,
+    )
+
+
+def change(room: RoomRow, message_id: str, content: str | None, to: str | None) -> InboxSet:
+    """Return what changes words that wait; None leaves as it is. Raises ``Refused`` (422)."""
+    values = {}
+    if content is not None:
+        values["content"] = _checked(content)
+    if to is not None:
+        values["to_agent"] = _checked_to(room, to)
+    return InboxSet(message_id, values or {"state": "queued"})
+
+
+def drop(message_id: str) -> InboxSet:
+    """Return what takes words back that wait."""
+    return InboxSet(message_id, {"state": "removed"})
+
+
+def check_waits(message_id: str, state: str) -> None:
+    """Raise ``Refused`` (409) for words that are said, ``NotFound`` for those that were taken back."""
+    if state == "taken":
+        raise Refused("This was said already", "What is said cannot be changed.", status=409)
+    if state != "queued":
+        raise NotFound(f"There is no message {message_id[:100]} in the queue", status=404)
+
+
+def _checked(content: str) -> str:
+    if not content.strip():
+        raise Refused("The message is empty", "Say something.", status=422)
+    if len(content) > MAX_WORDS_CHARACTERS:
+        detail = f"It has {len(content):,} of at most {MAX_WORDS_CHARACTERS:,} characters."
+        raise Refused("The message is too long", detail, status=422)
+    return storable(content)
+
+
+def _checked_to(room: RoomRow, to: str) -> str:
+    if to and all(agent.id != to for agent in room.agents):
+        detail = "A whisper is for an agent that takes turns in this room."
+        raise Refused(f"There is no agent {to[:100]} in this room", detail, status=422)
+    return to
