@@ -94,6 +94,13 @@ def test_every_style_sheet_of_the_screens_is_in_it(installed: Path) -> None:
     assert shipped
 
 
+def test_every_agent_template_is_in_it(installed: Path) -> None:
+    done = run(installed, "agent-tui", "rooms", "templates")
+    assert (done.returncode, done.stderr) == (0, "")
+    listed = [line.split()[0] for line in done.stdout.splitlines()[1:]]
+    assert listed == sorted(path.stem for path in (ROOT / "agent_tui" / "templates").glob("*.toml"))
+
+
 def test_it_starts_its_backend_and_lists_rooms(installed: Path) -> None:
     done = run(installed, "agent-tui", "rooms", "list", "--output", "json")
     assert done.returncode == 0, done.stderr

@@ -29,6 +29,14 @@ from tui.request import Server, Source, reach
 
 PATIENCE_SECONDS = 10.0  # for everything that should come at once: a pause, a server that comes back
 MAX_NAME_CHARACTERS = 60
+# Why a room paused by itself, and what helps; whatever else a server says is shown as it is.
+WHY_PAUSED = {
+    "budget": "its budget is used up; it goes on once that is raised",
+    "error": "a turn failed; it is said again when the room goes on",
+    "unwatched": "nobody was watching; --keep-running keeps a room running",
+    "handover": "its server was stopped",
+    "crash": "its server died",
+}
 
 
 def run(source: Source, wanted: str | NewRoom, form_name: FormatName, keep_running: bool) -> int:
@@ -240,7 +248,8 @@ def _tell(event: ev.Event) -> None:
         case ev.TurnFailed(error, _, name):
             output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {error}")
         case ev.RunPaused(_, _, reason):
-            output.notice(f"paused ({reason})" if reason else "paused")
+            why = WHY_PAUSED.get(reason, "")
+            output.notice("paused" + (f" ({reason})" if reason else "") + (f": {why}" if why else ""))
         case _:
             pass
 

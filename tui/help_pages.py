@@ -23,9 +23,9 @@ _NEW = """\
   --template ID           one agent from a template; may be given again: agent-tui rooms templates
   --rounds N              how often every agent speaks (default: 3)
   --mode MODE             sequential or parallel (default: sequential)
-  --max-tokens N          the room pauses once its agents have used so many tokens (default: 0, none)
+  --max-tokens N          the room pauses once so many tokens were used (default: 0, none)
   --max-cost X            the same in US dollars, where the price is known
-  --on-error WORD         what a turn that failed does to the room: continue (default) or pause
+  --on-error WORD         what the room does after a turn that failed: continue (default) or pause
   --keep-running          the room goes on when nobody watches it
 """
 
@@ -113,8 +113,8 @@ Usage: agent-tui rooms run ROOM [OPTIONS]
        agent-tui rooms run FILE.toml [OPTIONS]
        agent-tui rooms run --task TEXT [OPTIONS]
 
-Runs or resumes a room to its end without a screen; without ROOM it makes one first, also from a room
-file. Ctrl-C pauses the room and ends; a second Ctrl-C leaves at once.
+Runs or resumes a room to its end without a screen; without ROOM it makes one first, also from a
+room file. Ctrl-C pauses the room and ends; a second Ctrl-C leaves at once.
 {_ROOM}
 {_NEW}  --output FORMAT         text (default): what the agents say, as they say it
                           json: one object at the end, with the room and its messages
@@ -222,10 +222,11 @@ ctrl+s, ctrl+q and ctrl+c always do what they do. config check says which wishes
     "doctor": """\
 Usage: agent-tui doctor [--json]
 
-Looks at the terminal, the config file, the data folder, the backend and its database, the models and the
-other servers, and says for everything that is not as it should be how to mend it. Exit code 0 when
-nothing failed, 4 when something did.
+Looks at the terminal, the config file, the data folder, the backend and its database, the models
+and the other servers, and says for everything that is not as it should be how to mend it. Exit code
+0 when nothing failed, 4 when something did.
 
-  --json                  one object: {"ok", "checks": [{"id", "ok", "status", "title", "detail", "fix"}]}
+  --json                  one object: {"ok", "checks": […]}, each check with
+                          id, ok, status (ok, warning, failed, skipped), title, detail, fix
 """,
 }

@@ -63,8 +63,22 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
         "ask",
         "voice",
         "models",
-        "doctor",
         "conversations",
+        "doctor extra",
+        "doctor --url http://127.0.0.1:1",
+        "rooms templates --token t",
+        "rooms templates --output xml",
+        "rooms export",
+        "rooms export a-room --format pdf",
+        "rooms new --from no-such-file.toml",
+        "rooms run --from no-such-file.toml",
+        "rooms run a-room --max-tokens 1",
+        "rooms new --task T --max-tokens -1",
+        "rooms new --task T --max-cost nan",
+        "rooms new --task T --max-cost -1",
+        "rooms new --task T --on-error stop",
+        "rooms new --task T --template no-such-template",
+        "rooms new --task T --template=",
     ],
 )
 def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(tmp_path: Path, command: str) -> None:
@@ -186,6 +200,79 @@ def test_new_without_options_has_three_agents_in_sequence(home: Home) -> None:
     assert (room["execution_mode"], room["max_rounds"], len(room["agents"])) == ("sequential", 3, 3)
     assert room["status"] == "idle"
     assert room["keep_running"] is False
+
+
+def test_a_room_file_makes_the_room_and_options_are_stronger(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "room.toml"
+    file.write_text(
+        'task = "Which tea?"\nname = "filed"\nrounds = 2\nmode = "parallel"\nodd = 1\n'
+        '[[agents]]\ntemplate = "critic"\n[[agents]]\nname = "Ada"\nprompt = "You like tea."\n',
+        encoding="utf-8",
+    )
+    done = home.main("rooms", "new", "--from", str(file), "--rounds", "5", "--output", "json")
+    assert (done.returncode, done.stderr) == (0, f"{file}: odd: unknown key, ignored\n")
+    room = json.loads(done.stdout)
+    assert (room["name"], room["task"], room["execution_mode"]) == ("filed", "Which tea?", "parallel")
+    assert room["max_rounds"] == 5
+    critic, ada = room["agents"]
+    assert (critic["name"], ada["name"], ada["system_prompt"]) == ("Critic", "Ada", "You like tea.")
+    assert critic["system_prompt"].startswith("You are the critic")
+
+
+def test_agents_come_from_templates_in_the_language_of_the_task(home: Home) -> None:
+    chosen = ["--template", "critic", "--template", "tester", "--agent", "Ada=m1"]
+    done = home.main("rooms", "new", "--task", "Какой чай лучше?", *chosen, "--output", "json")
+    assert done.returncode == 0, done.stderr
+    assert [agent["name"] for agent in json.loads(done.stdout)["agents"]] == ["Критик", "Тестировщик", "Ada"]
+
+
+def test_an_argument_that_is_a_room_file_is_made_and_run(home: Home) -> None:
+    file = home.folder / "run-me.toml"
+    text = 'task = "Which tea?"\nname = "run from a file"\nrounds = 1\n[[agents]]\nname = "Ada"\n'
+    file.write_text(text, encoding="utf-8")
+    done = home.run("rooms", "run", "run-me.toml", "--output", "json")
+    assert done.returncode == 0, done.stderr
+    value = json.loads(done.stdout)
+    assert (value["reason"], value["room"]["name"]) == ("completed", "run from a file")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("task = 3", "task: must be a string"),
+        ("task = ", "not valid TOML"),
+        ("name = 'no task'", "task: is missing"),
+        ("task = 'T'\nrounds = 0", "rounds: must be a whole number from 1 to 1,000"),
+        ("task = 'T'\nmode = 'both'", 'mode: is "both"; known: sequential, parallel'),
+        ("task = 'T'\n[[agents]]\ntemplate = 'x'", 'agents[1].template: there is no template "x"; known: '),
+    ],
+)
+def test_a_mistake_in_a_room_file_is_one_line_with_file_and_key(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
+    file = tmp_path / "room.toml"
+    file.write_text(text, encoding="utf-8")
+    for command in (["rooms", "new", "--from", str(file)], ["rooms", "run", str(file)]):
+        done = Home(tmp_path, own_environ(tmp_path)).main(*command)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert one_line(done.stderr).startswith(f"{file}: {complaint}")
+    assert not (tmp_path / "data").exists()
+
+
+def test_templates_are_listed_and_a_broken_one_of_the_users_is_one_line(tmp_path: Path) -> None:
+    home = Home(tmp_path, own_environ(tmp_path))
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "mine.toml").write_text("[en]\nname = 'Mine'\nprompt = 'P'\n", encoding="utf-8")
+    (tmp_path / "agents" / "broken.toml").write_text("[en", encoding="utf-8")
+    done = home.main("rooms", "templates")
+    assert done.returncode == 0
+    assert done.stderr.count("\n") == 1
+    assert "broken.toml" in done.stderr
+    assert len(done.stdout.splitlines()) == 1 + 14 + 1
+    listed = json.loads(home.main("rooms", "templates", "--output", "json").stdout)["templates"]
+    (mine,) = [template for template in listed if template["own"]]
+    assert mine["texts"] == {"en": {"name": "Mine", "summary": "", "prompt": "P"}}
+    assert not (tmp_path / "data").exists()
 
 
 def test_what_the_server_finds_out_of_range_is_wrong_usage(home: Home) -> None:
