@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from agent_tui.clients.room_answers import ProviderInfo, ProviderTest, RoomChanges, Said
 from agent_tui.errors import AgentTuiError
-from agent_tui.events import Event, LinkChanged, RoomInfo
+from agent_tui.events import Event, LinkChanged, QueuedMessage, RoomInfo
 
 
 class FakeClient:
-    """The calls a screen makes; ``refuse`` is raised instead of an answer."""
+    """The calls a screen makes; ``refuse`` is raised instead of an answer.
+
+    What was asked is in ``asked`` as (words, room id). ``room`` is what calls about a room answer,
+    ``waiting`` the queue, which ``say`` and its kin change, ``lacks`` what ``missing`` answers.
+    """
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
+        self.keys: list[str] = []  # of each ``say``
         self.refuse: AgentTuiError | None = None
+        self.room: RoomInfo | None = None
+        self.waiting: list[QueuedMessage] = []
+        self.lacks: dict[str, str] = {}
+        self.known_providers = [ProviderInfo("demo", "Demo", "demo", "demo")]
+        self.known_models: dict[str, list[str]] = {"demo": ["demo"]}
+        self.news: asyncio.Queue[RoomChanges] = asyncio.Queue()
 
     async def pause(self, room_id: str) -> RoomInfo:
         return self._answer("pause", room_id)
@@ -26,6 +39,70 @@ class FakeClient:
     async def change(self, room_id: str, **fields: Any) -> RoomInfo:
         return self._answer(f"change {fields}", room_id)
 
+    async def create(self, task: str, **fields: Any) -> RoomInfo:
+        return self._answer(f"create {task} {fields}", "new")
+
+    async def delete(self, room_id: str) -> None:
+        self._answer("delete", room_id)
+
+    async def show(self, room_id: str) -> RoomInfo:
+        return self._answer("show", room_id)
+
+    async def say(
+        self, room_id: str, content: str, *, when: str = "next", to: str = "", client_key: str = ""
+    ) -> Said:
+        self.keys.append(client_key)
+        self._answer(f"say {when} {f'to {to} ' if to else ''}{content}", room_id)
+        message = QueuedMessage(f"said{len(self.keys)}", content, to, when)
+        if when == "next":
+            self.waiting.append(message)
+        return Said(message.id, "said" if when == "now" else "queued", tuple(self.waiting))
+
+    async def queue(self, room_id: str) -> tuple[QueuedMessage, ...]:
+        self._answer("queue", room_id)
+        return tuple(self.waiting)
+
+    async def change_queued(
+        self, room_id: str, message_id: str, content: str | None = None, to: str | None = None
+    ) -> tuple[QueuedMessage, ...]:
+        fields = {name: value for name, value in (("content", content), ("to", to)) if value is not None}
+        self._answer(f"change_queued {message_id} {fields}", room_id)
+        self.waiting = [replace(m, **fields) if m.id == message_id else m for m in self.waiting]
+        return tuple(self.waiting)
+
+    async def drop_queued(self, room_id: str, message_id: str) -> tuple[QueuedMessage, ...]:
+        self._answer(f"drop_queued {message_id}", room_id)
+        self.waiting = [message for message in self.waiting if message.id != message_id]
+        return tuple(self.waiting)
+
+    async def stop_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        return self._answer(f"stop {agent_id}", room_id)
+
+    async def skip_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        return self._answer(f"skip {agent_id}", room_id)
+
+    async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        return self._answer(f"retry {agent_id}", room_id)
+
+    async def changes(self, cursor: str | None, wait_seconds: float) -> RoomChanges:
+        """Answer what the test puts into ``news``, one for each call."""
+        return await self.news.get()
+
+    async def providers(self) -> list[ProviderInfo]:
+        self._answer("providers", "")
+        return self.known_providers
+
+    async def models(self, provider_id: str) -> list[str]:
+        self._answer(f"models {provider_id}", "")
+        return self.known_models.get(provider_id, [])
+
+    async def test_provider(self, **fields: str) -> ProviderTest:
+        self._answer(f"test_provider {fields}", "")
+        return ProviderTest(("demo",), 0.25)
+
+    async def missing(self, room_id: str) -> Mapping[str, str]:
+        return self.lacks
+
     async def run_frames(self, room_id: str) -> AsyncGenerator[object, None]:
         self._answer("run", room_id)
         yield LinkChanged("connecting")
@@ -35,7 +112,7 @@ class FakeClient:
         self.asked.append((call, room_id))
         if self.refuse is not None:
             raise self.refuse
-        return RoomInfo(room_id)
+        return self.room or RoomInfo(room_id)
 
 
 class FakeLink:
@@ -46,6 +123,8 @@ class FakeLink:
         self.runs = 0
         self._events: asyncio.Queue[Event | AgentTuiError | None] = asyncio.Queue()
         self._run_events: asyncio.Queue[Event | AgentTuiError | None] = asyncio.Queue()
+
+    is_embedded = True
 
     @property
     def is_drained(self) -> bool:
