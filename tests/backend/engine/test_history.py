@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from agent_tui.backend.engine.engine import NewAgent, NewRoom
 from agent_tui.backend.engine.history import model_messages
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
 from agent_tui.backend.store.queries import Said
-from agent_tui.backend.store.rows import RoomRow
+from agent_tui.backend.store.rows import RoomRow, TurnRow
 from agent_tui.errors import ModelError
 from agent_tui.events import AgentInfo
 from tests.backend.engine.house import open_house
@@ -22,17 +23,21 @@ AGENTS = (
     AgentInfo("3", "Ada", turn_order=2, system_prompt="You are the other Ada."),
 )
 SAID = [
-    Said(0, None, "用户", "Which database?"),
-    Said(1, 0, "Ada", "Postgres."),
-    Said(1, 1, "Bob", "SQLite."),
-    Said(1, 2, "Ada", ""),
-    Said(2, 0, "Ada", "Still Postgres."),
+    Said("m1", 0, 2, "", -1, "用户", "Which database?"),
+    Said("m2", 1, 4, "1", 0, "Ada", "Postgres."),
+    Said("m3", 1, 8, "2", 1, "Bob", "SQLite."),
+    Said("m4", 1, 12, "3", 2, "Ada", ""),
+    Said("m5", 2, 16, "1", 0, "Ada", "Still Postgres."),
 ]
 
 
-def told(place: int, round_: int, mode: str) -> list[tuple[str, str]]:
+def told(
+    place: int, round_: int, mode: str, said: Sequence[Said] = SAID, supersedes: str = ""
+) -> list[tuple[str, str]]:
     room = RoomRow("room", "name", "Which database?", mode, 3, agents=AGENTS)
-    return [(message.role, message.content) for message in model_messages(room, place, round_, SAID)]
+    agent = AGENTS[place]
+    turn = TurnRow(round_, agent.id, 1, "m9", supersedes=supersedes)
+    return [(message.role, message.content) for message in model_messages(room, agent, turn, said)]
 
 
 def test_own_words_are_the_assistants_and_others_carry_their_name() -> None:
@@ -65,6 +70,33 @@ def test_in_parallel_a_round_hears_only_the_rounds_before_it() -> None:
         ("assistant", "SQLite."),
     ]
     assert told(1, 1, "parallel") == [("user", "Which database?")]
+
+
+def test_a_whisper_is_told_to_its_agent_alone() -> None:
+    whisper = Said("m6", 2, 18, "", -1, "用户", "Be brief.", "2")
+    assert told(1, 2, "sequential", [*SAID, whisper])[-1] == ("user", "Be brief.")
+    assert ("user", "Be brief.") in told(1, 2, "parallel", [*SAID, whisper])
+    for place, mode in ((0, "sequential"), (2, "sequential"), (0, "parallel")):
+        assert ("user", "Be brief.") not in told(place, 2, mode, [*SAID, whisper])
+
+
+def test_what_is_said_again_is_not_told_its_old_words() -> None:
+    assert told(0, 2, "sequential", supersedes="m5")[-1] == ("user", "[Bob]: SQLite.")
+
+
+def test_peoples_words_stand_where_they_were_said_and_in_parallel_before_those_of_their_round() -> None:
+    words = Said("m6", 1, 10, "", -1, "用户", "And Mongo?")
+    said = sorted([*SAID, words], key=lambda one: one.seq)
+    assert [text for _, text in told(2, 2, "sequential", said)][2:5] == [
+        "[Ada]: Postgres.",
+        "[Bob]: SQLite.",
+        "And Mongo?",
+    ]
+    assert [text for _, text in told(2, 2, "parallel", said)][2:] == [
+        "And Mongo?",
+        "[Ada]: Postgres.",
+        "[Bob]: SQLite.",
+    ]
 
 
 def says(request: ModelRequest) -> Script:

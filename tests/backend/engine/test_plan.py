@@ -31,7 +31,7 @@ def room(opened: int = 0, done: int = 0, mode: str = "sequential") -> RoomRow:
 
 
 def turn(place: int, status: str, attempt: int = 1, round_: int = 1) -> TurnRow:
-    return TurnRow(round_, place, attempt, f"m{round_}{place}{attempt}", status)
+    return TurnRow(round_, f"id-{place}", attempt, f"m{round_}{place}{attempt}", status)
 
 
 DONE = [turn(0, "completed"), turn(1, "completed"), turn(2, "completed")]
@@ -41,38 +41,38 @@ CASES: dict[str, tuple[RoomRow, list[TurnRow], str, Step]] = {
     "a failed room resumes": (replace(ROOM, status="error"), [], "", StartRun(resumed=True)),
     "a room without agents fails": (replace(ROOM, agents=()), [], "", Fail("No agents in room")),
     "the first round opens": (room(), [], "", OpenRound(1)),
-    "the first agent speaks": (room(1), [], "", Speak((Turn(1, 0, 1),))),
-    "then the second": (room(1), DONE[:1], "", Speak((Turn(1, 1, 1),))),
-    "a failed turn is over": (room(1), [turn(0, "failed")], "", Speak((Turn(1, 1, 1),))),
+    "the first agent speaks": (room(1), [], "", Speak((Turn(1, "id-0", 1),))),
+    "then the second": (room(1), DONE[:1], "", Speak((Turn(1, "id-1", 1),))),
+    "a failed turn is over": (room(1), [turn(0, "failed")], "", Speak((Turn(1, "id-1", 1),))),
     "a cut turn is due again": (
         room(1),
         [turn(0, "completed"), turn(1, "interrupted")],
         "",
-        Speak((Turn(1, 1, 2),)),
+        Speak((Turn(1, "id-1", 2),)),
     ),
     "and again": (
         room(1),
         [turn(0, "interrupted"), turn(0, "interrupted", 2)],
         "",
-        Speak((Turn(1, 0, 3),)),
+        Speak((Turn(1, "id-0", 3),)),
     ),
     "a turn that was cut and then completed is over": (
         room(1),
         [turn(0, "interrupted"), turn(0, "completed", 2)],
         "",
-        Speak((Turn(1, 1, 1),)),
+        Speak((Turn(1, "id-1", 1),)),
     ),
     "in parallel all speak at once": (
         room(1, mode="parallel"),
         [],
         "",
-        Speak((Turn(1, 0, 1), Turn(1, 1, 1), Turn(1, 2, 1))),
+        Speak((Turn(1, "id-0", 1), Turn(1, "id-1", 1), Turn(1, "id-2", 1))),
     ),
     "in parallel only the unfinished go on": (
         room(1, mode="parallel"),
         [turn(0, "interrupted"), turn(1, "completed"), turn(2, "interrupted")],
         "",
-        Speak((Turn(1, 0, 2), Turn(1, 2, 2))),
+        Speak((Turn(1, "id-0", 2), Turn(1, "id-2", 2))),
     ),
     "a round whose turns are finished closes": (room(1), DONE, "", CloseRound(1)),
     "also when it is to pause": (room(1), DONE, "pause", CloseRound(1)),
@@ -104,18 +104,20 @@ def test_the_next_step_follows_from_the_rows(case: str) -> None:
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
 def test_carrying_out_step_after_step_speaks_every_turn_once_and_ends(mode: str) -> None:
-    stored, turns, spoken = room(mode=mode), list[TurnRow](), list[tuple[int, int]]()
+    stored, turns, spoken = room(mode=mode), list[TurnRow](), list[tuple[int, str]]()
     for _ in range(100):
         match plan(stored, turns, ""):
             case OpenRound(round_):
                 stored, turns = replace(stored, round_open=round_), []
             case Speak(due):
-                spoken += [(turn_.round, turn_.turn_order) for turn_ in due]
-                turns += [turn(turn_.turn_order, "completed", round_=turn_.round) for turn_ in due]
+                spoken += [(turn_.round, turn_.agent_id) for turn_ in due]
+                turns += [
+                    TurnRow(turn_.round, turn_.agent_id, 1, turn_.agent_id, "completed") for turn_ in due
+                ]
             case CloseRound(round_):
                 stored = replace(stored, round_done=round_)
             case Complete():
                 break
             case step:
                 pytest.fail(f"unexpected {step}")
-    assert spoken == [(round_, place) for round_ in (1, 2) for place in range(3)]
+    assert spoken == [(round_, f"id-{place}") for round_ in (1, 2) for place in range(3)]

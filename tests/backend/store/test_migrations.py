@@ -16,16 +16,17 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
-from agent_tui.backend.store import schema
+from agent_tui.backend.store import queries, schema
 from agent_tui.backend.store.database import MIGRATIONS, open_engines
+from agent_tui.backend.store.rows import RoomCreated, RoomRow
 from agent_tui.backend.store.store import Store
 from agent_tui.errors import StoreError
 
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 def upgrade():
     op.add_column("room", sa.Column("budget", sa.Integer))
     op.execute("UPDATE room SET budget = 7")
@@ -33,11 +34,25 @@ def upgrade():
 """
 
 
-def tables(file: Path) -> list[tuple[str, str]]:
-    """Return the name and definition of everything in the file, alembic's own table aside."""
-    query = "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE '%alembic%' ORDER BY name"
+def tables(file: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return what everything in the file consists of, alembic's own table aside.
+
+    Not its text: columns that a table got later have defaults, and stand after the table's constraints.
+    """
+    query = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE '%alembic%' ORDER BY name"
+    found: dict[str, list[tuple[object, ...]]] = {}
     with closing(sqlite3.connect(file)) as connection:
-        return [(name, " ".join((sql or "").split())) for name, sql in connection.execute(query)]
+        for kind, name, sql in connection.execute(query).fetchall():
+            if kind == "index":
+                found[name] = [(" ".join((sql or "").split()),)]
+                continue
+            asked = 'SELECT name, type, "notnull", pk FROM pragma_table_info(?)'
+            found[name] = connection.execute(asked, (name,)).fetchall()
+            for pragma in ("foreign_key_list", "index_list"):
+                rows = connection.execute(f"PRAGMA {pragma}({name})")
+                found[name] += sorted(row[1:] for row in rows)  # without its number
+            found[name].append(("WITHOUT ROWID" in sql,))
+    return found
 
 
 def version(file: Path) -> list[tuple[str]]:
@@ -71,39 +86,103 @@ def later(tmp_path: Path) -> Path:
     """Return a folder of migrations as a later version of the program may have it."""
     folder = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, folder)
-    (folder / "versions" / "v0002_budget.py").write_text(NEXT.format(more=""))
+    (folder / "versions" / "v0003_budget.py").write_text(NEXT.format(more=""))
     return folder
 
 
 async def old(tmp_path: Path) -> Path:
     file = tmp_path / "rooms.db"
-    await Store(file).close()
-    row = "('r', 1, 'n', 't', 'sequential', 1, 'idle', 'idle', '', 0, 0, 0, 0, 0, '', '')"
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute(f"INSERT INTO room VALUES {row}")  # noqa: S608 - a constant
+    store = Store(file)
+    await store.append("r", (), [RoomCreated(RoomRow("r", "n", "t", "sequential", 1))])
+    await store.close()
     return file
 
 
 async def test_an_older_database_is_migrated_and_a_copy_kept(tmp_path: Path, later: Path) -> None:
     file = await old(tmp_path)
-    migrate(file, later, "0002")
+    migrate(file, later, "0003")
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("SELECT id, budget FROM room").fetchall() == [("r", 7)]
-    assert version(file) == [("0002",)]
-    backup = tmp_path / "rooms.db.backup-0001"
-    assert version(backup) == [("0001",)]
-    assert "budget" not in dict(tables(backup))["room"]
-    migrate(file, later, "0002")  # nothing is left to do
+    assert version(file) == [("0003",)]
+    backup = tmp_path / "rooms.db.backup-0002"
+    assert version(backup) == [("0002",)]
+    assert "budget" not in {column for column, *_ in tables(backup)["room"]}
+    migrate(file, later, "0003")  # nothing is left to do
+
+
+SCRIPT_OF_0001 = """
+INSERT INTO room VALUES
+  ('r', 1, 'n', 't', 'parallel', 2, 'paused', 'paused', 'pause', 1, 1, 0, 1, 8, 'c', 'u'),
+  ('s', 2, 'm', 'u', 'sequential', 1, 'idle', 'idle', '', 0, 0, 0, 0, 0, 'c', 'u');
+INSERT INTO room_agent VALUES
+  ('r', 0, 'a', 'Ada', '#000001', 'Be Ada.', 'big', 'demo'),
+  ('r', 1, 'b', 'Bob', '#000002', '', 'big', 'demo');
+INSERT INTO turn VALUES
+  ('r', 1, 0, 1, 'm1', 'completed', '', 'All of it.', '', 4, 2, 'c1'),
+  ('r', 1, 1, 1, 'm2', 'interrupted', 'crash', 'Half', '', 5, 1, 'c2'),
+  ('r', 1, 1, 2, 'm3', 'failed', '', '', 'gone', 7, 0, 'c3');
+INSERT INTO user_message VALUES ('t1', 'r', 0, 't', 'user', '#10b981', 2, 'c0');
+INSERT INTO event VALUES ('r', 1, 'room_started', '', '{}', 1.5), ('r', 2, 'message', 't1', '{}', 1.5);
+"""
+
+
+async def test_a_database_of_the_first_version_comes_over_whole(tmp_path: Path) -> None:
+    file = tmp_path / "rooms.db"
+    engine = create_engine(f"sqlite:///{file}")
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+    engine.dispose()
+    with closing(sqlite3.connect(file)) as old_file, old_file:
+        old_file.executescript(SCRIPT_OF_0001)
+    store = Store(file)
+    rows = await store.read(queries.rooms)
+    _, turns = await store.read(queries.state, "r")
+    page = await store.read(queries.messages, "r", None, 10)
+    frames = await store.read(queries.frames, "r", 0, 10)
+    await store.close()
+    await Store(tmp_path / "made.db").close()
+    assert tables(file) == tables(tmp_path / "made.db")
+    assert [(row.id, row.status, row.interrupted, row.round_open, row.last_seq) for row in rows] == [
+        ("r", "paused", "pause", 1, 8),
+        ("s", "idle", "", 0, 0),
+    ]
+    assert [(row.max_tokens, row.on_error, row.archived, row.queue) for row in rows] == [
+        (0, "continue", False, ())
+    ] * 2
+    assert (rows[0].parallel, rows[0].used_tokens, rows[0].last_speaker, rows[0].last_words) == (
+        True,
+        3,
+        "Bob",
+        "Half",
+    )
+    assert [(agent.id, agent.name, agent.system_prompt, agent.skip_next) for agent in rows[0].agents] == [
+        ("a", "Ada", "Be Ada.", False),
+        ("b", "Bob", "", False),
+    ]
+    assert [(turn.agent_id, turn.attempt, turn.status, turn.reason, turn.error) for turn in turns] == [
+        ("a", 1, "completed", "", ""),
+        ("b", 1, "interrupted", "crash", ""),
+        ("b", 2, "failed", "", "gone"),
+    ]
+    assert [(message.id, message.sender_name, message.text) for message in page.messages] == [
+        ("t1", "user", "t"),
+        ("m1", "Ada", "All of it."),
+        ("m2", "Bob", "Half"),
+    ]
+    assert [frame.name for frame in frames] == ["room_started", "message"]
 
 
 async def test_a_migration_that_fails_changes_nothing(tmp_path: Path, later: Path) -> None:
     file = await old(tmp_path)
     before = tables(file)
-    (later / "versions" / "v0002_budget.py").write_text(NEXT.format(more='op.execute("DROP TABLE none")'))
+    (later / "versions" / "v0003_budget.py").write_text(NEXT.format(more='op.execute("DROP TABLE none")'))
     with pytest.raises(StoreError, match="no such table"):
-        migrate(file, later, "0002")
+        migrate(file, later, "0003")
     assert tables(file) == before
-    assert version(file) == [("0001",)]
+    assert version(file) == [("0002",)]
     await Store(file).close()
 
 

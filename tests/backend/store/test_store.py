@@ -114,7 +114,7 @@ async def test_the_database_refuses_a_turn_completed_twice(tmp_path: Path) -> No
         row = RoomRow("a", "a", "Talk", "sequential", 2, agents=(ADA, BOB))
         await store.append("a", (), [RoomCreated(row)])
         for attempt, message_id in ((1, "m1"), (2, "m2")):
-            turn = TurnRow(1, 0, attempt, message_id)
+            turn = TurnRow(1, "ada", attempt, message_id)
             await store.append("a", [event()], [TurnOpened(turn)])
         await store.append("a", [event()], [TurnClosed("m1", "completed", "said")])
         with pytest.raises(StoreError, match="contradicts"):
@@ -255,9 +255,9 @@ async def test_text_before_is_what_was_said_up_to_there(tmp_path: Path) -> None:
     async with opened(tmp_path / "rooms.db") as store:
         row = RoomRow("a", "a", "Talk", "parallel", 2, agents=(ADA, BOB))
         await store.append("a", (), [RoomCreated(row)])
-        for place, message_id in ((0, "m0"), (1, "m1")):
+        for agent, message_id in (("ada", "m0"), ("bob", "m1")):
             start = NewEvent("message_start", "{}", message_id)
-            await store.append("a", [start], [TurnOpened(TurnRow(1, place, 1, message_id))])
+            await store.append("a", [start], [TurnOpened(TurnRow(1, agent, 1, message_id))])
         for number in range(6):
             await store.append("a", [event(str(number), f"m{number % 2}")])
         assert await store.read(queries.text_before, "a", "m0", 3) == ""
@@ -273,7 +273,7 @@ async def test_messages_and_their_as_of_are_one_moment(tmp_path: Path) -> None:
         task = UserSaid("task", 0, "Talk", "user", "#000000", "now")
         await store.append("a", [NewEvent("message", "{}", "task")], [task])
         start = NewEvent("message_start", "{}", "m")
-        await store.append("a", [start], [TurnOpened(TurnRow(1, 0, 1, "m"))])
+        await store.append("a", [start], [TurnOpened(TurnRow(1, "ada", 1, "m"))])
 
         async def write() -> None:
             for _ in range(50):
