@@ -148,6 +148,24 @@ async def pauses() -> list[float]:
     return found
 
 
+async def stops() -> list[float]:
+    """Return the seconds from each call of stop to the end of that agent's text at a reader, two others
+    going on."""
+    talker = Talker(1_000_000, MANY_RATE)
+    found = []
+    async with opened(talker) as (engine, hub):
+        for number in range(PAUSES):
+            three = tuple(NewAgent(name) for name in ("Ada", "Bob", "Cyd"))
+            room = await engine.create_room(NewRoom(f"task {number}", "", "parallel", 1, three))
+            await engine.run(room.id)
+            await read(hub, room.id, "message_chunk")
+            reading = asyncio.create_task(read(hub, room.id, "message_end"))
+            began = time.perf_counter()
+            await engine.stop_agent(room.id, room.agents[0].id)
+            found.append((await reading)[-1][0] - began)
+    return found
+
+
 def main() -> None:
     """Print each figure beside its target."""
     tokens, stored = asyncio.run(tokens_per_second())
@@ -160,6 +178,9 @@ def main() -> None:
     paused = asyncio.run(pauses())
     note = f"median {median(paused) * 1000:.0f} ms, other rooms speaking"
     row("pause to room_paused at a reader, worst", "≤ 200 ms", f"{max(paused) * 1000:.0f} ms", note)
+    stopped = asyncio.run(stops())
+    note = f"median {median(stopped) * 1000:.0f} ms, everybody else speaking on"
+    row("stop to the end of that agent's text, worst", "≤ 100 ms", f"{max(stopped) * 1000:.0f} ms", note)
 
 
 if __name__ == "__main__":
