@@ -19,10 +19,25 @@ from tui.screens.room import RoomScreen
 from tui.screens.words import say
 from widgets.transcript import Transcript
 
-GROUPS: Final = ("room", "panes", "reading", "find", "program")  # of the help, in their order
+GROUPS: Final = (
+    "room",
+    "agent",
+    "composer",
+    "panes",
+    "reading",
+    "find",
+    "program",
+)  # of the help, in their order
 NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ by a number only
-_GROUP_OF_SCOPE: Final = {APP: "program", "room": "room", "pane": "reading", "find": "find"}
+_GROUP_OF_SCOPE: Final = {
+    APP: "program",
+    "room": "room",
+    "pane": "reading",
+    "find": "find",
+    "composer": "composer",
+}
 _GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their scope says
+    ("agent.", "agent"),
     ("room.zoom", "panes"),
     ("room.timeline", "panes"),
     ("pane.next_message", "reading"),
@@ -128,6 +143,8 @@ def _candidates(screen: Screen[object], owner: type[Widget]) -> Iterator[Widget]
 def _reason(entry: Entry, node: DOMNode) -> str:
     """Say why an action cannot be done now; ``""`` if it can."""
     why = _WHY.get(entry.id)
+    if entry.id in _ACTS and isinstance(node, RoomScreen) and (reason := node.why_not(_ACTS[entry.id])):
+        return reason
     if why is not None and (reason := why(node)):
         return say(f"help.why.{reason}")
     namespace, name, parameters = parse(entry.action)
@@ -173,6 +190,16 @@ _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
     "pane.clear_selection": lambda node: "" if _has_selection(node) else "no_selection",
     "find.next": _is_closed,
     "find.previous": _is_closed,
+}
+
+
+_ACTS: Final = {  # what the room itself says about them
+    "agent.stop": "stop",
+    "agent.skip": "skip",
+    "agent.retry": "retry",
+    "room.say": "say",
+    "room.queue": "queue",
+    "room.settings": "settings",
 }
 
 

@@ -19,7 +19,7 @@ from textual import events, on, work
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
-from textual.widgets import Input, Static
+from textual.widgets import Input, Static, TextArea
 from textual.worker import WorkerFailed
 
 from agent_tui.config import Config
@@ -169,7 +169,7 @@ class AgentTuiApp(App[int]):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Keep cursors from blinking, those of Textual's own screens too: nothing moves without a reason."""
-        if isinstance(event.widget, Input):
+        if isinstance(event.widget, Input | TextArea):
             event.widget.cursor_blink = False
 
     def on_key(self, event: events.Key) -> None:
@@ -179,9 +179,12 @@ class AgentTuiApp(App[int]):
         unanswered, and would be taken for keys of the screen ("/pause" would pause).
         """
         line = self.focused
-        if isinstance(line, Input) and event.is_printable and event.character:
+        if isinstance(line, Input | TextArea) and event.is_printable and event.character:
             event.prevent_default()
-            line.insert_text_at_cursor(event.character)
+            if isinstance(line, Input):
+                line.insert_text_at_cursor(event.character)
+            else:
+                line.insert(event.character)
 
     def action_leave(self) -> None:
         """Quit; ask first while agents speak. Asked already, the same key means to stay."""

@@ -17,11 +17,16 @@ from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 
 from tui.key_names import character_of, parse, shown, shown_all
+from tui.screens.agent_form import AgentFormScreen
 from tui.screens.find_bar import FindBar
 from tui.screens.help import HelpScreen
+from tui.screens.question import QuestionScreen
+from tui.screens.queue import QueueScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.room import RoomScreen
+from tui.screens.room_settings import SettingsScreen
 from tui.screens.theme_picker import ThemeScreen
+from widgets.composer import Composer
 from widgets.transcript import Transcript
 
 APP_BINDINGS: Final[list[BindingType]] = [
@@ -39,10 +44,15 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
     APP: (None, ""),
     "room": (RoomScreen, APP),
     "pane": (Transcript, "room"),
+    "composer": (Composer, "room"),
     "find": (FindBar, "room"),
     "help": (HelpScreen, ""),
     "themes": (ThemeScreen, ""),
     "quit": (QuitScreen, ""),
+    "question": (QuestionScreen, ""),
+    "queue": (QueueScreen, ""),
+    "settings": (SettingsScreen, ""),
+    "agent_form": (AgentFormScreen, ""),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
 IN_A_ROOM: Final = (APP, "room", "pane")

@@ -32,6 +32,11 @@ class RoomLink:
         self._client: RoomsClient | None = None
         self._opening = asyncio.Lock()
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the server is our own backend, which offers everything."""
+        return self._embedded
+
     async def client(self) -> RoomsClient:
         """Return the client, opened once. Raises what finding or starting the backend raises."""
         async with self._opening:

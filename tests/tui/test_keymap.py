@@ -20,7 +20,7 @@ from tui.screens.help import HelpScreen
 
 ENTRIES = {entry.id: entry for entry in catalogue()}
 # Of one press the innermost that can act takes it; everything else that shares a key is a mistake of ours.
-SHARED_ON_PURPOSE = {"escape", "ctrl+c", "ctrl+q"}
+SHARED_ON_PURPOSE = {"escape", "ctrl+c", "ctrl+q", "enter"}  # enter opens the composer, then sends
 
 
 def declared_ids() -> set[str]:
@@ -99,15 +99,15 @@ def test_keys_are_replaced_added_and_taken_away() -> None:
 
 
 def test_two_actions_can_change_keys_with_each_other() -> None:
-    written = {"room.pause": "r", "room.continue": "p,space"}
-    assert keys(written) == {"room.pause": ("r",), "room.continue": ("p", "space")}
+    written = {"room.pause": "c", "room.continue": "p,space"}
+    assert keys(written) == {"room.pause": ("c",), "room.continue": ("p", "space")}
     assert resolve(written).problems == ()
 
 
 def test_a_default_loses_its_key_to_what_is_written_and_the_line_says_so() -> None:
-    written = {"app.help": "r"}
-    assert keys(written) == {"app.help": ("r",), "room.continue": ()}
-    assert problem(written) == "keys.app.help: takes r from room.continue, which has no key now"
+    written = {"app.help": "c"}
+    assert keys(written) == {"app.help": ("c",), "room.continue": ()}
+    assert problem(written) == "keys.app.help: takes c from room.continue, which has no key now"
     assert "from room.pause, which has space left" in problem({"app.help": "p"})
 
 

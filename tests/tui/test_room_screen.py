@@ -85,7 +85,7 @@ async def test_a_drop_is_counted_down_and_mended() -> None:
         assert "● live" in await screen.send(LIVE)
 
 
-async def test_a_server_that_shows_only_runs_is_run_by_p_and_continued_by_r() -> None:
+async def test_a_server_that_shows_only_runs_is_run_by_p_and_continued_by_c() -> None:
     async with opened() as screen:
         text = await screen.send(
             ev.RoomLoaded(ev.RoomInfo("r"), ()),
@@ -102,9 +102,9 @@ async def test_a_server_that_shows_only_runs_is_run_by_p_and_continued_by_r() ->
         )
         text = await screen.text()
         assert "Half" in text
-        assert "interrupted – r to continue" in text
+        assert "interrupted – c to continue" in text
         assert screen.link.runs == 1  # nothing is ever repeated by itself
-        await screen.press("r")
+        await screen.press("c")
         assert screen.link.runs == 2
 
 

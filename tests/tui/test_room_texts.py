@@ -47,7 +47,7 @@ def room(link: ev.LinkChanged = LIVE, **fields: Any) -> RoomState:
         (room(status="idle"), texts.Asked(), "◌ not started – p starts it"),
         (room(ev.LinkChanged("connecting")), texts.Asked(), "◌ connecting…"),
         (room(ev.LinkChanged("waiting", "", 2.0, 3)), texts.Asked(), "◌ reconnecting in 2 s (3rd try)"),
-        (room(ev.LinkChanged("lost")), texts.Asked(), "┄ interrupted – r to continue"),
+        (room(ev.LinkChanged("lost")), texts.Asked(), "┄ interrupted – c to continue"),
         (room(ev.LinkChanged("refused", "no token")), texts.Asked(), "✗ refused: no token"),
     ],
 )

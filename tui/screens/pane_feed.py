@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from agent_tui.state.turn import Agent, Turn
 from tui.garbage import uncollected
-from tui.screens.room_texts import ending
-from tui.screens.words import say
+from tui.screens.room_texts import ending, turn_title
 from widgets.transcript import Transcript
 
 
 class TurnFeed:
     """Remembers how much of one turn a transcript, which knows the message, has been given."""
 
-    __slots__ = ("_given", "_is_open", "_key", "_revision", "_transcript", "turn")
+    __slots__ = ("_given", "_is_open", "_is_superseded", "_key", "_revision", "_transcript", "turn")
 
     def __init__(self, transcript: Transcript, key: str, turn: Turn) -> None:
         self.turn = turn
         self._transcript = transcript
         self._key = key
         self._is_open = True  # in the transcript
+        self._is_superseded = False  # as the transcript shows it
         self._given = 0  # characters
         self._revision = turn.revision
 
@@ -33,7 +33,10 @@ class TurnFeed:
         self._given, self._revision = turn.length, turn.revision
         if self._is_open and turn.status != "speaking":
             self._transcript.turn_closed(self._key, ending(turn))
-            self._is_open = False
+            self._is_open, self._is_superseded = False, turn.superseded
+        elif not self._is_open and turn.superseded != self._is_superseded:
+            self._transcript.turn_closed(self._key, ending(turn))
+            self._is_superseded = turn.superseded
 
 
 class PaneFeed:
@@ -56,8 +59,7 @@ class PaneFeed:
 
     def _take_turns(self, turns: list[Turn]) -> None:
         for turn in turns:
-            title = say("agent.round", round=turn.round_number) if turn.round_number else ""
-            self._transcript.turn_opened(turn.id, title)
+            self._transcript.turn_opened(turn.id, turn_title(turn))
             self._last = TurnFeed(self._transcript, turn.id, turn)
             self._last.take()
             self._given += 1

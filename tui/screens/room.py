@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import Resize
 from textual.reactive import Reactive
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
 from agent_tui import events as ev
-from agent_tui.errors import AgentTuiError, NotOffered, StreamLost
-from agent_tui.state.room import RoomState
+from agent_tui.errors import AgentTuiError
 from tui.link import RoomLink
 from tui.screens import room_texts as texts
 from tui.screens.find_bar import FIND_BINDINGS, FindBar
-from tui.screens.quit import Choice, QuitScreen
+from tui.screens.quit import QuitScreen
+from tui.screens.room_acts import RoomActs, labels_of
+from tui.screens.room_composer import RoomComposer
 from tui.screens.room_panes import PANE_BINDINGS, RoomPanes
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
 from widgets.transcript import Transcript
 
-if TYPE_CHECKING:
-    from agent_tui.clients.rooms import RoomsClient
-
 LOOK_SECONDS = 0.5  # how often rates, waiting times and countdowns are looked at while something runs
 CALM_LOOK_SECONDS = 1.0  # the same with reduced motion
-ASK_AGAIN_SECONDS = 2.0  # a second key press within this is the same wish
 
 
-class RoomScreen(Screen[None]):
+class RoomScreen(RoomActs):
     """One room. Everything shown comes from ``RoomState``; the loop in ``_follow`` is the only way in."""
 
     CSS_PATH = "room.tcss"
@@ -47,11 +45,6 @@ class RoomScreen(Screen[None]):
     # looks different with the focus repaints itself.
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p,space", "pause_or_resume", "Pause or resume the room", id="room.pause"),
-        Binding(
-            "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True
-        ),
-        Binding("r", "go_on", "Continue after an interruption", id="room.continue"),
         *PANE_BINDINGS,
         *FIND_BINDINGS,
         Binding("escape", "back", "Back, at last to the rooms", id="room.back"),
@@ -60,30 +53,29 @@ class RoomScreen(Screen[None]):
     def __init__(
         self, link: RoomLink, room_id: str, clock: FrameClock, *, start: bool, ascii_only: bool
     ) -> None:
-        super().__init__()
-        self.state = RoomState(id=room_id)
+        super().__init__(link, room_id)
         self.failure: AgentTuiError | None = None  # why the room cannot be followed, for the exit code
-        self._link = link
         self._clock = clock
         self._ascii_only = ascii_only
         self._start = start
-        self._asked = texts.Asked()
-        self._asked_at = 0.0
         self._retry_at = 0.0
         self._panes = RoomPanes(self.state, clock, ascii_only=ascii_only, id="panes", classes="-hidden")
         # Held, not looked for: the clock may tell them something while the screen is being taken down.
         self._top = StatusLine(id="top", ascii_only=ascii_only)
         self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
         self._bar = FindBar(self._panes, ascii_only=ascii_only)
+        self._composer = RoomComposer(room_id, ascii_only=ascii_only)
+        self._begin_acts()
+        self._fitting = asyncio.Lock()  # events come from the room, and from answers to what was asked
         self._chrome = _Chrome(self._show)
         self._looking: Timer | None = None
-        self.key_now: Callable[[str], str] = str  # what a default key is now; "" where it is none
 
     def compose(self) -> ComposeResult:
         yield self._top
         yield Static(say("room.loading"), id="loading", markup=False)
         yield self._panes
         yield self._bar
+        yield self._composer
         yield self._bottom
 
     def on_mount(self) -> None:
@@ -105,19 +97,6 @@ class RoomScreen(Screen[None]):
             self.failure = error
             await self._apply(ev.LinkChanged("refused", str(error)))
 
-    @work(group="run", exclusive=True)
-    async def _run_here(self) -> None:
-        """Show a run of a server that shows a room only while it runs it. Never repeated by itself."""
-        try:
-            async with aclosing(self._link.run(self.state.id)) as events:
-                async for event in events:
-                    await self._apply(event)
-            await self._apply(ev.LinkChanged("ended"))
-        except StreamLost as error:
-            await self._apply(ev.LinkChanged("lost", str(error)))
-        except AgentTuiError as error:
-            await self._apply(ev.LinkChanged("refused", str(error)))
-
     async def _apply(self, event: ev.Event) -> None:
         self.state.apply(event)
         if isinstance(event, ev.TextAdded) and self._panes.fits:
@@ -125,7 +104,8 @@ class RoomScreen(Screen[None]):
             return
         self._note(event)
         if not self._panes.fits:
-            await self._panes.fit()
+            async with self._fitting:
+                await self._panes.fit()
             self.query_one("#loading").set_class(bool(self.state.agents), "-hidden")
             self._panes.set_class(not self.state.agents, "-hidden")
         self._panes.take()
@@ -144,6 +124,7 @@ class RoomScreen(Screen[None]):
                 self._retry_at = time.monotonic() + delay
             case ev.RoomLoaded():
                 self._asked = texts.Asked(by_us=self._asked.by_us)
+                self._look_what_is_missing()
                 if self._start:
                     self._start = False
                     self.action_pause_or_resume()
@@ -188,7 +169,7 @@ class RoomScreen(Screen[None]):
         facts = [
             Part(texts.oddities(state), 1),
             Part(texts.models(state), 6),
-            Part(texts.tokens(self._panes.tokens), 3),
+            Part(texts.used(state, self._panes.tokens), 3),
             Part(texts.connected(state), 5),
         ]
         self._bottom.show(
@@ -199,12 +180,24 @@ class RoomScreen(Screen[None]):
             ],
             right=[part for part in facts if part.text],
         )
+        self._composer.show_queue(state.queue, self.key_now("u"))
+        self._composer.show_names(list(labels_of(state)))
+
+    def on_resize(self, event: Resize) -> None:
+        """Leave the panes what they need."""
+        self._composer.fit(event.size.height)
 
     # --- keys ------------------------------------------------------------------------------------------
 
     def action_pane(self, step: int) -> None:
-        """Move to another pane."""
-        self._panes.step(step)
+        """Move to another pane; behind the last one is where it is written to the room."""
+        if self._composer.has_line_focus:
+            if step < 0 or not self._composer.line.complete():
+                self._panes.step_in(step)
+        elif self._panes.is_at_end(step) and not self._bar.asks:
+            self._composer.open()
+        else:
+            self._panes.step(step)
 
     def action_agent(self, number: int) -> None:
         """Go to the pane of one agent."""
@@ -219,8 +212,12 @@ class RoomScreen(Screen[None]):
         await self._panes.toggle_timeline()
 
     async def action_back(self) -> None:
-        """Leave what was opened last: the selection, the bar, the timeline or a zoomed pane, the room."""
-        if self._panes.active is not None and self._panes.active.has_selection:
+        """Leave what was opened last: the composer, the selection, the bar, the timeline or a zoomed pane,
+        the room.
+        """
+        if self._composer.has_line_focus:
+            self._panes.focus_current()
+        elif self._panes.active is not None and self._panes.active.has_selection:
             self._panes.active.clear_selection()
         elif self._bar.asks:
             self._bar.close()
@@ -256,88 +253,6 @@ class RoomScreen(Screen[None]):
         """Say which keys make sense now."""
         self._show_soon()
 
-    # --- running ---------------------------------------------------------------------------------------
-
-    def action_pause_or_resume(self) -> None:
-        """Pause a running room; let any other go on."""
-        if self._asked.intent and time.monotonic() - self._asked_at < ASK_AGAIN_SECONDS:
-            return  # asked already: the answer is on its way
-        if self.state.link.status in ("ended", "lost") and self.state.status != "running":
-            self._begin_run_here()
-            return
-        match self.state.status:
-            case "running":
-                self._ask("pausing")
-            case "paused" | "error":
-                self._ask("resuming")
-            case "completed":
-                self.notify(say("room.completed.hint"), markup=False)
-            case _:
-                self._ask("starting")
-
-    def action_go_on(self) -> None:
-        """Continue after a drop that could not be mended by itself."""
-        if self.state.link.status == "lost":
-            self._begin_run_here()
-
-    def _begin_run_here(self) -> None:
-        self._asked = texts.Asked("starting")
-        self.state.apply(ev.LinkChanged("connecting"))
-        self._show()
-        self._run_here()
-
-    @work(group="ask")
-    async def _ask(self, intent: Literal["pausing", "resuming", "starting"]) -> None:
-        self._asked = texts.Asked(intent, by_us=intent == "pausing")
-        self._asked_at = time.monotonic()
-        self._show()
-        try:
-            client = await self._link.client()
-            match intent:
-                case "pausing":
-                    await client.pause(self.state.id)
-                case "resuming" if self.state.status == "paused":
-                    await client.resume(self.state.id)
-                case _:
-                    await _start(client, self.state.id)
-        except NotOffered:
-            self._asked = texts.Asked()
-            self.notify(say("room.cannot_pause"), severity="warning", markup=False)
-        except AgentTuiError as error:
-            self._asked = texts.Asked()
-            self.notify(str(error), severity="error", markup=False)
-        self._show()
-
-    # --- leaving ---------------------------------------------------------------------------------------
-
-    @property
-    def may_leave(self) -> bool:
-        """Whether nobody has to be asked: no agent speaks."""
-        return self.state.status != "running" or self.state.link.status in ("lost", "refused")
-
-    def ask_to_leave(self) -> None:
-        """Ask what is to become of the agents that speak, then leave."""
-        self.app.push_screen(QuitScreen(), self._chosen)
-
-    def _chosen(self, choice: Choice | None) -> None:
-        if choice in ("pause", "keep"):
-            self._leave(choice)
-
-    @work(group="leave", exclusive=True)
-    async def _leave(self, choice: Choice) -> None:
-        try:
-            client = await self._link.client()
-            if choice == "keep":
-                await client.change(self.state.id, keep_running=True)
-            else:
-                await client.pause(self.state.id)
-        except NotOffered:
-            pass  # a server without pause: leaving is all that can be done, and it was asked for
-        except AgentTuiError as error:
-            self.notify(str(error), severity="error", markup=False)
-            return
-        self.app.exit(0)
-
 
 class _Chrome:
     """Lets the frame clock call ``show``."""
@@ -350,11 +265,3 @@ class _Chrome:
     def draw(self) -> bool:
         self._show()
         return False
-
-
-async def _start(client: RoomsClient, room_id: str) -> None:
-    """Start a room that never ran. ``run`` is a stream; closing it never stops the room (cli.md)."""
-    async with aclosing(client.run_frames(room_id)) as frames:
-        async for frame in frames:
-            if not isinstance(frame, ev.LinkChanged):
-                return

@@ -98,6 +98,11 @@ class RoomPanes(Container):
         return self._panes.get(self._current)
 
     @property
+    def current(self) -> str:
+        """Id of the agent that keys act on; "" without one."""
+        return self._current
+
+    @property
     def tokens(self) -> int:
         """Tokens of all agents when the headers were last told."""
         return sum(self._tokens.values())
@@ -303,6 +308,18 @@ class RoomPanes(Container):
         ids = list(self._panes)
         if ids and not self._is_timeline:
             self._go_to(ids[(ids.index(self._current) + step) % len(ids)])
+
+    def is_at_end(self, step: int) -> bool:
+        """Whether there is no other pane in the direction of ``step``."""
+        ids = list(self._panes)
+        return self._is_timeline or not ids or self._current == ids[-1 if step > 0 else 0]
+
+    def step_in(self, step: int) -> None:
+        """Come in from where it is written: to the first pane, or the last."""
+        ids = list(self._panes)
+        if ids and not self._is_timeline:
+            self._go_to(ids[0 if step > 0 else -1])
+        self.focus_current()
 
     def go_to_agent(self, number: int) -> None:
         """Go to the pane of agent ``number``, counted from 1, also from the timeline."""

@@ -56,7 +56,7 @@ def status(state: RoomState, asked: Asked, seconds_left: int = 0, key_now: KeyNo
         case "running":
             return f"{signs.SPEAKING} {say('room.live')}"
         case "paused":
-            return f"{signs.PAUSED} {_paused(state, asked)}"
+            return f"{signs.PAUSED} {_paused(state, asked, key_now)}"
         case "completed":
             return f"{signs.DONE} {say('room.completed')}"
         case "error":
@@ -88,17 +88,35 @@ def _link(state: RoomState, seconds_left: int, key_now: KeyNow) -> str:
         case "ended":
             return "" if state.status != "idle" else f"{signs.WAITING} {detail or say('link.ended')}"
         case "lost":
-            return f"{signs.CUT} {_with_key('link.lost', key_now('r'))}"
+            return f"{signs.CUT} {_with_key('link.lost', key_now('c'))}"
         case "refused":
             return f"{signs.FAILED} {say('link.refused', detail=detail)}"
 
 
-def _paused(state: RoomState, asked: Asked) -> str:
+def _paused(state: RoomState, asked: Asked, key_now: KeyNow) -> str:
     reason = state.pause_reason
     if reason in ("", "pause"):
         return say("room.paused.you" if asked.by_us else "room.paused")
+    if reason == "budget":
+        return _over_budget(state, key_now("e"))
     key = f"room.paused.{reason}"
     return say(key) if key in ENGLISH else say("room.paused.other", reason=inert_line(reason, 40))
+
+
+def _over_budget(state: RoomState, key: str) -> str:
+    """Say which ceiling was reached, and which key raises it."""
+    if state.max_tokens and state.used_tokens >= state.max_tokens:
+        text = say("room.paused.budget.tokens", most=count(state.max_tokens))
+    elif state.max_cost:
+        text = say("room.paused.budget.cost", most=dollars(state.max_cost))
+    else:
+        text = say("room.paused.budget")
+    return f"{text} · {say('room.paused.raise', press=key)}" if key else text
+
+
+def dollars(amount: float) -> str:
+    """Return an amount of US dollars, small ones with the digits that say anything."""
+    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +180,7 @@ def hints(state: RoomState, shown: Shown = Shown()) -> list[Hint]:
 
 def _main_hint(state: RoomState) -> list[Hint]:
     if state.link.status == "lost":
-        return [Hint("r", say("hint.continue"))]
+        return [Hint("c", say("hint.continue"))]
     match state.status:
         case "running":
             return [Hint("p", say("hint.pause"))]
@@ -192,9 +210,26 @@ def models(state: RoomState) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def tokens(spoken: int) -> str:
-    """Return "1,284 tokens"."""
-    return say("room.tokens", count=count(spoken))
+def used(state: RoomState, spoken: int) -> str:
+    """Return "12,345 of 50,000 tokens · $0.0123 of $1.00". Until the server says what was used it is what was
+    ``spoken``. An unknown price is not named; the demo costs nothing.
+    """
+    number = count(max(state.used_tokens, spoken))
+    if state.max_tokens:
+        text = say("room.tokens.of", count=number, most=count(state.max_tokens))
+    else:
+        text = say("room.tokens", count=number)
+    if state.cost:
+        cost = dollars(state.cost)
+        return (
+            f"{text} · {say('room.cost.of', cost=cost, most=dollars(state.max_cost))}"
+            if state.max_cost
+            else (f"{text} · {cost}")
+        )
+    is_free = state.cost == 0 or (
+        bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())
+    )
+    return f"{text} · {say('room.cost.none')}" if is_free else text
 
 
 def oddities(state: RoomState) -> str:
@@ -209,6 +244,10 @@ def model(agent: Agent) -> str:
 
 def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
     """Return what the agent is doing, with its sign. ``rate`` in tokens/s, ``since_seconds`` of thinking."""
+    if agent.is_gone:
+        return f"{signs.CUT} {say('agent.gone')}"
+    if agent.skip_next and agent.open_turn is None:
+        return f"{signs.WAITING} {say('agent.skip_next')}"
     match agent.word:
         case "speaking":
             return f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
@@ -220,6 +259,8 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
             return f"{signs.PAUSED} {cut_reason(agent.turns[-1])}"
         case "failed":
             return f"{signs.FAILED} {say('agent.failed')}"
+        case "skipped":
+            return f"{signs.CUT} {say('agent.skipped')}"
         case "waiting":
             speaking = state.speaking
             if state.mode != "parallel" and len(speaking) == 1:
@@ -264,6 +305,9 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
             say("agent.tokens", count=count(spoken)),
             say("agent.round", round=agent.turns[-1].round_number),
         ]
+        usage = agent.turns[-1].usage
+        if usage is not None and usage.first_token_seconds is not None:
+            extras.append(say("agent.first_token", seconds=f"{usage.first_token_seconds:.1f}"))
     text = what if cell_len(what) <= room or agent.word != "cut" else f"{signs.PAUSED} {say('agent.cut')}"
     for extra in extras:
         longer = f"{extra} · {text}"
@@ -281,6 +325,8 @@ def cut_reason(turn: Turn) -> str:
 
 def ending(turn: Turn) -> str:
     """Return the dim last row of a turn: empty when it simply ended."""
+    if turn.superseded:
+        return f"{signs.CUT} {say('turn.superseded')}"
     match turn.status:
         case "cut":
             return f"{signs.CUT} {cut_reason(turn)}"
@@ -288,3 +334,13 @@ def ending(turn: Turn) -> str:
             return f"{signs.FAILED} {inert_line(turn.error, 400) or say('agent.failed')}"
         case "said" | "speaking":
             return ""
+
+
+def turn_title(turn: Turn) -> str:
+    """Return what stands over a turn in its agent's pane: its round, and what its model was not told."""
+    parts = [say("agent.round", round=turn.round_number)] if turn.round_number else []
+    if turn.trimmed:
+        parts.append(
+            say("turn.trimmed.one") if turn.trimmed == 1 else say("turn.trimmed", count=count(turn.trimmed))
+        )
+    return " · ".join(parts)

@@ -92,7 +92,9 @@ class TimelineFeed:
         agent = self._state.agents.get(turn.agent_id)
         name = agent.name if agent is not None else turn.sender_name or say("room.you")
         title = inert_line(name, 60)
-        if turn.round_number:
+        if turn.to:
+            title = say("timeline.whisper", name=title, to=inert_line(turn.to_name, 60))
+        elif turn.round_number:
             title = say("timeline.title", name=title, round=turn.round_number)
         # A person has no colour of their own; an agent without one gets that of its name.
         color = "" if agent is None else agent.color or turn.sender_color or NO_COLOR

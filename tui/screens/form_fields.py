@@ -1,0 +1,98 @@
+"""What the dialogs that change a room are made of: a label, what is typed or chosen, a complaint below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from agent_tui.inert import inert, inert_line
+from widgets.composer import Composer
+
+MAX_LINE_CHARACTERS = 400
+
+
+class Line(Input):
+    """One line that takes nothing a terminal would obey."""
+
+    def __init__(self, value: str, *, placeholder: str = "", id: str) -> None:  # noqa: A002
+        super().__init__(inert_line(value, MAX_LINE_CHARACTERS), placeholder=placeholder, compact=True, id=id)
+        self.select_on_focus = False
+        self.cursor_blink = False
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Put ``text``, made harmless, between two places."""
+        room = MAX_LINE_CHARACTERS - len(self.value) + abs(end - start)
+        super().replace(inert(text).replace("\n", " ").replace("\t", " ")[: max(0, room)], start, end)
+
+
+class Choice(Static, can_focus=True):
+    """One of a few: the arrows or the space bar go to the next."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space,right", "turn(1)", "Next", show=False),
+        Binding("left", "turn(-1)", "Previous", show=False),
+        Binding("enter", "screen.save", "Keep it", show=False),
+    ]
+
+    class Changed(Message):
+        """Another one was chosen."""
+
+    def __init__(self, options: Sequence[tuple[str, str]], value: str, *, id: str) -> None:  # noqa: A002
+        """``options`` are (value, what a person reads); an unknown ``value`` is one more of them."""
+        super().__init__("", markup=False, id=id)
+        self.value = value
+        self._options: list[tuple[str, str]] = []
+        self.offer(options)
+
+    def offer(self, options: Iterable[tuple[str, str]]) -> None:
+        """Let one of these be chosen; what is chosen stays."""
+        self._options = list(options)
+        if self.value not in [value for value, _ in self._options]:
+            self._options.append((self.value, self.value))
+        self._tell()
+
+    def action_turn(self, step: int) -> None:
+        """Choose another one."""
+        at = [value for value, _ in self._options].index(self.value)
+        self.value = self._options[(at + step) % len(self._options)][0]
+        self._tell()
+        self.post_message(self.Changed())
+
+    def _tell(self) -> None:
+        text = next(text for value, text in self._options if value == self.value)
+        self.update(f"‹ {inert_line(text, 80)} ›" if len(self._options) > 1 else inert_line(text, 80))
+
+
+class Field(Widget):
+    """A label, the widget beside it, and below what is wrong with it."""
+
+    DEFAULT_CSS = "Field { height: auto; width: 1fr; layout: vertical; }"
+
+    def __init__(self, name: str, label: str, inner: Line | Choice | Composer) -> None:
+        super().__init__(id=f"field-{name}")
+        self._label = label
+        self.inner = inner
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(classes="field"):
+            yield Static(self._label, classes="label", markup=False)
+            yield self.inner
+        yield Static("", classes="complaint", markup=False)
+
+    @property
+    def value(self) -> str:
+        """What was typed or chosen."""
+        return self.inner.text if isinstance(self.inner, Composer) else self.inner.value
+
+    def complain(self, text: str) -> None:
+        """Say what is wrong; ``""`` for nothing."""
+        complaint = self.query_one(".complaint", Static)
+        complaint.update(inert_line(text, 300))
+        complaint.set_class(bool(text), "-open")

@@ -1,0 +1,261 @@
+"""What a person does in a room: stop, skip and retry an agent, say a word, change what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from uuid import uuid4
+
+from textual import work
+from textual.binding import Binding, BindingType
+
+from agent_tui import events as ev
+from agent_tui.errors import AgentTuiError
+from agent_tui.state.room import RoomState
+from agent_tui.state.turn import Agent
+from tui.screens.question import QuestionScreen
+from tui.screens.queue import Change, QueueScreen
+from tui.screens.room_composer import RoomComposer
+from tui.screens.room_panes import RoomPanes
+from tui.screens.room_running import RoomRunning
+from tui.screens.room_settings import SettingsScreen
+from tui.screens.words import say
+from widgets.composer import Composer, whispered
+
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import RoomsClient
+
+Act = Literal["stop", "skip", "retry"]
+_CALL_OF: Final[Mapping[str, str]] = {"queue": "queue", "settings": "change", "say": "say"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """One message on its way: ``key`` makes it one, however often it is sent."""
+
+    text: str  # as it was written
+    content: str
+    to: str
+    when: str
+    key: str
+
+
+class RoomActs(RoomRunning):
+    """The part of a room screen that acts on agents and speaks into the room."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("i,enter", "compose", "Say something to the room", id="room.say"),
+        Binding("s", "act('stop')", "Stop the agent", id="agent.stop"),
+        Binding("x", "act('skip')", "Skip the agent, or do not skip it after all", id="agent.skip"),
+        Binding("r", "act('retry')", "Let the agent say its last turn again", id="agent.retry"),
+        Binding("u", "queue", "What waits for the next turn", id="room.queue"),
+        Binding("e", "settings", "Change the room: rounds, budget, agents", id="room.settings"),
+    ]
+    _panes: RoomPanes
+    _composer: RoomComposer
+
+    def _begin_acts(self) -> None:
+        self._sending: Sending | None = None  # not yet acknowledged
+        self._is_sending = False
+        self._missing: Mapping[str, str] = {}
+
+    # --- what can be done ------------------------------------------------------------------------------
+
+    @property
+    def focused_agent(self) -> Agent | None:
+        """The agent that keys act on."""
+        return self.state.agents.get(self._panes.current)
+
+    def why_not(self, act: str) -> str:
+        """Return why ``act`` (stop, skip, retry, say, queue, settings) cannot be done now, as a sentence;
+        ``""`` if it can.
+        """
+        missing = self._missing.get(_CALL_OF.get(act, act), "")
+        if missing:
+            return missing
+        if not self.state.loaded:
+            return say("help.why.not_now")
+        reason = ""
+        if act in ("stop", "skip", "retry"):
+            reason = why_not(self.state, self.focused_agent, act)
+        elif act == "queue" and not self.state.queue:
+            reason = "nothing_waits"
+        return say(f"help.why.{reason}") if reason else ""
+
+    @work(group="missing", exclusive=True)
+    async def _look_what_is_missing(self) -> None:
+        """Ask a server that is not ours what it lacks; ours has everything."""
+        if self._link.is_embedded:
+            return
+        try:
+            client = await self._link.client()
+            self._missing = await client.missing(self.state.id)
+        except AgentTuiError:
+            return  # then each call says so itself
+        if "say" in self._missing:
+            self._composer.line.placeholder = self._missing["say"]
+        self._show()
+
+    # --- one agent -------------------------------------------------------------------------------------
+
+    def action_act(self, act: Act) -> None:
+        """Stop, skip or retry the agent in whose pane the reader is."""
+        agent, reason = self.focused_agent, self.why_not(act)
+        if agent is None or reason:
+            self.notify(reason or say("help.why.not_now"), markup=False)
+        else:
+            self._act(act, agent.id)
+
+    @work(group="act")
+    async def _act(self, act: Act, agent_id: str) -> None:
+        async def call(client: RoomsClient) -> ev.RoomInfo:
+            calls = {"stop": client.stop_agent, "skip": client.skip_agent, "retry": client.retry_agent}
+            return await calls[act](self.state.id, agent_id)
+
+        await self._changed_by(call)
+
+    async def _changed_by(self, call: Callable[[RoomsClient], Awaitable[ev.RoomInfo]]) -> str:
+        """Take what a call answers into the state; return what went wrong, which is also said."""
+        try:
+            room = await call(await self._link.client())
+        except AgentTuiError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return str(error)
+        await self._apply(ev.RoomChanged(room))
+        return ""
+
+    # --- speaking into the room ------------------------------------------------------------------------
+
+    def action_compose(self) -> None:
+        """Write to the room. Asked while it is written: the key came late, in one burst with the words."""
+        if self._composer.has_line_focus:
+            self._composer.line.action_send()
+        else:
+            self._composer.open()
+
+    def on_composer_submitted(self, event: Composer.Submitted) -> None:
+        """Send what was written; a text that could not be sent goes again as the same message."""
+        event.stop()
+        reason = self.why_not("say")
+        if reason or self._is_sending:
+            self._composer.tell(reason)
+            return
+        labels = labels_of(self.state)
+        name, content = whispered(event.text, list(labels))
+        to, when = labels.get(name, ""), self._composer.when
+        known = self._sending
+        if known is None or (known.text, known.to, known.when) != (event.text, to, when):
+            known = Sending(event.text, content, to, when, uuid4().hex)
+        if not content:
+            return
+        self._sending = known
+        if self.state.status == "completed":
+            self.app.push_screen(QuestionScreen(say("composer.round")), self._add_a_round)
+        else:
+            self._send(add_a_round=False)
+
+    def _add_a_round(self, is_wanted: bool | None) -> None:
+        if is_wanted:
+            self._send(add_a_round=True)
+
+    @work(group="say")
+    async def _send(self, *, add_a_round: bool) -> None:
+        sending = self._sending
+        if sending is None or self._is_sending:
+            return
+        self._is_sending = True
+        try:
+            client = await self._link.client()
+            if add_a_round:
+                room = await client.change(self.state.id, max_rounds=self.state.max_rounds + 1)
+                await self._apply(ev.RoomChanged(room))
+            said = await client.say(
+                self.state.id, sending.content, when=sending.when, to=sending.to, client_key=sending.key
+            )
+            self._sending = None
+            self._composer.sent(sending.text)
+            self._take_queue(said.queue)
+            if add_a_round:
+                await client.resume(self.state.id)
+        except AgentTuiError as error:
+            self._composer.tell(say("composer.failed", reason=str(error)))
+        finally:
+            self._is_sending = False
+        self._show()
+
+    def _take_queue(self, queue: Sequence[ev.QueuedMessage]) -> None:
+        """Show what waits; what was said meanwhile does not wait any more."""
+        self.state.queue = tuple(waits for waits in queue if waits.id not in self.state.turns)
+        self._show()
+
+    # --- what waits, and what the room is ----------------------------------------------------------------
+
+    def action_queue(self) -> None:
+        """Show what waits for the next turn."""
+        reason = self.why_not("queue")
+        if reason:
+            self.notify(reason, markup=False)
+        else:
+            self.app.push_screen(QueueScreen(self.state, self._change_queue))
+
+    async def _change_queue(self, change: Change) -> str:
+        """Change or drop what waits; return what went wrong."""
+        try:
+            client = await self._link.client()
+            if change.content is None:
+                queue = await client.drop_queued(self.state.id, change.message_id)
+            else:
+                queue = await client.change_queued(self.state.id, change.message_id, content=change.content)
+        except AgentTuiError as error:
+            return str(error)
+        self._take_queue(queue)
+        return ""
+
+    def action_settings(self) -> None:
+        """Change the room."""
+        reason = self.why_not("settings")
+        if reason:
+            self.notify(reason, markup=False)
+        else:
+            self.app.push_screen(SettingsScreen(self.state, self._link, self._take_room))
+
+    async def _take_room(self, room: ev.RoomInfo) -> None:
+        await self._apply(ev.RoomChanged(room))
+
+
+def labels_of(state: RoomState) -> dict[str, str]:
+    """Return what to call each agent behind an ``@`` → its id; those of one name are numbered."""
+    found: dict[str, str] = {}
+    for agent in state.ordered_agents:
+        label, number = agent.name, 1
+        while label in found:
+            number += 1
+            label = f"{agent.name} ({number})"
+        if label:
+            found[label] = agent.id
+    return found
+
+
+def why_not(state: RoomState, agent: Agent | None, act: str) -> str:
+    """Return the last part of the key of the sentence that says why an agent cannot be stopped, skipped or
+    asked again; ``""`` if it can.
+    """
+    if agent is None:
+        return "no_agent"
+    if act == "stop":
+        return "" if agent.open_turn is not None else "not_speaking"
+    if act == "skip":
+        return "" if state.status != "completed" else "room_done"
+    if not agent.turns:
+        return "nothing_to_retry"
+    newest = agent.turns[-1]
+    later = False
+    for turn in state.turns.values():
+        if turn is newest:
+            later = True
+            continue
+        is_anothers = later and turn.role != "user" and turn.agent_id != agent.id
+        if is_anothers and (state.mode != "parallel" or turn.round_number > newest.round_number):
+            return "spoke_after"
+    return ""

@@ -1,0 +1,96 @@
+"""What was written and not sent yet, and what was sent: kept in the data folder, for its owner alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from agent_tui.config import data_path
+
+DRAFTS: Final = "drafts"
+HISTORY: Final = "history.json"
+MAX_PAST: Final = 200
+MAX_PAST_CHARACTERS: Final = 200_000  # of all together
+MAX_FILE_BYTES: Final = 2_000_000
+
+
+class Drafts:
+    """Files of one user. Nothing here raises: what cannot be read is empty, ``False`` says that
+    something was not kept.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or data_path()
+
+    def draft(self, room_id: str) -> str:
+        """Return what was being written to a room."""
+        return _read(self._of(room_id))
+
+    def keep(self, room_id: str, text: str) -> bool:
+        """Keep what is being written to a room; an empty text is forgotten."""
+        path = self._of(room_id)
+        if text:
+            return _write(path, text)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:
+            return False
+        return True
+
+    def past(self) -> list[str]:
+        """Return what was sent from this machine, the newest last."""
+        try:
+            found = json.loads(_read(self._folder / HISTORY) or "[]")
+        except ValueError:
+            return []
+        return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
+
+    def sent(self, text: str) -> list[str]:
+        """Add to what was sent; what was sent before is not kept twice. Returns what is kept now."""
+        past = capped([*(known for known in self.past() if known != text), text])
+        _write(self._folder / HISTORY, json.dumps(past, ensure_ascii=False))
+        return past
+
+    def _of(self, room_id: str) -> Path:
+        # A room's id is whatever its server says.
+        return self._folder / DRAFTS / sha256(room_id.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+def capped(past: Sequence[str]) -> list[str]:
+    """Return the newest of ``past`` that may be kept."""
+    kept: list[str] = []
+    room = MAX_PAST_CHARACTERS
+    for text in reversed(past[-MAX_PAST:]):
+        room -= len(text)
+        if room < 0:
+            break
+        kept.append(text)
+    return kept[::-1]
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _write(path: Path, text: str) -> bool:
+    """Write a file in one step."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft.unlink(missing_ok=True)  # of a process that died, whose number is ours now
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        draft.replace(path)
+    except OSError:
+        return False
+    return True

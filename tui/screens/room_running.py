@@ -1,0 +1,157 @@
+"""What a room screen asks of the room as a whole: to run, to pause, to be left."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from agent_tui import events as ev
+from agent_tui.errors import AgentTuiError, NotOffered, StreamLost
+from agent_tui.state.room import RoomState
+from tui.link import RoomLink
+from tui.screens import room_texts as texts
+from tui.screens.quit import Choice, QuitScreen
+from tui.screens.words import say
+
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import RoomsClient
+
+ASK_AGAIN_SECONDS = 2.0  # a second key press within this is the same wish
+
+
+class RoomRunning(Screen[None]):
+    """The part of a room screen that runs it; ``_apply`` and ``_show`` are the screen's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p,space", "pause_or_resume", "Pause or resume the room", id="room.pause"),
+        Binding(
+            "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True
+        ),
+        Binding("c", "go_on", "Continue after an interruption", id="room.continue"),
+    ]
+
+    def __init__(self, link: RoomLink, room_id: str) -> None:
+        super().__init__()
+        self.state = RoomState(id=room_id)
+        self.key_now: Callable[[str], str] = str  # what a default key is now; "" where it is none
+        self._link = link
+        self._asked = texts.Asked()
+        self._asked_at = 0.0
+
+    @abstractmethod
+    async def _apply(self, event: ev.Event) -> None:
+        """Take an event into the state and onto the screen."""
+
+    @abstractmethod
+    def _show(self) -> None:
+        """Say in headers and lines what is going on now."""
+
+    # --- running ---------------------------------------------------------------------------------------
+
+    @work(group="run", exclusive=True)
+    async def _run_here(self) -> None:
+        """Show a run of a server that shows a room only while it runs it. Never repeated by itself."""
+        try:
+            async with aclosing(self._link.run(self.state.id)) as events:
+                async for event in events:
+                    await self._apply(event)
+            await self._apply(ev.LinkChanged("ended"))
+        except StreamLost as error:
+            await self._apply(ev.LinkChanged("lost", str(error)))
+        except AgentTuiError as error:
+            await self._apply(ev.LinkChanged("refused", str(error)))
+
+    def action_pause_or_resume(self) -> None:
+        """Pause a running room; let any other go on."""
+        if self._asked.intent and time.monotonic() - self._asked_at < ASK_AGAIN_SECONDS:
+            return  # asked already: the answer is on its way
+        if self.state.link.status in ("ended", "lost") and self.state.status != "running":
+            self._begin_run_here()
+            return
+        match self.state.status:
+            case "running":
+                self._ask("pausing")
+            case "paused" | "error":
+                self._ask("resuming")
+            case "completed":
+                self.notify(say("room.completed.hint"), markup=False)
+            case _:
+                self._ask("starting")
+
+    def action_go_on(self) -> None:
+        """Continue after a drop that could not be mended by itself."""
+        if self.state.link.status == "lost":
+            self._begin_run_here()
+
+    def _begin_run_here(self) -> None:
+        self._asked = texts.Asked("starting")
+        self.state.apply(ev.LinkChanged("connecting"))
+        self._show()
+        self._run_here()
+
+    @work(group="ask")
+    async def _ask(self, intent: Literal["pausing", "resuming", "starting"]) -> None:
+        self._asked = texts.Asked(intent, by_us=intent == "pausing")
+        self._asked_at = time.monotonic()
+        self._show()
+        try:
+            client = await self._link.client()
+            match intent:
+                case "pausing":
+                    await client.pause(self.state.id)
+                case "resuming" if self.state.status == "paused":
+                    await client.resume(self.state.id)
+                case _:
+                    await _start(client, self.state.id)
+        except NotOffered:
+            self._asked = texts.Asked()
+            self.notify(say("room.cannot_pause"), severity="warning", markup=False)
+        except AgentTuiError as error:
+            self._asked = texts.Asked()
+            self.notify(str(error), severity="error", markup=False)
+        self._show()
+
+    # --- leaving ---------------------------------------------------------------------------------------
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether nobody has to be asked: no agent speaks."""
+        return self.state.status != "running" or self.state.link.status in ("lost", "refused")
+
+    def ask_to_leave(self) -> None:
+        """Ask what is to become of the agents that speak, then leave."""
+        self.app.push_screen(QuitScreen(), self._chosen)
+
+    def _chosen(self, choice: Choice | None) -> None:
+        if choice in ("pause", "keep"):
+            self._leave(choice)
+
+    @work(group="leave", exclusive=True)
+    async def _leave(self, choice: Choice) -> None:
+        try:
+            client = await self._link.client()
+            if choice == "keep":
+                await client.change(self.state.id, keep_running=True)
+            else:
+                await client.pause(self.state.id)
+        except NotOffered:
+            pass  # a server without pause: leaving is all that can be done, and it was asked for
+        except AgentTuiError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        self.app.exit(0)
+
+
+async def _start(client: RoomsClient, room_id: str) -> None:
+    """Start a room that never ran. ``run`` is a stream; closing it never stops the room (cli.md)."""
+    async with aclosing(client.run_frames(room_id)) as frames:
+        async for frame in frames:
+            if not isinstance(frame, ev.LinkChanged):
+                return

@@ -1,0 +1,265 @@
+"""The room as it is to be: its name and task, its rounds and budget, its agents."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from agent_tui.errors import AgentTuiError
+from agent_tui.events import RoomInfo
+from agent_tui.inert import inert_line
+from agent_tui.state.room import RoomState
+from tui.link import RoomLink
+from tui.screens.agent_form import AgentDraft, AgentFormScreen
+from tui.screens.form_fields import Choice, Field, Line
+from tui.screens.words import count, say
+from widgets.composer import Composer
+
+MAX_ROUNDS = 1000
+MODES = ("sequential", "parallel")
+ON_ERROR = ("continue", "pause")
+FIELDS = ("name", "task", "max_rounds", "execution_mode", "max_tokens", "max_cost", "on_error")
+_WHOLE_NUMBERS = ("max_rounds", "max_tokens")
+
+
+class SettingsScreen(ModalScreen[None]):
+    """Changes the room with one call, and gives the answer to ``take``."""
+
+    CSS_PATH = "room_dialogs.tcss"
+    AUTO_FOCUS = "#max_rounds"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "Keep it", id="settings.save", priority=True),
+        Binding("escape", "dismiss", "Back, nothing changed", id="settings.back", priority=True),
+        Binding("a", "add", "Add an agent", id="settings.add"),
+        Binding("d,delete", "remove", "Remove the agent", id="settings.remove"),
+        Binding("ctrl+up", "move(-1)", "The agent speaks earlier", id="settings.earlier"),
+        Binding("ctrl+down", "move(1)", "The agent speaks later", id="settings.later"),
+    ]
+
+    def __init__(self, state: RoomState, link: RoomLink, take: Callable[[RoomInfo], Awaitable[None]]) -> None:
+        super().__init__()
+        self._state = state
+        self._link = link
+        self._take = take
+        self._before = {
+            agent.id: AgentDraft(
+                agent.id, agent.name, agent.color, agent.system_prompt, agent.model, agent.provider_id
+            )
+            for agent in state.ordered_agents
+            if not agent.is_gone
+        }
+        self._agents = list(self._before.values())
+        self._values = {
+            "name": state.name,
+            "task": state.task,
+            "max_rounds": str(state.max_rounds or ""),
+            "execution_mode": state.mode,
+            "max_tokens": str(state.max_tokens or ""),
+            "max_cost": f"{state.max_cost:g}" if state.max_cost else "",
+            "on_error": state.on_error,
+        }
+        # What is shown is harmless; what was not touched is not sent, as it may differ from that.
+        self._shown: dict[str, str] = {}
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog wide"):
+            yield Static(say("settings.title"), classes="title", markup=False)
+            with VerticalScroll(id="form", can_focus=False):
+                for name in FIELDS:
+                    yield Field(name, say(f"settings.{name}"), self._inner(name))
+                    if name == "max_rounds":
+                        yield Static("", id="estimate", classes="hint", markup=False)
+                yield Static(say("settings.agents"), classes="label", markup=False)
+                yield OptionList(markup=False, compact=True)
+            yield Static("", classes="error", markup=False)
+            yield Static(say("settings.hint"), classes="hint", markup=False)
+
+    def _inner(self, name: str) -> Line | Choice | Composer:
+        value = self._values[name]
+        if name == "task":
+            return Composer(id=name)
+        if name in ("execution_mode", "on_error"):
+            options = MODES if name == "execution_mode" else ON_ERROR
+            return Choice([(option, say(f"settings.{name}.{option}")) for option in options], value, id=name)
+        is_number = name in ("max_tokens", "max_cost")
+        return Line(value, placeholder=say("settings.no_limit") if is_number else "", id=name)
+
+    def on_mount(self) -> None:
+        """Show the room as it is."""
+        self.query_one("#task", Composer).put(self._values["task"])
+        self._shown = {name: self._field(name).value for name in FIELDS}
+        self._list_agents(0)
+        self._estimate()
+
+    def _field(self, name: str) -> Field:
+        return self.query_one(f"#field-{name}", Field)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Say what more rounds may use."""
+        if event.input.id == "max_rounds":
+            self._estimate()
+
+    def _estimate(self) -> None:
+        text = estimate(self._state, self._field("max_rounds").value)
+        self.query_one("#estimate", Static).update(text)
+
+    # --- agents ----------------------------------------------------------------------------------------
+
+    def _list_agents(self, at: int) -> None:
+        listed = self.query_one(OptionList)
+        listed.clear_options()
+        for number, agent in enumerate(self._agents, 1):
+            model = inert_line(agent.model or agent.provider_id, 40)
+            words = f"{number}  {inert_line(agent.name, 40)}" + (f" · {model}" if model else "")
+            listed.add_option(Option(Content(words)))
+        if self._agents:
+            listed.highlighted = max(0, min(at, len(self._agents) - 1))
+
+    @property
+    def _at(self) -> int | None:
+        listed = self.query_one(OptionList)
+        return listed.highlighted if listed.has_focus else None
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Change the agent that was chosen."""
+        event.stop()
+        at = event.option_index
+
+        def changed(agent: AgentDraft | None) -> None:
+            if agent is not None:
+                self._agents[at] = agent
+                self._list_agents(at)
+
+        self.app.push_screen(AgentFormScreen(self._agents[at], self._link), changed)
+
+    def action_add(self) -> None:
+        """Add an agent, who speaks last."""
+
+        def added(agent: AgentDraft | None) -> None:
+            if agent is not None:
+                self._agents.append(agent)
+                self._list_agents(len(self._agents) - 1)
+
+        self.app.push_screen(AgentFormScreen(AgentDraft(), self._link), added)
+
+    def action_remove(self) -> None:
+        """Remove the agent; a room has one at least."""
+        at = self._at
+        if at is None:
+            return
+        if len(self._agents) < 2:
+            self._complain(say("settings.last_agent"))
+            return
+        del self._agents[at]
+        self._list_agents(at)
+
+    def action_move(self, step: int) -> None:
+        """Let the agent speak earlier or later."""
+        at = self._at
+        if at is not None and 0 <= at + step < len(self._agents):
+            self._agents[at], self._agents[at + step] = self._agents[at + step], self._agents[at]
+            self._list_agents(at + step)
+
+    # --- keeping it ------------------------------------------------------------------------------------
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep it."""
+        event.stop()
+        self.action_save()
+
+    def on_composer_submitted(self, event: Composer.Submitted) -> None:
+        """Keep it."""
+        event.stop()
+        self.action_save()
+
+    def action_save(self) -> None:
+        """Change what is different, if nothing is wrong with it."""
+        self._complain("")
+        fields: dict[str, Any] = {}
+        complaints = {}
+        for name in FIELDS:
+            text = self._field(name).value.strip()
+            if text == self._shown[name].strip():
+                continue
+            try:
+                fields[name] = read_value(name, text, self._state.round)
+            except ValueError as error:
+                complaints[name] = str(error)
+        for name in FIELDS:
+            self._field(name).complain(complaints.get(name, ""))
+        if complaints:
+            self._field(next(iter(complaints))).inner.focus()
+            return
+        if self._agents != list(self._before.values()):
+            fields["agents"] = [agent.fields(self._before.get(agent.id)) for agent in self._agents]
+        if fields:
+            self._save(fields)
+        else:
+            self.dismiss()
+
+    @work(group="save", exclusive=True)
+    async def _save(self, fields: dict[str, Any]) -> None:
+        try:
+            client = await self._link.client()
+            room = await client.change(self._state.id, **fields)
+        except AgentTuiError as error:
+            self._blame(str(error), fields)
+            return
+        await self._take(room)
+        self.dismiss()
+
+    def _blame(self, problem: str, fields: dict[str, Any]) -> None:
+        """Show what the server did not take next to what it is about, where it says that."""
+        named = [name for name in fields if name in problem and name in FIELDS]
+        if not named and len(fields) == 1 and next(iter(fields)) in FIELDS:
+            named = list(fields)
+        for name in named[:1]:
+            self._field(name).complain(problem)
+        if not named:
+            self._complain(problem)
+
+    def _complain(self, problem: str) -> None:
+        self.query_one(".dialog > .error", Static).update(inert_line(problem, 300))
+
+
+def read_value(name: str, text: str, least_rounds: int) -> str | int | float:
+    """Return what was typed as the wire wants it. Raises ``ValueError`` with a sentence for a person."""
+    if name in _WHOLE_NUMBERS:
+        digits = text.replace(",", "").replace(" ", "").replace("_", "")
+        if name == "max_tokens" and not digits:
+            return 0
+        if not (digits.isascii() and digits.isdecimal()) or len(digits) > 12:
+            raise ValueError(say("settings.whole_number"))
+        number = int(digits)
+        if name == "max_rounds" and not max(1, least_rounds) <= number <= MAX_ROUNDS:
+            raise ValueError(say("settings.rounds_range", least=max(1, least_rounds), most=count(MAX_ROUNDS)))
+        return number
+    if name == "max_cost":
+        try:
+            amount = float(text.lstrip("$").replace(",", ".") or 0)
+        except ValueError:
+            amount = -1.0
+        if not 0 <= amount < 1e9:
+            raise ValueError(say("settings.amount"))
+        return amount
+    if name == "task" and not text:
+        raise ValueError(say("settings.no_task"))
+    return text
+
+
+def estimate(state: RoomState, rounds: str) -> str:
+    """Return what the rounds that are left may use, as those before did; ``""`` while that is not known."""
+    used, done = state.used_tokens, state.round
+    left = int(rounds) - done if rounds.isascii() and rounds.isdecimal() and len(rounds) < 6 else 0
+    if not used or not done or left <= 0:
+        return ""
+    return say("settings.estimate", tokens=count(round(used / done * left)), rounds=count(left))
