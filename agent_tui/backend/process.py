@@ -63,16 +63,16 @@ class _Process:
             hub = Hub(store)
             engine = Engine(store, hub, models, unwatched_seconds=settings.unwatched_seconds)
             await engine.start(resume=settings.resume)
-            await self._serve(engine, hub)
+            await self._serve(engine, hub, models)
         finally:
             await models.aclose()
             await store.close()
         log.info("stopped")
 
-    async def _serve(self, engine: Engine, hub: Hub) -> None:
+    async def _serve(self, engine: Engine, hub: Hub, models: Models) -> None:
         token = self._token()
         face = Face(KnownHosts(self.settings.host), token, self.instance, self.stopping.set)
-        app = build_app(engine, hub, face, self.traffic)
+        app = build_app(engine, hub, face, self.traffic, models)
         server = HttpServer(app, lambda: self._ready(token))
         serving = asyncio.create_task(server.serve([self.listener]))
         told = asyncio.create_task(self.stopping.wait())

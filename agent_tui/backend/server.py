@@ -18,8 +18,11 @@ from agent_tui import __version__
 from agent_tui.backend.auth import Guard, KnownHosts
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.hub import Hub
+from agent_tui.backend.models.providers import Models
 from agent_tui.backend.problem import ERROR_ANSWERS, json_answer, problem
-from agent_tui.backend.rooms import Rooms, by_method
+from agent_tui.backend.providers import Providers
+from agent_tui.backend.rooms import Rooms
+from agent_tui.backend.routing import by_method
 from agent_tui.backend.streaming import KEEP_ALIVE_SECONDS
 
 
@@ -70,8 +73,11 @@ class Face:
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS
 
 
-def build_app(engine: Engine, hub: Hub, face: Face, traffic: Traffic) -> Starlette:
-    """Return the ASGI app with every call of cli.md that this version offers."""
+def build_app(
+    engine: Engine, hub: Hub, face: Face, traffic: Traffic, models: Models | None = None
+) -> Starlette:
+    """Return the ASGI app with every call of cli.md that this version offers; those about providers
+    need ``models``."""
 
     async def health(_request: Request) -> Response:
         return json_answer({"status": "ok", "version": __version__, "instance": face.instance})
@@ -84,6 +90,8 @@ def build_app(engine: Engine, hub: Hub, face: Face, traffic: Traffic) -> Starlet
     if face.token is not None:
         routes.append(by_method("/api/backend/stop", POST=stop))
     routes += Rooms(engine, hub, face.keep_alive_seconds).routes()
+    if models is not None:
+        routes += Providers(models).routes()
     middleware = [Middleware(Guard, hosts=face.hosts, token=face.token), Middleware(Door, traffic=traffic)]
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=ERROR_ANSWERS)
     app.router.redirect_slashes = False

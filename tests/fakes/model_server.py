@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint on 127.0.0.1 that says what a test tells it to, in plain asyncio.
+"""A provider's endpoint on 127.0.0.1 that says what a test tells it to, in plain asyncio.
 
     async with FakeModelServer() as server:
         server.will(says("Hel", "lo"), fails(429))
@@ -6,7 +6,8 @@
         await server.until(lambda: server.open == 0)
 
 Answers are taken in the order they were given; when none is left, ``default`` is said. Framing facts:
-one ``data: {chunk}`` per piece, ``data: [DONE]`` last, as the Chat Completions API streams.
+one ``data: {chunk}`` per piece, ``data: [DONE]`` last, as the Chat Completions API streams. How the other
+kinds say theirs is in ``tests.fakes.dialects``. A GET is answered with ``listing``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
+SPEAKING = ("/chat/completions", "/v1/messages", ":streamGenerateContent")
+KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
 DONE = b"data: [DONE]\n\n"
 # end: a complete response; stall: silence until release() or the client leaves; cut: the connection is
 # closed in the middle of a chunked response; eof: closed where only the end of the connection says so
@@ -105,6 +108,12 @@ def fails(status: int, message: str = "no", *, code: str = "", **headers: str) -
     return Answer((body,), status, "application/json", named)
 
 
+def lists(*names: str) -> Answer:
+    """Return a list of models, in OpenAI's form, which is also Anthropic's and Ollama's."""
+    body = json.dumps({"object": "list", "data": [{"id": name} for name in names]})
+    return Answer((body.encode(),), content_type="application/json")
+
+
 def raw(*frames: bytes, content_type: str = "text/event-stream") -> Answer:
     """Return an answer of these very bytes."""
     return Answer(frames, content_type=content_type)
@@ -117,7 +126,9 @@ class FakeModelServer:
         self.requests: list[Recorded] = []
         self.default = says("Hello ", "there.")
         self.open = 0
+        self.echoes_key = False  # then KEY in an error is what the client sent as its key
         self.connections = 0
+        self.listing = lists("some-model", "other-model")
         self._answers: list[Answer] = []
         self._released = asyncio.Event()
         self._changed = asyncio.Condition()
@@ -182,11 +193,22 @@ class FakeModelServer:
         self.requests.append(request)
         await self._count(+1)
         try:
-            wanted = request.method == "POST" and request.path.endswith("/chat/completions")
-            known = self._answers.pop(0) if self._answers else self.default
-            return await self._say(known if wanted else fails(404, "no such path"), reader, writer)
+            return await self._say(self._answer(request), reader, writer)
         finally:
             await self._count(-1)
+
+    def _answer(self, request: Recorded) -> Answer:
+        path = request.path.partition("?")[0]
+        if request.method == "POST" and path.endswith(SPEAKING):
+            answer = self._answers.pop(0) if self._answers else self.default
+        elif request.method == "GET" and path.endswith("/models"):
+            answer = self.listing
+        else:
+            answer = fails(404, "no such path")
+        if not self.echoes_key or answer.status == 200:
+            return answer
+        keys = " ".join(request.headers.get(name, "") for name in KEY_HEADERS)
+        return replace(answer, pieces=tuple(piece.replace(b"KEY", keys.encode()) for piece in answer.pieces))
 
     async def _say(self, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         chunked = answer.ending != "eof"

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from agent_tui.backend.models.demo import DEMO as DEMO
 from agent_tui.backend.models.demo import DemoModel
+from agent_tui.backend.models.endpoints import Endpoint, endpoint_of
 from agent_tui.backend.models.model import Model
-from agent_tui.backend.models.openai import Endpoint, OpenAIProvider
+from agent_tui.backend.models.prices import Terms
+from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.config import ProviderConfig, config_path, load
 from agent_tui.errors import ConfigError, ModelError
 
@@ -33,7 +35,7 @@ class Models:
         self._read = False
         self._broken: ConfigError | None = None
         self._configured: Mapping[str, ProviderConfig] = {}
-        self._opened: dict[Endpoint, OpenAIProvider] = {}
+        self._opened: dict[Endpoint, RemoteProvider] = {}
 
     def default_provider(self) -> str:
         """Return the name of the first configured provider, else ``DEMO``. Never raises.
@@ -45,12 +47,16 @@ class Models:
         return next(iter(self._configured), DEMO)
 
     def default_model(self, provider_id: str) -> str:
-        """Return the provider's model, else ``gpt-4``; "demo" for ``DEMO``. Never raises."""
+        """Return the provider's model, else ``gpt-4`` or, of other kinds than openai, "" (then agents name
+        theirs); "demo" for ``DEMO``. Never raises.
+        """
         if provider_id == DEMO:
             return DEMO
         self._refresh()
         provider = self._configured.get(provider_id)
-        return provider.model if provider and provider.model else DEFAULT_MODEL
+        if provider is None:
+            return DEFAULT_MODEL
+        return provider.model or (DEFAULT_MODEL if provider.kind == "openai" else "")
 
     def open(self, provider_id: str, model: str) -> tuple[Model, int]:
         """Return (model, max_tokens) of a provider; an empty ``model`` is the provider's default one.
@@ -66,21 +72,44 @@ class Models:
         if provider is None:
             known = ", ".join((*self._configured, DEMO))
             raise ModelError(f"no provider called {provider_id!r}", f"the config file has: {known}")
-        opened = self._at(_endpoint(provider))
-        max_tokens = provider.max_tokens or DEFAULT_MAX_TOKENS
-        return opened.model(model or provider.model or DEFAULT_MODEL), max_tokens
+        name = model or self.default_model(provider_id)
+        if not name:
+            wanted = f"set providers.{provider_id}.model, or the agent's own"
+            raise ModelError(f"providers.{provider_id} names no model", wanted)
+        opened = self._at(endpoint_of(provider))
+        return opened.model(name), provider.max_tokens or DEFAULT_MAX_TOKENS
+
+    def terms(self, provider_id: str) -> Terms:
+        """Return how much the provider's models can be told and what they cost. Never raises."""
+        self._refresh()
+        found = self._configured.get(provider_id)
+        if found is None:
+            return Terms()
+        return Terms(found.context_tokens, found.kind, found.base_url, found.input_price, found.output_price)
+
+    def provider(self, provider_id: str) -> ProviderConfig | None:
+        """Return what the config file says of a provider; None for the demo and names it does not have."""
+        self._refresh()
+        return self._configured.get(provider_id)
+
+    def configured(self) -> tuple[ProviderConfig, ...]:
+        """Return every provider of the config file; raises ``ModelError`` while the file is broken."""
+        self._refresh()
+        if self._broken is not None:
+            raise ModelError(self._broken.title, self._broken.detail)
+        return tuple(self._configured.values())
 
     async def aclose(self) -> None:
         """Close every provider's HTTP client."""
         for provider in self._opened.values():
             await provider.aclose()
 
-    def _at(self, endpoint: Endpoint) -> OpenAIProvider:
+    def _at(self, endpoint: Endpoint) -> RemoteProvider:
         """Return the endpoint's one client; a changed configuration gets one of its own, and turns under
         way keep theirs until ``aclose``."""
         opened = self._opened.get(endpoint)
         if opened is None:
-            opened = self._opened[endpoint] = OpenAIProvider(endpoint)
+            opened = self._opened[endpoint] = RemoteProvider(endpoint)
         return opened
 
     def _refresh(self) -> None:
@@ -103,15 +132,3 @@ def _stamp(path: Path) -> Stamp:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
-
-
-def _endpoint(provider: ProviderConfig) -> Endpoint:
-    """Return where a provider is, with its key; raises ``ModelError`` when a key is wanted and missing."""
-    key, variable = provider.key(), provider.api_key_env
-    if variable and not key:
-        raise ModelError(
-            f"the environment variable {variable} is not set",
-            f"providers.{provider.name} takes its key from it: set it and start the backend again",
-        )
-    key_name = f"the environment's {variable}" if variable else f"providers.{provider.name}.api_key"
-    return Endpoint(provider.name, provider.base_url, key, key_name if key else "")

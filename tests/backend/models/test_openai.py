@@ -229,7 +229,8 @@ async def test_closing_the_stream_early_closes_the_connection() -> None:
 FIRST_CALL = """
 import asyncio, json, sys, threading
 from agent_tui.backend.models.model import ModelRequest
-from agent_tui.backend.models.openai import Endpoint, OpenAIProvider
+from agent_tui.backend.models.endpoints import Endpoint
+from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.errors import ModelError
 HEAVY = ("pydantic_ai", "openai", "httpx2", "httpx", "pydantic")
 before = [name for name in HEAVY if name in sys.modules]
@@ -240,7 +241,7 @@ def watch(event, args):
         threads.setdefault(args[0], threading.current_thread() is threading.main_thread())
 
 async def call():
-    provider = OpenAIProvider(Endpoint("local", "http://127.0.0.1:9/v1"))
+    provider = RemoteProvider(Endpoint("local", "http://127.0.0.1:9/v1"))
     try:
         async for _ in provider.model("m").stream(ModelRequest((), "m", "A", "t", 1, 1)):
             pass

@@ -8,10 +8,10 @@ import traceback
 
 import pytest
 
+from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.backend.models.model import (
     Piece,
 )
-from agent_tui.backend.models.openai import Endpoint
 from agent_tui.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, error_of, pieces, provider, text
 from tests.fakes.model_server import DONE, Answer, FakeModelServer, chunk, data, fails, raw, says
@@ -163,9 +163,9 @@ async def test_an_address_that_is_none_is_said_without_quoting_it(url: str) -> N
 
 
 async def test_an_endless_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from agent_tui.backend.models import openai_calls  # lazily, as everybody imports it
+    from agent_tui.backend.models import remote_calls  # lazily, as everybody imports it
 
-    monkeypatch.setattr(openai_calls, "MAX_ANSWER_BYTES", 20_000)
+    monkeypatch.setattr(remote_calls, "MAX_ANSWER_BYTES", 20_000)
     error = await error_of(raw(*[b"x" * 1000] * 30))
     assert error.title == "the answer is too long"
 

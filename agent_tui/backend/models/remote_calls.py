@@ -1,11 +1,11 @@
-"""The calls of an OpenAI-compatible endpoint through ``pydantic_ai.direct``.
+"""The calls of a provider through ``pydantic_ai.direct``.
 
-Imported only by ``openai``, in a thread: the imports below cost more than a second.
+Imported only by ``remote``, in a thread: the imports below cost more than a second.
 
-What pydantic-ai 2.68 and the SDK do and we need to know: retries are the SDK's and off here (the room's
+What pydantic-ai 2.68 and the SDKs do and we need to know: retries are the SDK's and off here (the room's
 runner retries, visibly); a stream that simply ends counts as complete unless somebody looks for its end,
-which is a ``finish_reason`` or ``[DONE]`` – servers are known to leave out either, so one of them is
-enough; nothing limits the size of an answer.
+which is a reason to finish or, with OpenAI's, ``[DONE]`` – servers are known to leave out either, so one
+of them is enough; nothing limits the size of an answer.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import httpx2
-from openai import AsyncOpenAI
 from pydantic_ai import UnexpectedModelBehavior
 from pydantic_ai import messages as pai
 from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import ModelNotFoundError
 from pydantic_ai.models import StreamedResponse
-from pydantic_ai.models.openai import OpenAIChatModel, OpenAIChatModelSettings
-from pydantic_ai.profiles.openai import OpenAIModelProfile
-from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
+from agent_tui.backend.models.dialects import OPENAI_HOST, dialect
+from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, Endpoint, shown_url, unusable, without_login
+from agent_tui.backend.models.listing import known_models
 from agent_tui.backend.models.model import (
     ChatMessage,
     ModelRequest,
@@ -34,19 +34,13 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     UsagePiece,
 )
-from agent_tui.backend.models.openai import Endpoint
-from agent_tui.backend.models.openai_errors import FAILURES, Teller
+from agent_tui.backend.models.remote_errors import FAILURES, Teller
 from agent_tui.errors import ModelError
 from agent_tui.wire.content import encodable
 
 CONNECT_SECONDS = 10.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # of one response as it travels, JSON around every token included
 MAX_CONNECTIONS = 1000  # every agent of a parallel round holds one
-PLACEHOLDER_KEY = "none"  # the SDK insists on a key; local servers take any
-DONE = b"[DONE]"
-OPENAI_HOST = "api.openai.com"
-LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
-
 # Its INFO lines hold whole URLs, and what stands in a URL may be a secret.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
@@ -55,6 +49,7 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)
 class _Watch:
     """What one response's bytes showed that the SDK does not tell."""
 
+    end: bytes | None
     size: int = 0
     done: bool = False
 
@@ -68,9 +63,7 @@ def connect(endpoint: Endpoint) -> Connection:
     try:
         return Connection(endpoint)
     except (ValueError, httpx2.InvalidURL):
-        # Neither chained nor quoted: it may quote the URL, a password in it among it.
-        where = f"providers.{endpoint.provider_id}.base_url"
-        raise ModelError(f"{where} is not a usable address", "it looks like http://HOST:PORT/v1") from None
+        raise unusable(endpoint) from None  # not chained: it may quote the URL, a password in it among it
     except OSError as error:
         raise ModelError("the certificates cannot be read", str(error)) from error
 
@@ -79,10 +72,10 @@ class Connection:
     """One provider's connection pool; slow to make (TLS), so made in a thread."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        url, login = _without_login(endpoint.base_url)
+        url, login = without_login(endpoint.base_url)
         host = urlsplit(url).hostname or ""
         self._is_openai = host == OPENAI_HOST
-        self._teller = Teller(endpoint, shown_url=_shown(url), secrets=(endpoint.key, *login))
+        self._endpoint = endpoint
         timeout = httpx2.Timeout(endpoint.silence_seconds, connect=CONNECT_SECONDS, pool=None)
         self._http = httpx2.AsyncClient(
             auth=httpx2.BasicAuth(*login) if login else None,
@@ -92,16 +85,9 @@ class Connection:
             trust_env=host not in LOOPBACK_HOSTS,  # a proxy cannot reach this machine's own address
             event_hooks={"request": [self._strip], "response": [_watch_body]},
         )
-        client = AsyncOpenAI(
-            base_url=url,
-            api_key=endpoint.key or PLACEHOLDER_KEY,
-            max_retries=0,
-            timeout=timeout,
-            http_client=self._http,
-        )
-        # OpenAI's newer models refuse ``max_tokens``, most other servers do not know the newer name.
-        profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=self._is_openai)
-        self._provider = OpenAICompatibleProvider(endpoint.provider_id, openai_client=client, profile=profile)
+        self._dialect = dialect(endpoint, url, self._http, timeout)
+        self._teller = Teller(endpoint, shown_url=shown_url(url), secrets=endpoint.secrets())
+        self._failures: tuple[type[Exception], ...] = (*FAILURES, *self._dialect.failures)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -109,13 +95,15 @@ class Connection:
 
     async def stream(self, name: str, request: ModelRequest) -> AsyncGenerator[Piece]:
         """Yield the answer of model ``name``; raises ``ModelError``."""
-        watch = _Watch()
+        watch = _Watch(self._dialect.end)
         _watch.set(watch)
-        model = OpenAIChatModel(name, provider=self._provider)
+        model = self._dialect.model(name)
         said = False
         try:
+            settings = self._dialect.settings(model, request)
+            told = _messages(request.messages)
             async with model_request_stream(
-                model, _messages(request.messages), model_settings=_settings(model, request), instrument=False
+                model, told, model_settings=settings, instrument=False
             ) as response:
                 async for event in response:
                     for piece in _pieces(event):
@@ -127,9 +115,11 @@ class Connection:
             if watch.done:
                 raise self._teller.empty(name, out_of_tokens=False) from None
             raise (self._teller.error(name, error) if watch.size else self._teller.broke_off(name)) from None
-        except FAILURES as error:
+        except self._failures as error:
+            missing = isinstance(error, ModelNotFoundError)
+            known = await known_models(self._endpoint) if missing else ()
             # Not chained: the SDK's errors quote what the server said, a key it echoed among it.
-            raise self._teller.error(name, error) from None
+            raise self._teller.error(name, error, known) from None
 
     def _last_pieces(self, name: str, response: StreamedResponse, watch: _Watch, said: bool) -> list[Piece]:
         """Return what is known at the end only; raises ``ModelError`` when that was no good end."""
@@ -140,16 +130,17 @@ class Connection:
             return [TextPiece(encodable(refusal)), *_usage(response)]
         if not watch.done and reason is None:
             raise self._teller.broke_off(name)
-        if reason == "content_filter":
+        if "content_filter" in (reason, response.finish_reason):
             raise self._teller.filtered(name)
         if not said:
-            raise self._teller.empty(name, out_of_tokens=reason == "length")
+            raise self._teller.empty(name, out_of_tokens=response.finish_reason == "length")
         return _usage(response)
 
     async def _strip(self, request: httpx2.Request) -> None:
         """Take off what the SDK tells about this machine, and OpenAI's account names for other hosts."""
         for header in list(request.headers):
-            if header.startswith("x-stainless-") or (header.startswith("openai-") and not self._is_openai):
+            is_account = header.startswith("openai-") and not self._is_openai
+            if header.startswith("x-stainless-") or header == "x-server-timeout" or is_account:
                 del request.headers[header]
 
 
@@ -167,8 +158,9 @@ class _Body(httpx2.AsyncByteStream):
             if self._watch.size > MAX_ANSWER_BYTES:
                 limit = f"{MAX_ANSWER_BYTES // 1024 // 1024} MB"
                 raise ModelError("the answer is too long", f"the server sent more than {limit}; given up")
-            tail = tail[-len(DONE) :] + piece
-            self._watch.done = self._watch.done or DONE in tail
+            if end := self._watch.end:
+                tail = tail[-len(end) :] + piece
+                self._watch.done = self._watch.done or end in tail
             yield piece
 
     async def aclose(self) -> None:
@@ -179,20 +171,6 @@ async def _watch_body(response: httpx2.Response) -> None:
     watch = _watch.get()
     if watch is not None and isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _Body(response.stream, watch)
-
-
-def _without_login(base_url: str) -> tuple[str, tuple[str, str] | tuple[()]]:
-    """Return the URL without ``user:password@``, which logs and errors would repeat, and the two."""
-    parts = urlsplit(base_url)
-    if parts.username is None and parts.password is None:
-        return base_url, ()
-    bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-    return bare, (unquote(parts.username or ""), unquote(parts.password or ""))
-
-
-def _shown(url: str) -> str:
-    """Return what an error may show of a URL: no query, which may hold a key."""
-    return urlunsplit(urlsplit(url)._replace(query="", fragment=""))
 
 
 def _messages(told: tuple[ChatMessage, ...]) -> list[pai.ModelMessage]:
@@ -207,17 +185,6 @@ def _messages(told: tuple[ChatMessage, ...]) -> list[pai.ModelMessage]:
             case "assistant":
                 messages.append(pai.ModelResponse(parts=[pai.TextPart(content)]))
     return messages
-
-
-def _settings(model: OpenAIChatModel, request: ModelRequest) -> OpenAIChatModelSettings:
-    settings = OpenAIChatModelSettings(max_tokens=request.max_tokens)
-    # Models that always reason refuse a temperature; pydantic-ai would drop it with a warning each time.
-    profile = model.profile
-    can_rest = profile.get("openai_supports_reasoning_effort_none", False)
-    reasons = profile.get("openai_supports_reasoning", False)
-    if not reasons or (can_rest and not profile.get("thinking_enabled_by_default", False)):
-        settings["temperature"] = request.temperature
-    return settings
 
 
 def _pieces(event: pai.ModelResponseStreamEvent) -> list[Piece]:

@@ -1,18 +1,19 @@
 """What a failed call says to a person: one line of what happened, and what to do about it.
 
-Imported only by ``openai_calls``, which is imported in a thread. No key, no login and nothing a terminal
+Imported only by ``remote_calls``, which is imported in a thread. No key, no login and nothing a terminal
 would obey comes out of here, whatever the server said.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 from dataclasses import dataclass
 
 from httpx2 import HTTPError, InvalidURL
-from openai import OpenAIError
 from pydantic_ai import exceptions as failed
 
-from agent_tui.backend.models.openai import Endpoint
+from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.errors import ModelError
 from agent_tui.inert import inert_line
 
@@ -20,12 +21,11 @@ MAX_SAID_CHARACTERS = 300
 MAX_DETAIL_CHARACTERS = 500
 MIN_SECRET_CHARACTERS = 3  # hiding shorter ones would make a riddle of every error
 HIDDEN = "***"
-# What pydantic-ai and the SDK raise, and what both let through when a 200 answer holds JSON of another
-# shape than the API's: they construct their objects without checking them.
+# What pydantic-ai raises beside the SDK's own, and what both let through when a 200 answer holds JSON of
+# another shape than the API's: they construct their objects without checking them.
 FAILURES = (
     failed.AgentRunError,
     failed.UserError,
-    OpenAIError,
     HTTPError,
     InvalidURL,
     AttributeError,
@@ -34,6 +34,8 @@ FAILURES = (
     ValueError,
     RecursionError,
 )
+KIND_NAMES = {"ollama": "Ollama", "anthropic": "the Anthropic API", "google": "the Gemini API"}
+MAX_NAMED_MODELS = 8
 AGAIN = frozenset({408, 409, 425, 429})  # and everything from 500
 
 
@@ -48,11 +50,11 @@ class Teller:
     def __repr__(self) -> str:
         return f"Teller({self.shown_url})"
 
-    def error(self, model: str, error: BaseException) -> ModelError:
-        """Return what to raise for ``error``, one of ``FAILURES``."""
+    def error(self, model: str, error: BaseException, known: tuple[str, ...] = ()) -> ModelError:
+        """Return what to raise for ``error``, one of ``FAILURES``; ``known`` are models that exist there."""
         match error:
             case failed.ModelHTTPError():
-                return self._status(model, error)
+                return self._status(model, error, known)
             case failed.ModelTimeoutError(phase="connect"):
                 return self._make("nobody answers at {url}", "no connection in time", retryable=True)
             case failed.ModelTimeoutError():
@@ -61,20 +63,60 @@ class Teller:
             case failed.ModelConnectionError(phase="read" | "write"):
                 return self.broke_off(model)
             case failed.ModelConnectionError():
-                detail = f"{self._root(error)}. Is the server running, and is base_url right?"
-                return self._make("cannot connect to {url}", detail, retryable=True)
+                return self.offline(error)
             case failed.ModelAPIError(in_stream=True):
                 again = not isinstance(
                     error, failed.ModelRequestRejectedError | failed.ModelQuotaExceededError
                 )
                 return self._make("the model's server reported an error", error.message, retryable=again)
             case _:
-                detail = f"{self._root(error)}. Does base_url lead to its API (it often ends in /v1)?"
-                return self._make("{url} gave no answer of an OpenAI-compatible server", detail)
+                return self.no_answer(self._root(error))
 
     def broke_off(self, model: str) -> ModelError:
         """The stream ended before its end."""
         return self._make("the answer broke off", f"{model}: the connection ended early", retryable=True)
+
+    def no_answer(self, why: str) -> ModelError:
+        """What came is nothing that this kind of provider would say."""
+        kind = KIND_NAMES.get(self.endpoint.kind, "an OpenAI-compatible server")
+        detail = f"{why}. Does base_url lead to its API{self._ending()}?"
+        return self._make(f"{{url}} gave no answer of {kind}", detail)
+
+    def _ending(self) -> str:
+        return " (it often ends in /v1)" if self.endpoint.kind in ("openai", "ollama") else ""
+
+    def silent(self, seconds: float) -> ModelError:
+        """Nothing came for too long."""
+        return self._make("{url} did not answer", f"not within {seconds:g} s", retryable=True)
+
+    def offline(self, error: BaseException) -> ModelError:
+        """Nobody could be reached."""
+        detail = f"{self._root(error)}. Is the server running, and is base_url right?"
+        return self._make("cannot connect to {url}", detail, retryable=True)
+
+    def refused_list(self, status: int, body: bytes, retry_after: str) -> ModelError:
+        """The provider answered with an error where its list of models was asked for."""
+        said: object = body[: 4 * MAX_SAID_CHARACTERS].decode("utf-8", "replace")
+        with contextlib.suppress(ValueError, RecursionError):
+            said = json.loads(body)
+        words = self._said(said)
+        detail = f"status {status}: {words}" if words else f"status {status}"
+        invalid_key = status == 400 and "API key" in words  # Gemini
+        if status in (401, 403) or invalid_key:
+            told = self._make("{url} refused the key", f"{detail}. The key comes from {self._key()}")
+            status = 401
+        elif status == 404:
+            asked = f"{detail}. Is base_url right{self._ending()}?"
+            told = self._make("no list of models at {url}", asked)
+        elif status == 429:
+            told = self._make("the provider wants fewer calls", detail, retryable=True)
+            told.retry_after = float(retry_after) if retry_after.isdecimal() else None
+        elif status >= 500:
+            told = self._make("the model's server failed", detail, retryable=True)
+        else:
+            told = self._make("the model's server refused the call", detail)
+        told.status = status
+        return told
 
     def filtered(self, model: str) -> ModelError:
         """The provider's content filter stopped the answer."""
@@ -87,16 +129,19 @@ class Teller:
             return self._make("the model said nothing", detail)
         return self._make("the model said nothing", f"{model} ended its answer at once", retryable=True)
 
-    def _status(self, model: str, error: failed.ModelHTTPError) -> ModelError:
+    def _status(self, model: str, error: failed.ModelHTTPError, known: tuple[str, ...]) -> ModelError:
+        told = self._explained(model, error, known)
+        told.status, told.retry_after = error.status_code, error.retry_after if told.retryable else None
+        return told
+
+    def _explained(self, model: str, error: failed.ModelHTTPError, known: tuple[str, ...]) -> ModelError:
         said = self._said(error.body)
         detail = f"status {error.status_code}: {said}" if said else f"status {error.status_code}"
         match error:
             case failed.ModelAuthenticationError():
-                key = self.endpoint.key_name or "api_key_env (none is set)"
-                return self._make("{url} refused the key", f"{detail}. The key comes from {key}")
+                return self._make("{url} refused the key", f"{detail}. The key comes from {self._key()}")
             case failed.ModelNotFoundError():
-                detail += f". Is the model called {model}, and is base_url right (it often ends in /v1)?"
-                return self._make("no such model or path at {url}", detail)
+                return self._make("no such model or path at {url}", f"{detail}. {self._others(model, known)}")
             case failed.ModelQuotaExceededError():
                 return self._make("the provider's quota is used up", detail)
             case failed.ModelContextWindowExceededError():
@@ -109,6 +154,15 @@ class Teller:
             case _:
                 again = error.status_code in AGAIN
                 return self._make("the model's server refused the call", detail, retryable=again)
+
+    def _key(self) -> str:
+        return self.endpoint.key_name or "api_key_env (none is set)"
+
+    def _others(self, model: str, known: tuple[str, ...]) -> str:
+        if known and model not in known:
+            more = f" and {len(known) - MAX_NAMED_MODELS} more" if len(known) > MAX_NAMED_MODELS else ""
+            return f"It has no {model}, but {', '.join(known[:MAX_NAMED_MODELS])}{more}"
+        return f"Is the model called {model}, and is base_url right{self._ending()}?"
 
     def _make(self, title: str, detail: str, *, retryable: bool = False) -> ModelError:
         title = self._line(title.replace("{url}", self.shown_url), MAX_SAID_CHARACTERS)

@@ -1,8 +1,8 @@
-"""Any OpenAI-compatible endpoint as a ``Model``, opened at its first call.
+"""Any provider that is reached over HTTP as a ``Model``, opened at its first call.
 
 Nothing heavy is imported here: pydantic-ai and the SDK below it take more than a second, which rooms of
-the demo model never pay. What the calls do is in ``openai_calls``, what their errors say in
-``openai_errors``.
+the demo model never pay. What the calls do is in ``remote_calls``, what their errors say in
+``remote_errors``.
 """
 
 from __future__ import annotations
@@ -10,42 +10,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agent_tui.backend.models.endpoints import Endpoint, with_key
 from agent_tui.backend.models.model import ModelRequest, Piece
+from agent_tui.errors import ModelError
 
 if TYPE_CHECKING:
-    from agent_tui.backend.models.openai_calls import Connection
-
-# Seconds without a byte. Generous: a local server may load its weights before it says anything.
-SILENCE_SECONDS = 180.0
+    from agent_tui.backend.models.remote_calls import Connection
+WRONG_KEY = (401, 403)
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a provider is. ``base_url`` may hold ``user:password@``, which are sent as Basic
-    authorisation in place of the key; ``key_name`` says in an error where the key comes from."""
-
-    provider_id: str
-    base_url: str = field(repr=False)
-    key: str = field(default="", repr=False)
-    key_name: str = ""
-    silence_seconds: float = SILENCE_SECONDS
-
-
-class OpenAIProvider:
+class RemoteProvider:
     """One provider: its models share one HTTP client, opened at the first call, closed by ``aclose``."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._connection: Connection | None = None
         self._opening = asyncio.Lock()
+        self._left: list[Connection] = []
         self._closed = False
 
-    def model(self, name: str) -> OpenAIModel:
+    def model(self, name: str) -> RemoteModel:
         """Return the provider's model of that name; it may be used by many turns at once."""
-        return OpenAIModel(self, name)
+        return RemoteModel(self, name)
 
     async def connection(self) -> Connection:
         """Return the open connection pool; opening it again after ``aclose`` is a mistake of the caller."""
@@ -58,26 +46,35 @@ class OpenAIProvider:
                 self._connection = await asyncio.to_thread(_connect, self._endpoint)
             return self._connection
 
+    async def forget_key(self) -> None:
+        """Let the next call ask the keyring again: its key was refused, and a person will change it there."""
+        async with self._opening:
+            if self._endpoint.in_keyring and self._connection is not None:
+                self._left.append(self._connection)  # others may still be speaking through it
+                self._connection = None
+
     async def aclose(self) -> None:
         """Close the HTTP client; idempotent."""
         async with self._opening:
             self._closed = True
             connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.aclose()
+            left, self._left = self._left, []
+        for one in (*left, connection):
+            if one is not None:
+                await one.aclose()
 
 
 def _connect(endpoint: Endpoint) -> Connection:
     # Here, not at the top: architecture.md §3, contract 7, and rooms that need no provider.
-    from agent_tui.backend.models.openai_calls import connect
+    from agent_tui.backend.models.remote_calls import connect
 
-    return connect(endpoint)
+    return connect(with_key(endpoint))
 
 
-class OpenAIModel:
+class RemoteModel:
     """One model of a provider."""
 
-    def __init__(self, provider: OpenAIProvider, name: str) -> None:
+    def __init__(self, provider: RemoteProvider, name: str) -> None:
         self._provider = provider
         self._name = name
 
@@ -88,6 +85,11 @@ class OpenAIModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
         """Yield the answer; see ``Model.stream``. ``request.model`` is not read: this model's name is."""
         connection = await self._provider.connection()
-        async with aclosing(connection.stream(self._name, request)) as pieces:
-            async for piece in pieces:
-                yield piece
+        try:
+            async with aclosing(connection.stream(self._name, request)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except ModelError as error:
+            if error.status in WRONG_KEY:
+                await self._provider.forget_key()
+            raise

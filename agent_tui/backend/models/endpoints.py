@@ -1,0 +1,102 @@
+"""Where a provider is and how it knows us: plain data, and what may be shown of it."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field, replace
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from agent_tui.config import PROVIDER_URLS, ProviderConfig
+from agent_tui.errors import ModelError
+from agent_tui.keys import read_key
+
+# Seconds without a byte. Generous: a local server may load its weights before it says anything.
+SILENCE_SECONDS = 180.0
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a provider is. ``base_url`` may hold ``user:password@``, which are sent as Basic
+    authorisation in place of the key; ``key_name`` says in an error where the key comes from.
+    ``in_keyring``: the key still has to be fetched there, see ``with_key``."""
+
+    provider_id: str
+    base_url: str = field(repr=False)
+    key: str = field(default="", repr=False)
+    key_name: str = ""
+    silence_seconds: float = SILENCE_SECONDS
+    kind: str = "openai"
+    in_keyring: bool = False
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return every form in which what must not be shown may come back from a server."""
+        _, login = without_login(self.base_url)
+        coded = (base64.b64encode(":".join(login).encode()).decode(),) if login else ()
+        return (self.key, *login, *coded)
+
+
+def endpoint_of(provider: ProviderConfig) -> Endpoint:
+    """Return where a provider is, with its key unless the keyring has it.
+
+    Raises ``ModelError`` when a key is wanted and missing. The order: environment, keyring, file.
+    """
+    key, variable = provider.key(), provider.api_key_env
+    from_environment = bool(variable) and key != provider.api_key
+    if variable and not key and not provider.keyring:
+        raise ModelError(
+            f"the environment variable {variable} is not set",
+            f"providers.{provider.name} takes its key from it: set it and start the backend again",
+        )
+    key_name = f"the environment's {variable}" if variable else f"providers.{provider.name}.api_key"
+    in_keyring = provider.keyring and not from_environment
+    return Endpoint(
+        provider.name,
+        provider.base_url,
+        key,
+        key_name if key or in_keyring else "",
+        kind=provider.kind,
+        in_keyring=in_keyring,
+    )
+
+
+def with_key(endpoint: Endpoint) -> Endpoint:
+    """Return the endpoint with its key from the keyring; may take seconds, so call it in a thread.
+
+    Raises ``ConfigError`` when the system has no keyring, ``ModelError`` when there is no key in it.
+    """
+    if not endpoint.in_keyring:
+        return endpoint
+    name = endpoint.provider_id
+    key = read_key(name) or endpoint.key
+    if not key:
+        raise ModelError(
+            f"the keyring has no key for providers.{name}",
+            "agent-tui models setup stores one, and so does: keyring set agent-tui " + name,
+        )
+    return replace(endpoint, key=key, key_name="the keyring", in_keyring=False)
+
+
+def tried(kind: str, base_url: str, key: str, key_name: str) -> Endpoint:
+    """Return an endpoint that is not in the config file, for trying it out."""
+    return Endpoint("test", base_url or PROVIDER_URLS[kind], key, key_name, kind=kind)
+
+
+def without_login(base_url: str) -> tuple[str, tuple[str, str] | tuple[()]]:
+    """Return the URL without ``user:password@``, which logs and errors would repeat, and the two."""
+    parts = urlsplit(base_url)
+    if parts.username is None and parts.password is None:
+        return base_url, ()
+    bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return bare, (unquote(parts.username or ""), unquote(parts.password or ""))
+
+
+def shown_url(url: str) -> str:
+    """Return what an error may show of a URL: no query, which may hold a key."""
+    return urlunsplit(urlsplit(url)._replace(query="", fragment=""))
+
+
+def unusable(endpoint: Endpoint) -> ModelError:
+    """Return the error for a base_url that is none; it quotes nothing, for a password may be in it."""
+    where = "base_url" if endpoint.provider_id == "test" else f"providers.{endpoint.provider_id}.base_url"
+    return ModelError(f"{where} is not a usable address", "it looks like http://HOST:PORT/v1")

@@ -1,0 +1,156 @@
+"""Which models a provider offers: one GET each, in the form of its kind.
+
+Sources: OpenAI and Ollama ``GET /v1/models``, Anthropic ``GET /v1/models``, Gemini ``GET /v1beta/models``.
+Names are hostile until they have passed here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from agent_tui.backend.models.endpoints import (
+    LOOPBACK_HOSTS,
+    Endpoint,
+    shown_url,
+    unusable,
+    with_key,
+    without_login,
+)
+from agent_tui.errors import ModelError
+from agent_tui.inert import inert_line
+
+if TYPE_CHECKING:
+    import httpx
+
+    from agent_tui.backend.models.remote_errors import Teller
+
+LIST_SECONDS = 10.0
+HINT_SECONDS = 3.0  # for naming other models in an error
+MAX_LIST_BYTES = 4 * 1024 * 1024
+MAX_MODELS = 2000
+MAX_NAME_CHARACTERS = 200
+ANTHROPIC_VERSION = "2023-06-01"
+SPEAKS = "generateContent"  # what a Gemini model must offer, or it only makes vectors or pictures
+
+# Its INFO lines hold whole URLs, and what stands in a URL may be a secret.
+logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+async def list_models(endpoint: Endpoint) -> tuple[str, ...]:
+    """Return the names of the provider's models, as it orders them; raises ``ModelError``.
+
+    Raises ``ConfigError`` when its key is in a keyring that cannot be used.
+    """
+    endpoint = await asyncio.to_thread(with_key, endpoint)
+    client, teller = await asyncio.to_thread(_open, endpoint)
+    async with client:
+        try:
+            async with asyncio.timeout(LIST_SECONDS):
+                return _names(endpoint, await _get(client, endpoint, teller), teller)
+        except TimeoutError:
+            raise teller.silent(LIST_SECONDS) from None
+
+
+async def known_models(endpoint: Endpoint) -> tuple[str, ...]:
+    """Return the provider's models if it says so soon, else nothing; never raises."""
+    try:
+        async with asyncio.timeout(HINT_SECONDS):
+            return await list_models(endpoint)
+    except (ModelError, TimeoutError):
+        return ()
+
+
+def _open(endpoint: Endpoint) -> tuple[httpx.AsyncClient, Teller]:
+    # In a thread and not at the top: certificates and imports take their time (architecture.md §3).
+    import httpx
+
+    from agent_tui.backend.models.remote_errors import Teller
+
+    try:
+        url, login = without_login(endpoint.base_url)
+        teller = Teller(endpoint, shown_url(url), endpoint.secrets())
+        client = httpx.AsyncClient(
+            base_url=url,
+            auth=httpx.BasicAuth(*login) if login else None,
+            headers=_headers(endpoint),
+            timeout=LIST_SECONDS,
+            trust_env=urlsplit(url).hostname not in LOOPBACK_HOSTS,
+        )
+    except (ValueError, httpx.InvalidURL):
+        raise unusable(endpoint) from None
+    return client, teller
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    if not endpoint.key:
+        return {}
+    match endpoint.kind:
+        case "anthropic":
+            return {"x-api-key": endpoint.key, "anthropic-version": ANTHROPIC_VERSION}
+        case "google":
+            return {"x-goog-api-key": endpoint.key}
+        case _:
+            return {"authorization": f"Bearer {endpoint.key}"}
+
+
+def _address(endpoint: Endpoint) -> str:
+    url, _ = without_login(endpoint.base_url)
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/")
+    match endpoint.kind:
+        case "anthropic":
+            path, query = path.removesuffix("/v1") + "/v1/models", "limit=1000"
+        case "google":
+            path, query = path.removesuffix("/v1beta") + "/v1beta/models", "pageSize=1000"
+        case _:
+            path, query = path + "/models", ""
+    query = "&".join(part for part in (parts.query, query) if part)
+    return parts._replace(path=path, query=query, fragment="").geturl()
+
+
+async def _get(client: httpx.AsyncClient, endpoint: Endpoint, teller: Teller) -> bytes:
+    import httpx
+
+    body = bytearray()
+    try:
+        async with client.stream("GET", _address(endpoint)) as answer:
+            async for piece in answer.aiter_bytes():
+                body += piece
+                if len(body) > MAX_LIST_BYTES:
+                    raise teller.no_answer("the list of models is too long")
+    except httpx.TimeoutException:
+        raise teller.silent(LIST_SECONDS) from None
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise teller.offline(error) from None
+    if answer.status_code != HTTPStatus.OK:
+        raise teller.refused_list(answer.status_code, bytes(body), answer.headers.get("retry-after", ""))
+    return bytes(body)
+
+
+def _names(endpoint: Endpoint, body: bytes, teller: Teller) -> tuple[str, ...]:
+    try:
+        value = json.loads(body)
+        listed = value["models" if endpoint.kind == "google" else "data"]
+        # Ollama without a model says ``"data": null``.
+        found = [_name(endpoint.kind, entry) for entry in (listed or [])[:MAX_MODELS]]
+    except (ValueError, LookupError, TypeError, RecursionError, AttributeError):
+        raise teller.no_answer("no list of models came") from None
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+def _name(kind: str, entry: Any) -> str:
+    if kind != "google":
+        return _line(entry["id"])
+    if SPEAKS not in entry.get("supportedGenerationMethods", [SPEAKS]):
+        return ""
+    return _line(entry["name"]).removeprefix("models/")
+
+
+def _line(name: Any) -> str:
+    """Return a harmless name; what is changed by that could not be called by it, so it is left out."""
+    return name if isinstance(name, str) and name == inert_line(name, MAX_NAME_CHARACTERS) else ""

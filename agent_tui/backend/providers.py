@@ -1,0 +1,135 @@
+"""The calls about providers: which there are, what models they offer, whether an endpoint answers.
+
+No answer ever holds a key, and no error either (``models.remote_errors`` hides what servers echo).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import aclosing
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agent_tui.backend.body import Fields, read_fields, wrong_field
+from agent_tui.backend.models.endpoints import Endpoint, endpoint_of, tried
+from agent_tui.backend.models.listing import list_models
+from agent_tui.backend.models.model import ChatMessage, ModelRequest
+from agent_tui.backend.models.providers import DEMO, Models
+from agent_tui.backend.models.remote import RemoteProvider
+from agent_tui.backend.problem import json_answer, problem
+from agent_tui.backend.routing import by_method
+from agent_tui.config import PROVIDER_KINDS
+from agent_tui.errors import ConfigError, ModelError, NotFound
+
+MAX_FIELD_CHARACTERS = 2000
+TEST_TOKENS = 1000  # at most; only the first of them is waited for
+_PASSED_ON = frozenset({401, 404, 429})
+
+
+class Providers:
+    """The routes under ``/api/providers``."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    def routes(self) -> list[Route]:
+        """Return one route for each path."""
+        return [
+            by_method("/api/providers", GET=self.listed),
+            by_method("/api/providers/test", POST=self.test),
+            by_method("/api/providers/{provider_id}/models", GET=self.models),
+        ]
+
+    async def listed(self, _request: Request) -> Response:
+        try:
+            configured = self._models.configured()
+        except ModelError as error:
+            return problem(HTTPStatus.CONFLICT, error.title, error.detail)
+        named = [
+            {
+                "id": one.name,
+                "name": one.name,
+                "kind": one.kind,
+                "model": self._models.default_model(one.name),
+            }
+            for one in configured
+        ]
+        demo = {"id": DEMO, "name": DEMO, "kind": DEMO, "model": DEMO}
+        return json_answer({"providers": [*named, demo]})
+
+    async def models(self, request: Request) -> Response:
+        provider_id: str = request.path_params["provider_id"]
+        if provider_id == DEMO:
+            return _offered((DEMO,))
+        try:
+            self._models.configured()
+            provider = self._models.provider(provider_id)
+            if provider is None:
+                raise NotFound("There is no such provider", "GET /api/providers lists those there are.")
+            return _offered(await list_models(endpoint_of(provider)))
+        except (ModelError, ConfigError) as error:
+            return _refused(error)
+
+    async def test(self, request: Request) -> Response:
+        fields = await read_fields(request)
+        endpoint, model = _endpoint(fields), _text(fields, "model")
+        started = time.monotonic()
+        try:
+            offered = await list_models(endpoint)
+            if model:
+                await _first_word(endpoint, model)
+        except (ModelError, ConfigError) as error:
+            return _refused(error)
+        seconds = round(time.monotonic() - started, 3)
+        return json_answer({"models": [{"id": name} for name in offered], "answer_seconds": seconds})
+
+
+async def _first_word(endpoint: Endpoint, model: str) -> None:
+    """Let the model begin to speak: some servers list their models to everybody, whatever the key."""
+    told = (ChatMessage("user", "Say hello in one word."),)
+    request = ModelRequest(told, model, "test", "test", 1, 1, max_tokens=TEST_TOKENS)
+    provider = RemoteProvider(endpoint)
+    try:
+        async with aclosing(provider.model(model).stream(request)) as pieces:
+            async for _ in pieces:
+                return
+    finally:
+        await provider.aclose()
+
+
+def _endpoint(fields: Fields) -> Endpoint:
+    kind = fields.needed_text("kind")
+    if kind not in PROVIDER_KINDS:
+        raise wrong_field("kind", f"must be one of: {', '.join(PROVIDER_KINDS)}")
+    base_url = _text(fields, "base_url")
+    if base_url and not base_url.startswith(("http://", "https://")):
+        raise wrong_field("base_url", "must begin with http:// or https://")
+    if not base_url and kind == "openai":
+        raise wrong_field("base_url", "is missing")
+    key, variable = _text(fields, "api_key"), _text(fields, "api_key_env")
+    if not variable:
+        return tried(kind, base_url, key, "what was given" if key else "")
+    return tried(kind, base_url, os.environ.get(variable, "") or key, f"the environment's {variable}")
+
+
+def _text(fields: Fields, name: str) -> str:
+    value = (fields.text(name) or "").strip()
+    if len(value) > MAX_FIELD_CHARACTERS:
+        raise wrong_field(name, f"may have {MAX_FIELD_CHARACTERS:,} characters")
+    return value
+
+
+def _offered(names: tuple[str, ...]) -> Response:
+    return json_answer({"models": [{"id": name} for name in names]})
+
+
+def _refused(error: ModelError | ConfigError) -> Response:
+    status = error.status if isinstance(error, ModelError) else HTTPStatus.CONFLICT
+    if status == HTTPStatus.FORBIDDEN:
+        status = HTTPStatus.UNAUTHORIZED
+    passed_on = status in _PASSED_ON or status == HTTPStatus.CONFLICT
+    return problem(status if passed_on else HTTPStatus.BAD_GATEWAY, error.title, error.detail)

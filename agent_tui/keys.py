@@ -1,0 +1,39 @@
+"""API keys in the system's keyring: under the service ``agent-tui`` and the provider's name.
+
+``keyring`` asks other programs over D-Bus and may wait for a person who unlocks it: call these in a
+thread. It is imported here on first use, for it looks for its backends then.
+"""
+
+from __future__ import annotations
+
+from agent_tui.errors import ConfigError
+
+SERVICE = "agent-tui"
+_INSTEAD = "use api_key_env in the config file: the key then comes from the environment"
+
+
+def read_key(provider: str) -> str:
+    """Return the provider's key, "" where there is none; raises ``ConfigError`` without a keyring."""
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        return keyring.get_password(SERVICE, provider) or ""
+    except (KeyringError, OSError, RuntimeError) as error:
+        raise _no_keyring(error) from None
+
+
+def store_key(provider: str, key: str) -> None:
+    """Keep the provider's key; raises ``ConfigError`` when the system has no keyring that takes it."""
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        keyring.set_password(SERVICE, provider, key)
+    except (KeyringError, OSError, RuntimeError) as error:
+        raise _no_keyring(error) from None
+
+
+def _no_keyring(error: Exception) -> ConfigError:
+    # Only the kind of error: its words may quote what was to be kept.
+    return ConfigError("this system's keyring cannot be used", f"{type(error).__name__}; {_INSTEAD}")
