@@ -154,7 +154,7 @@ def room_file_text(room: RoomInfo) -> str:
         "rounds": str(room.max_rounds) if room.max_rounds > 0 else "",
         "max_tokens": str(room.max_tokens) if room.max_tokens > 0 else "",
         "max_cost": repr(float(room.max_cost)) if 0 < room.max_cost < math.inf else "",
-        "on_error": toml_string(room.on_error) if room.on_error in ON_ERROR else "",
+        "on_error": toml_string(room.on_error) if room.on_error in ON_ERROR[1:] else "",
         "keep_running": "true" if room.keep_running else "",
     }
     blocks = ["\n".join(f"{key} = {value}" for key, value in top.items() if value)]

@@ -165,7 +165,7 @@ def test_a_room_written_as_a_file_reads_back_the_same(
         room.max_rounds,
     )
     assert (file.max_tokens or 0, file.max_cost or 0) == (room.max_tokens, room.max_cost)
-    assert (file.on_error, file.keep_running) == (room.on_error, room.keep_running)
+    assert (file.on_error or "continue", file.keep_running) == (room.on_error, room.keep_running)
     assert file.agents == tuple(
         FileAgent(agent.name, "", agent.system_prompt, agent.model, agent.provider_id, agent.color)
         for agent in room.agents

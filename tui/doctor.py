@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,7 +81,7 @@ def run(as_json: bool) -> int:
     for check in checks(Surroundings.here()):
         found.append(check)
         if not as_json:
-            _print(check)
+            output.say("\n".join(lines(check)))
     ok = all(check.ok for check in found)
     if as_json:
         output.write_json({"ok": ok, "checks": [check.fields() for check in found]})
@@ -107,9 +106,8 @@ def checks(here: Surroundings) -> Iterator[Check]:
     yield from doctor_servers.checks(here, config)
 
 
-def _print(check: Check) -> None:
+def lines(check: Check) -> list[str]:
+    """Return what a person reads about a check."""
     detail = f": {inert_line(check.detail, MAX_DETAIL_CHARACTERS)}" if check.detail else ""
-    output.say(f"{_SIGNS[check.status]:<8}{check.title}{detail}")
-    if check.fix:
-        output.say(f"{'':<8}  → {check.fix}")
-    sys.stdout.flush()
+    found = f"{_SIGNS[check.status]:<8}{check.title}{detail}"
+    return [found, f"{'':<10}→ {check.fix}"] if check.fix else [found]

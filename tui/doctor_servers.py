@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -25,7 +26,7 @@ MAX_NAME_CHARACTERS: Final = 60
 
 def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
     """Yield what there is to say about the servers; without a config only about our own backend."""
-    check, endpoint = _backend(here)
+    check, endpoint = backend_check(here.data)
     yield check
     if config is None:
         yield Check("providers", "skipped", "models", "the config file cannot be used")
@@ -35,19 +36,19 @@ def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
             "providers", "ok", "models", "the demo model alone", "agent-tui config path names the file"
         )
     for provider in config.providers.values():
-        yield _provider(here, provider, endpoint)
+        yield provider_check(provider, endpoint)
     for backend in config.backends.values():
-        yield _other(here, backend)
+        yield server_check(here.environ, backend)
 
 
-def _backend(here: Surroundings) -> tuple[Check, runtime.Endpoint | None]:
+def backend_check(data: Path) -> tuple[Check, runtime.Endpoint | None]:
     """Find the embedded backend, or start it: it ends by itself when nobody uses it."""
     title = "backend"
     try:
         running = runtime.find()
         endpoint = runtime.begin().wait()
     except AgentTuiError as error:
-        fix = f"see {here.data / runtime.LOG_FILE}; agent-tui backend stop ends one that hangs"
+        fix = f"see {data / runtime.LOG_FILE}; agent-tui backend stop ends one that hangs"
         return Check("backend", "failed", title, str(error), fix), None
     how = "runs" if running is not None and running.pid == endpoint.pid else "starts"
     detail = f"{how}, version {endpoint.version}, process {endpoint.pid}"
@@ -59,7 +60,8 @@ def _backend(here: Surroundings) -> tuple[Check, runtime.Endpoint | None]:
 # --- models ------------------------------------------------------------------------------------------------
 
 
-def _provider(here: Surroundings, provider: ProviderConfig, endpoint: runtime.Endpoint | None) -> Check:
+def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) -> Check:
+    """Ask the backend what a provider offers; one that cannot: whether it is there."""
     name = inert_line(provider.name, MAX_NAME_CHARACTERS)
     check_id, title = f"providers.{name}", f"model {name}"
     if provider.api_key_env and not provider.key():
@@ -119,10 +121,11 @@ def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
 # --- other servers -----------------------------------------------------------------------------------------
 
 
-def _other(here: Surroundings, backend: BackendConfig) -> Check:
+def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
+    """Ask one of the other servers of the config file."""
     name = inert_line(backend.name, MAX_NAME_CHARACTERS)
     check_id, title = f"backends.{name}", f"server {name}"
-    token = here.environ.get(backend.token_env, "") or backend.token
+    token = environ.get(backend.token_env, "") or backend.token
     if backend.token_env and not token:
         detail = f"{backend.token_env} is not set in this environment"
         return Check(check_id, "failed", title, detail, f"export {backend.token_env}=TOKEN")

@@ -1,0 +1,166 @@
+"""One test for each exit code of cli.md's table, each by a process of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.http_server import answers_json
+from tests.fakes.rooms_server import (
+    LogRoom,
+    LogRoomsServer,
+    OriginalRoomsServer,
+    in_thread,
+    run_events,
+)
+from tests.tui.programs import Home, finish, one_line, own_environ, served
+
+TASK = ("--task", "Which tea?", "--agent", "Ada", "--rounds", "1")
+STREAM = ("--output", "stream-json")
+FIRST_CHUNKS = 6
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path, own_environ(tmp_path))  # no command here starts a backend of this home
+
+
+@pytest.fixture(scope="module")
+def fast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Give the address of a server whose demo model talks as fast as it goes."""
+    folder = tmp_path_factory.mktemp("fast")
+    with served(Home(folder, own_environ(folder)), "--demo-rate", "0") as (_, url):
+        yield url
+
+
+def end_of(text: str) -> dict[str, Any]:
+    last = json.loads(text.splitlines()[-1])
+    assert (last["id"], last["event"], set(last["data"])) == (None, "end", {"reason", "text", "detail"})
+    data: dict[str, Any] = last["data"]
+    return data
+
+
+def problem(status: int, title: str) -> Any:
+    return answers_json({"title": title, "status": status}, status, kind="application/problem+json")
+
+
+def test_0_a_room_that_is_completed(home: Home, fast: str) -> None:
+    done = home.run("rooms", "run", *TASK, "--url", fast, *STREAM)
+    assert done.returncode == 0
+    assert end_of(done.stdout)["reason"] == "completed"
+
+
+def test_0_also_when_a_turn_failed(home: Home) -> None:
+    events = [*run_events()[:FIRST_CHUNKS], ("agent_error", {"agent": "Mika", "error": "no luck"})]
+    with in_thread(OriginalRoomsServer([*events, ("room_completed", {"room_id": "r1"})])) as server:
+        done = home.run("rooms", "run", "r1", "--url", server.url, *STREAM)
+    assert (done.returncode, end_of(done.stdout)["reason"]) == (0, "completed")
+    assert "Mika: no luck" in done.stderr.splitlines()
+
+
+def test_1_a_bug_of_ours_is_one_line_and_its_traceback_is_in_the_log(home: Home) -> None:
+    home.folder.joinpath("sitecustomize.py").write_text(
+        "import tui.config_commands\ntui.config_commands.config_path = lambda: 1 / 0\n", encoding="utf-8"
+    )
+    path = f"{home.folder}:{Path(__file__).parents[2]}"
+    done = home.run("config", "path", PYTHONPATH=path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert one_line(done.stderr).startswith("a bug of ours, ZeroDivisionError: the log has it all: ")
+    assert "Traceback" in Path(done.stderr.strip().rsplit(": ", 1)[1]).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rooms run", "rooms run r1 --rounds 2", "rooms run --task T --rounds 0", "doctor --nonsense"],
+)
+def test_2_wrong_usage(home: Home, command: str) -> None:
+    done = home.run(*command.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert one_line(done.stderr)
+
+
+def test_2_a_wrong_config_file_and_what_a_server_finds_out_of_range(home: Home, fast: str) -> None:
+    home.config.write_text("[backends.work]\nkind = 3\n", encoding="utf-8")
+    wrong = home.run("rooms", "list", "--backend", "work")
+    ranged = home.run("rooms", "new", "--task", "T", "--rounds", "1000000", "--url", fast)
+    for done in (wrong, ranged):
+        assert (done.returncode, done.stdout) == (2, "")
+        assert one_line(done.stderr)
+
+
+def test_3_a_room_that_is_paused_by_a_signal(home: Home) -> None:
+    with served(home, "--demo-rate", "2") as (_, url):
+        run = home.start("rooms", "run", *TASK, "--url", url, *STREAM)
+        assert run.stdout is not None
+        while json.loads(run.stdout.readline())["event"] != "message_chunk":
+            pass
+        run.send_signal(signal.SIGINT)
+        out, err = finish(run)
+    assert run.returncode == 3
+    assert [json.loads(line)["event"] for line in out.splitlines()[-2:]] == ["room_paused", "end"]
+    end = end_of(out)
+    assert end["reason"] == "interrupted"
+    assert end["text"]
+    assert "pausing the room; once more leaves at once" in err.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("budget", "paused (budget): its budget is used up"),
+        ("error", "paused (error): a turn failed"),
+        ("stop\x1b[31m", "paused (stop␛[31m)"),
+        ("", "paused"),
+    ],
+)
+def test_3_a_room_that_pauses_says_why_on_stderr(home: Home, reason: str, said: str) -> None:
+    paused = {"room_id": "r1", **({"interrupted": reason} if reason else {})}
+    with in_thread(OriginalRoomsServer([*run_events()[:FIRST_CHUNKS], ("room_paused", paused)])) as server:
+        done = home.run("rooms", "run", "r1", "--url", server.url, *STREAM)
+    assert done.returncode == 3
+    assert (end_of(done.stdout)["reason"], end_of(done.stdout)["detail"]) == ("paused", reason or None)
+    assert done.stderr.splitlines()[-1].startswith(said)
+
+
+def test_4_a_room_that_fails_is_not_there_or_breaks_off(home: Home, fast: str) -> None:
+    failed = [*run_events()[:FIRST_CHUNKS], ("error", {"content": "the quota is gone"})]
+    with in_thread(OriginalRoomsServer(failed)) as server:
+        error = home.run("rooms", "run", "r1", "--url", server.url, *STREAM)
+    with in_thread(OriginalRoomsServer(stop_after=FIRST_CHUNKS, then="end")) as server:
+        lost = home.run("rooms", "run", "r1", "--url", server.url, *STREAM)
+    nowhere = home.run("rooms", "run", "no-such-room", "--url", fast, *STREAM)
+    for done, reason in ((error, "error"), (lost, "lost"), (nowhere, "error")):
+        assert (done.returncode, end_of(done.stdout)["reason"]) == (4, reason)
+        assert done.stderr.splitlines()[-1].startswith("agent-tui: ")
+
+
+def test_4_a_server_that_says_nothing_in_time(home: Home) -> None:
+    config = '[backends.slow]\nkind = "rooms"\nurl = "{}"\ntimeout = 0.5\n'
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        home.config.write_text(config.format(f"http://127.0.0.1:{silent.getsockname()[1]}"), encoding="utf-8")
+        done = home.run("rooms", "run", "r1", "--backend", "slow", *STREAM)
+    assert (done.returncode, end_of(done.stdout)["reason"]) == (4, "timeout")
+
+
+def test_5_a_server_that_is_not_there(home: Home) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    done = home.run("rooms", "run", "r1", "--url", f"http://127.0.0.1:{port}", *STREAM)
+    assert (done.returncode, end_of(done.stdout)["reason"]) == (5, "lost")
+    assert done.stderr.splitlines()[-1].startswith("agent-tui: ")
+
+
+@pytest.mark.parametrize(("status", "reason"), [(401, "refused"), (403, "refused"), (409, "busy")])
+def test_6_refused_or_busy(home: Home, status: int, reason: str) -> None:
+    with in_thread(LogRoomsServer(LogRoom("r1"))) as server:
+        server.on("POST", "/api/rooms/r1/run", problem(status, "Not now"))
+        done = home.run("rooms", "run", "r1", "--url", server.url, *STREAM)
+    assert done.returncode == 6
+    assert end_of(done.stdout)["reason"] in (reason, "refused")
+    assert done.stderr.splitlines()[-1].startswith("agent-tui: ")
