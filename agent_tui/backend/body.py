@@ -120,6 +120,16 @@ class Fields:
             raise self._wrong(name, "must be a whole number")
         return value
 
+    def decimal(self, name: str) -> float | None:
+        """Return a number, whole or not."""
+        value = self._values.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise self._wrong(name, "must be a number")
+        try:
+            return None if value is None else float(value)
+        except OverflowError:
+            raise self._wrong(name, "is too large") from None
+
     def flag(self, name: str) -> bool | None:
         """Return true or false."""
         value = self._values.get(name)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
+from agent_tui.backend.models.prices import Terms
 
 Script = Sequence[Piece | str | Exception]
 # Says what a call is to answer: texts and pieces in order, an exception is raised where it stands.
@@ -84,6 +85,7 @@ class FakeModels:
         self.max_tokens = max_tokens
         self.refusal = refusal
         self.opened: list[tuple[str, str]] = []
+        self.charged = Terms()
 
     def default_provider(self) -> str:
         """Return the provider of agents that name none."""
@@ -99,3 +101,7 @@ class FakeModels:
         if self.refusal is not None and provider_id == "missing":
             raise self.refusal
         return self.model, self.max_tokens
+
+    def terms(self, provider_id: str) -> Terms:
+        """Return what the test says is charged."""
+        return self.charged

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain, repeat
+from types import MappingProxyType
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from agent_tui.backend.engine import budget
+from agent_tui.backend.engine.acts import Acts
+from agent_tui.backend.engine.changes import Changes
+from agent_tui.backend.engine.changing import changed, removed
 from agent_tui.backend.engine.rooms import (
     MessagesPage,
     NewAgent,
     NewRoom,
     RoomChange,
-    changed_values,
+    RoomNews,
     room_info,
     room_row,
 )
@@ -39,7 +45,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Engine:
+class Engine(Acts):
     """All rooms of one store, in one event loop.
 
     Whatever changes a room is done to its end even when its caller goes away, and one at a time for each
@@ -67,6 +73,8 @@ class Engine:
         self._stopping = False
         self._unwatched = Unwatched(unwatched_seconds, self._timing.sleep, self._pause_unwatched)
         hub.on_watchers = self._look
+        self._changes = Changes()
+        store.subscribe(self._changes.publish)
 
     # --- the whole engine ------------------------------------------------------------------------------
 
@@ -81,7 +89,7 @@ class Engine:
             if row.status == "running":
                 await self._recover(row)
         for row in await self._store.read(queries.rooms):
-            if row.desired == "running" and resume:
+            if row.desired == "running" and resume and not (row.archived or budget.used_up(row)):
                 await self.resume(row.id)
             elif row.desired == "running":
                 await self._store.append(row.id, (), [RoomSet({"desired": "paused"})])
@@ -89,6 +97,7 @@ class Engine:
     async def stop(self, reason: str = "handover") -> None:
         """Cut all rooms and wait until that is on record. They stay wanted: a later start may resume them."""
         self._stopping = True
+        self._changes.close()
         await self._unwatched.close()
         for mender in self._menders:
             mender.cancel()
@@ -110,18 +119,38 @@ class Engine:
         """Make a room; raises ``Refused`` (422) for what is out of bounds."""
         row = room_row(new, self._models, self._timing.now().isoformat())
         await self._whole(self._store.append(row.id, (), [RoomCreated(row)]))
+        self._changes.note(row.id)
         return await self.room(row.id)
 
-    async def rooms(self) -> list[RoomInfo]:
-        """Return all rooms, in the order they were made."""
-        return [self._info(row) for row in await self._store.read(queries.rooms)]
+    async def rooms(self, *, archived: bool = False) -> list[RoomInfo]:
+        """Return all rooms in the order they were made, with ``archived`` those too that were put away."""
+        return (await self.rooms_now(archived=archived)).rooms
+
+    async def rooms_now(self, *, archived: bool = False) -> RoomNews:
+        """Return ``rooms``, and the cursor to ask ``changes`` with for what comes after."""
+        cursor = self._changes.cursor  # before they are read: what changes meanwhile is told again
+        rooms = await self._read_rooms(None)
+        return RoomNews([room for room in rooms if archived or not room.archived], (), cursor, is_all=True)
+
+    async def changes(self, cursor: str, seconds: float) -> RoomNews:
+        """Return the rooms that changed since ``cursor``, waiting for it at most so long.
+
+        Everything at once, archived rooms too, for a cursor that this process did not give out.
+        """
+        news = await self._changes.wait(cursor, seconds)
+        rooms = await self._read_rooms(None if news.is_all else news.changed)
+        return RoomNews(rooms, news.removed, news.cursor, news.is_all)
 
     async def room(self, room_id: str) -> RoomInfo:
         """Return one room."""
-        return self._info(await self._store.read(queries.room, room_id))
+        row = await self._store.read(queries.room, room_id)
+        return self._info(row, await self._store.read(queries.stands, [room_id]))
 
     async def change_room(self, room_id: str, change: RoomChange) -> RoomInfo:
-        """Change a room; raises ``Refused``: 409 once it was started (but for name and keep_running)."""
+        """Change a room, also while it runs: agents count from the next turn, the mode from the next round.
+
+        Raises ``Refused``: 422 for what is out of bounds, 409 to archive a room that runs.
+        """
         return await self._whole(self._change(room_id, change))
 
     async def delete_room(self, room_id: str) -> RoomInfo:
@@ -168,16 +197,18 @@ class Engine:
 
     async def _change(self, room_id: str, change: RoomChange) -> RoomInfo:
         async with self._lock(room_id):
-            row = await self._store.read(queries.room, room_id)
-            if change.of_task and row.run_seq:
-                detail = "Its name and keep_running can still be changed; for another task make another room."
-                raise Refused("The room was started already", detail, status=409)
-            values = changed_values(change)
-            if values:
-                await self._store.append(room_id, (), [RoomSet(values)])
-            if change.keep_running is not None and room_id in self._runners:
-                self._runners[room_id].keep_running = change.keep_running
-                self._look(room_id)
+            runner = self._runners.get(room_id)
+            async with runner.turnstile if runner is not None else nullcontext():
+                row = await self._store.read(queries.room, room_id)
+                written = changed(row, change, self._models, self._timing.now().isoformat())
+                if written.changes:
+                    await self._store.append(room_id, written.events, written.changes)
+            if runner is not None:
+                runner.cut_turns("stop", removed(row, change))
+                if change.keep_running is not None:
+                    runner.keep_running = change.keep_running
+                    self._look(room_id)
+            self._changes.note(room_id)
             return await self.room(room_id)
 
     async def _delete(self, room_id: str) -> RoomInfo:
@@ -189,6 +220,7 @@ class Engine:
             await self._store.append(room_id, (), [RoomSet({"desired": "deleted"})])
             self._hub.end(room_id)
             await self._drop(row)
+            self._changes.remove(room_id)
             return self._info(row)
 
     async def _drop(self, row: RoomRow) -> None:
@@ -236,23 +268,30 @@ class Engine:
             row = await self._store.read(queries.room, room_id)
         return row
 
-    async def _start(self, row: RoomRow) -> int:
+    def _check_start(self, row: RoomRow) -> None:
+        if row.archived:
+            raise Refused("The room is archived", "Take it out of the archive first.", status=409)
+        budget.check(row)
         if self._stopping:
             raise Refused("The backend is stopping", "Run the room again when it is back.", status=503)
+
+    async def _start(self, row: RoomRow) -> int:
+        self._check_start(row)
         runner = self._runners[row.id] = Runner(self._store, self._models, self._timing, row)
         try:
             seq = await runner.begin()
         except BaseException:
             del self._runners[row.id]
             raise
-        runner.start().add_done_callback(lambda task: self._ended(row.id, task))
+        runner.start().add_done_callback(lambda task: self._ended(row.id, runner, task))
         self._look(row.id)
         return seq
 
     # --- what happens by itself ------------------------------------------------------------------------
 
-    def _ended(self, room_id: str, task: asyncio.Task[None]) -> None:
-        del self._runners[room_id]
+    def _ended(self, room_id: str, runner: Runner, task: asyncio.Task[None]) -> None:
+        if self._runners.get(room_id) is runner:  # else somebody was faster and runs it again
+            del self._runners[room_id]
         self._look(room_id)
         if task.cancelled():
             return
@@ -304,8 +343,12 @@ class Engine:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a room that nobody watches could not be paused: %s", error)
 
-    def _info(self, row: RoomRow) -> RoomInfo:
+    async def _read_rooms(self, ids: Collection[str] | None) -> list[RoomInfo]:
+        rows, stands = await self._store.read(queries.rooms_and_stands, ids)
+        return [self._info(row, stands) for row in rows]
+
+    def _info(self, row: RoomRow, stands: Mapping[str, str] = MappingProxyType({})) -> RoomInfo:
         if row.status == "running" and row.id not in self._runners:
             # Its run broke off and could not be closed yet: nothing speaks, whatever the record says.
             row = replace(row, status="paused", interrupted="crash")
-        return room_info(row)
+        return room_info(row, stands)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NoReturn
 from uuid import uuid4
 
@@ -20,8 +22,20 @@ MAX_AGENT_NAME_CHARACTERS = 100
 MAX_MODEL_CHARACTERS = 200  # also of a provider's name
 MAX_AGENTS = 64
 MAX_ROUNDS = 1_000
+MAX_BUDGET_TOKENS = 10**12
+MAX_BUDGET_COST = 1e9
 DEFAULT_NAME_CHARACTERS = 60
 MODES = ("sequential", "parallel")
+ON_ERROR = ("continue", "pause")
+# What an agent does while its newest turn has this status, in the words of ``events.AgentInfo``.
+WORDS = {
+    "streaming": "speaking",
+    "completed": "said",
+    "superseded": "said",
+    "interrupted": "cut",
+    "failed": "failed",
+    "skipped": "skipped",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +50,24 @@ class NewAgent:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentChange:
+    """An agent as it is to be; one without ``id`` is new. None leaves a field as it is."""
+
+    id: str = ""
+    name: str | None = None
+    color: str | None = None
+    system_prompt: str | None = None
+    model: str | None = None
+    provider_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NewRoom:
-    """A room to make. ``agents`` None: three default ones; empty: none, and its run will fail."""
+    """A room to make. ``agents`` None: three default ones; empty: none, and its run will fail.
+
+    ``max_tokens`` and ``max_cost`` (US dollars) are its budget, 0 for none; ``on_error`` says what a turn
+    that failed does to it.
+    """
 
     task: str
     name: str = ""
@@ -45,22 +75,37 @@ class NewRoom:
     max_rounds: int = 3
     agents: tuple[NewAgent, ...] | None = None
     keep_running: bool = False
+    max_tokens: int = 0
+    max_cost: float = 0.0
+    on_error: str = "continue"
 
 
 @dataclass(frozen=True, slots=True)
 class RoomChange:
-    """What to change about a room; None leaves a field as it is."""
+    """What to change about a room; None leaves a field as it is. ``agents``: all of them, in turn order."""
 
     name: str | None = None
     task: str | None = None
     max_rounds: int | None = None
     execution_mode: str | None = None
     keep_running: bool | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    on_error: str | None = None
+    archived: bool | None = None
+    agents: tuple[AgentChange, ...] | None = None
 
-    @property
-    def of_task(self) -> bool:
-        """Whether it changes what a room does, not just how it is called and kept."""
-        return not (self.task is None and self.max_rounds is None and self.execution_mode is None)
+
+@dataclass(frozen=True, slots=True)
+class RoomNews:
+    """Rooms as they are now and ids of those that are gone, up to ``cursor``; ``is_all``: there are no
+    other rooms.
+    """
+
+    rooms: list[RoomInfo]
+    removed: tuple[str, ...]
+    cursor: str
+    is_all: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +123,7 @@ def room_row(new: NewRoom, models: ModelSource, now: str) -> RoomRow:
     agents = new.agents
     if agents is None:
         agents = tuple(NewAgent(name, system_prompt=prompt) for name, prompt in default_agents(task))
-    if len(agents) > MAX_AGENTS:
-        _refuse(f"A room has at most {MAX_AGENTS} agents", f"{len(agents)} were named.")
+    _check_number(len(agents))
     return RoomRow(
         id=uuid4().hex,
         name=_checked_name(new.name, "name", MAX_ROOM_NAME_CHARACTERS) or _default_name(task),
@@ -87,32 +131,78 @@ def room_row(new: NewRoom, models: ModelSource, now: str) -> RoomRow:
         execution_mode=_checked_mode(new.execution_mode),
         max_rounds=_checked_rounds(new.max_rounds),
         keep_running=new.keep_running,
+        max_tokens=_checked_tokens(new.max_tokens),
+        max_cost=_checked_cost(new.max_cost),
+        on_error=_checked_on_error(new.on_error),
         agents=_agents(agents, models),
         created_at=now,
         updated_at=now,
     )
 
 
-def changed_values(change: RoomChange) -> dict[str, str | int | bool]:
+def changed_values(row: RoomRow, change: RoomChange) -> dict[str, str | int | float | bool]:
     """Return the columns that ``change`` sets; raises ``Refused`` (422) for what is out of bounds."""
-    values: dict[str, str | int | bool] = {}
-    if change.name is not None:
-        values["name"] = _checked_name(change.name, "name", MAX_ROOM_NAME_CHARACTERS)
-        if not values["name"]:
-            _refuse("The name is empty", "A room needs a name that can be read.")
-    if change.task is not None:
-        values["task"] = _checked_task(change.task)
-    if change.max_rounds is not None:
-        values["max_rounds"] = _checked_rounds(change.max_rounds)
-    if change.execution_mode is not None:
-        values["execution_mode"] = _checked_mode(change.execution_mode)
-    if change.keep_running is not None:
-        values["keep_running"] = change.keep_running
-    return values
+    values: dict[str, str | int | float | bool | None] = {
+        "name": None if change.name is None else _checked_room_name(change.name),
+        "task": None if change.task is None else _checked_task(change.task),
+        "max_rounds": None if change.max_rounds is None else _checked_rounds(change.max_rounds),
+        "execution_mode": None if change.execution_mode is None else _checked_mode(change.execution_mode),
+        "keep_running": change.keep_running,
+        "max_tokens": None if change.max_tokens is None else _checked_tokens(change.max_tokens),
+        "max_cost": None if change.max_cost is None else _checked_cost(change.max_cost),
+        "on_error": None if change.on_error is None else _checked_on_error(change.on_error),
+        "archived": change.archived,
+    }
+    if change.max_rounds is not None and change.max_rounds < row.round_open:
+        title = "max_rounds is below the current round"
+        _refuse(title, f"Round {row.round_open} has begun; {row.round_open:,} rounds are the least.")
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def room_info(row: RoomRow) -> RoomInfo:
-    """Return the room as ``GET /api/rooms/{id}`` answers it; ``current_round`` is the newest that began."""
+def changed_agents(
+    row: RoomRow, changes: Sequence[AgentChange], models: ModelSource
+) -> tuple[AgentInfo, ...]:
+    """Return the room's agents after ``changes``, in their order; raises ``Refused`` (422)."""
+    if not changes:
+        _refuse("A room needs an agent", "The list of agents is empty.")
+    _check_number(len(changes))
+    known = {agent.id: agent for agent in row.agents}
+    named = [change.id for change in changes if change.id]
+    if strange := [agent_id for agent_id in named if agent_id not in known]:
+        _refuse("There is no such agent in this room", f"agents: no agent has the id {strange[0][:100]!r}.")
+    if len(set(named)) < len(named):
+        _refuse("An agent is named twice", "agents: each id stands at most once.")
+    wanted = [_wanted(known.get(change.id), change) for change in changes]
+    shown = colors([agent.color for agent in wanted])
+    made = [_agent(place, agent, shown[place], models) for place, agent in enumerate(wanted)]
+    return tuple(
+        replace(agent, id=known[change.id].id, skip_next=known[change.id].skip_next) if change.id else agent
+        for change, agent in zip(changes, made, strict=True)
+    )
+
+
+def _wanted(known: AgentInfo | None, change: AgentChange) -> NewAgent:
+    """Return the agent that ``change`` describes; what it leaves out is as it was."""
+    before = NewAgent("") if known is None else NewAgent(
+        known.name, known.color, known.system_prompt, known.model, known.provider_id
+    )  # fmt: skip
+    provider = before.provider_id if change.provider_id is None else change.provider_id
+    # Another provider has other models: the old one's name would mean nothing there.
+    model = before.model if provider == before.provider_id else ""
+    return NewAgent(
+        name=before.name if change.name is None else change.name,
+        color=before.color if change.color is None else change.color,
+        system_prompt=before.system_prompt if change.system_prompt is None else change.system_prompt,
+        model=model if change.model is None else change.model,
+        provider_id=provider,
+    )
+
+
+def room_info(row: RoomRow, stands: Mapping[str, str]) -> RoomInfo:
+    """Return the room as ``GET /api/rooms/{id}`` answers it; ``current_round`` is the newest that began.
+
+    ``stands`` says how the newest turn of each agent's in that round stands (``queries.stands``).
+    """
     return RoomInfo(
         id=row.id,
         name=row.name,
@@ -121,12 +211,23 @@ def room_info(row: RoomRow) -> RoomInfo:
         execution_mode=row.execution_mode,
         current_round=row.round_open,
         max_rounds=row.max_rounds,
-        agents=row.agents,
+        agents=tuple(
+            replace(agent, status=WORDS.get(stands.get(agent.id, ""), "waiting")) for agent in row.agents
+        ),
         last_event_id=row.last_seq,
         created_at=row.created_at,
         updated_at=row.updated_at,
         keep_running=row.keep_running,
         interrupted=row.interrupted if row.status == "paused" else "",
+        max_tokens=row.max_tokens,
+        max_cost=row.max_cost,
+        tokens=row.used_tokens,
+        cost=row.used_cost,
+        on_error=row.on_error,
+        archived=row.archived,
+        last_speaker=row.last_speaker,
+        last_words=row.last_words,
+        queue=row.queue,
     )
 
 
@@ -153,6 +254,36 @@ def _agent(place: int, agent: NewAgent, color: str, models: ModelSource) -> Agen
             f"It has {len(prompt):,} of at most {MAX_PROMPT_CHARACTERS:,} characters.",
         )
     return AgentInfo(uuid4().hex, name, color, model, place, prompt, provider)
+
+
+def _check_number(agents: int) -> None:
+    if agents > MAX_AGENTS:
+        _refuse(f"A room has at most {MAX_AGENTS} agents", f"{agents} were named.")
+
+
+def _checked_room_name(name: str) -> str:
+    name = _checked_name(name, "name", MAX_ROOM_NAME_CHARACTERS)
+    if not name:
+        _refuse("The name is empty", "A room needs a name that can be read.")
+    return name
+
+
+def _checked_tokens(tokens: int) -> int:
+    if not 0 <= tokens <= MAX_BUDGET_TOKENS:
+        _refuse("The budget is out of bounds", f"max_tokens is 0 (none) to {MAX_BUDGET_TOKENS:,}.")
+    return tokens
+
+
+def _checked_cost(cost: float) -> float:
+    if not (math.isfinite(cost) and 0 <= cost <= MAX_BUDGET_COST):
+        _refuse("The budget is out of bounds", f"max_cost is 0 (none) to {MAX_BUDGET_COST:,.0f} US dollars.")
+    return cost
+
+
+def _checked_on_error(on_error: str) -> str:
+    if on_error not in ON_ERROR:
+        _refuse("The on_error is unknown", f"It is one of: {', '.join(ON_ERROR)}.")
+    return on_error
 
 
 def _checked_task(task: str) -> str:

@@ -41,7 +41,7 @@ async def cost_of(terms: Terms, model: str) -> Cost:
 
 def unknown_cost(_prompt_tokens: int, _completion_tokens: int) -> None:
     """A ``Cost`` that nobody knows."""
-    return None
+    return
 
 
 def _at(input_price: float, output_price: float) -> Cost:

@@ -98,7 +98,14 @@ def stands(connection: Connection, ids: Collection[str] | None = None) -> dict[s
     query = select(turn.agent_id, turn.status).join_from(schema.room, schema.turn, newest)
     if ids is not None:
         query = query.where(room_.id.in_(ids))
-    return {agent_id: status for agent_id, status in connection.execute(query.order_by(turn.attempt))}
+    return {row.agent_id: row.status for row in connection.execute(query.order_by(turn.attempt))}
+
+
+def rooms_and_stands(
+    connection: Connection, ids: Collection[str] | None
+) -> tuple[list[RoomRow], dict[str, str]]:
+    """Return ``rooms`` and ``stands`` of one moment."""
+    return rooms(connection, ids=ids), stands(connection, ids)
 
 
 def state(connection: Connection, room_id: str) -> tuple[RoomRow, list[TurnRow]]:

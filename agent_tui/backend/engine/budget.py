@@ -1,0 +1,27 @@
+"""What a room may use: compared with what it used, before each turn and while one is spoken."""
+
+from __future__ import annotations
+
+from agent_tui.backend.store.rows import RoomRow
+from agent_tui.errors import Refused
+
+
+def used_up(room: RoomRow, more_tokens: int = 0, more_cost: float = 0.0) -> bool:
+    """Return whether the room, with what is used right now, has reached a ceiling of its budget."""
+    tokens = room.used_tokens + more_tokens
+    cost = (room.used_cost or 0.0) + more_cost
+    return bool(room.max_tokens and tokens >= room.max_tokens) or bool(
+        room.max_cost and cost >= room.max_cost
+    )
+
+
+def check(room: RoomRow) -> None:
+    """Raise ``Refused`` (409) for a room that used up its budget; its detail names what to raise."""
+    if not used_up(room):
+        return
+    if room.max_tokens and room.used_tokens >= room.max_tokens:
+        detail = f"It used {room.used_tokens:,} of {room.max_tokens:,} tokens: raise max_tokens first."
+    else:
+        cost = room.used_cost or 0.0
+        detail = f"It used {cost:.4f} of {room.max_cost:.4f} US dollars: raise max_cost first."
+    raise Refused("The budget of the room is used up", detail, status=409)

@@ -1,0 +1,57 @@
+"""What a change of a room puts on record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import uuid4
+
+from agent_tui import events as ev
+from agent_tui.backend.engine import record
+from agent_tui.backend.engine.record import Record
+from agent_tui.backend.engine.rooms import RoomChange, changed_agents, changed_values
+from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.store.rows import AgentsSet, Change, InboxPut, NewEvent, RoomRow, RoomSet
+from agent_tui.errors import Refused
+from agent_tui.wire.content import dump
+from agent_tui.wire.rooms_encode import encode
+
+
+def changed(row: RoomRow, change: RoomChange, models: ModelSource, now: str) -> Record:
+    """Return what ``change`` writes; raises ``Refused``: 422 for what is out of bounds, 409 for what runs.
+
+    A new task of a room that was started is also said to the room, so that agents and readers learn of
+    it. More rounds for a room that is completed make it a paused one.
+    """
+    values = changed_values(row, change)
+    if change.archived and row.status == "running":
+        raise Refused("The room is running", "Pause it, then it can be archived.", status=409)
+    changes: list[Change] = []
+    if change.agents is not None:
+        changes.append(AgentsSet(changed_agents(row, change.agents, models)))
+    task = values.get("task", row.task)
+    if row.run_seq and task != row.task:
+        put = InboxPut(uuid4().hex, str(task), "", "next", record.USER_NAME, "", now)
+        changes.append(put)
+    events: Sequence[NewEvent] = ()
+    if row.status == "completed" and int(values.get("max_rounds", row.max_rounds)) > row.round_done:
+        reopening = reopened(row)
+        events, changes = reopening.events, [*changes, *reopening.changes]
+    if values:
+        changes.insert(0, RoomSet(values))
+    return Record(events, changes)
+
+
+def reopened(row: RoomRow) -> Record:
+    """A completed room has rounds to go again: it stands still until somebody resumes it."""
+    name, data = encode(ev.RunPaused(row.id, row.round_open or None))
+    return Record(
+        [NewEvent(name, dump(data))], [RoomSet({"status": "paused", "desired": "paused", "interrupted": ""})]
+    )
+
+
+def removed(row: RoomRow, change: RoomChange) -> list[str]:
+    """Return the ids of the agents that ``change`` takes out of the room."""
+    if change.agents is None:
+        return []
+    kept = {agent.id for agent in change.agents}
+    return [agent.id for agent in row.agents if agent.id not in kept]
