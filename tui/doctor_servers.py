@@ -32,9 +32,7 @@ def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
         yield Check("providers", "skipped", "models", "the config file cannot be used")
         return
     if not config.providers:
-        yield Check(
-            "providers", "ok", "models", "the demo model alone", "agent-tui config path names the file"
-        )
+        yield Check("providers", "ok", "models", "the demo model alone")
     for provider in config.providers.values():
         yield provider_check(provider, endpoint)
     for backend in config.backends.values():
