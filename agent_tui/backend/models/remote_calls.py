@@ -52,6 +52,7 @@ class _Watch:
     end: bytes | None
     size: int = 0
     done: bool = False
+    response: httpx2.Response | None = None
 
 
 # How the HTTP hook finds the call it belongs to: both run in the same task.
@@ -120,6 +121,9 @@ class Connection:
             known = await known_models(self._endpoint) if missing else ()
             # Not chained: the SDK's errors quote what the server said, a key it echoed among it.
             raise self._teller.error(name, error, known) from None
+        finally:
+            if watch.response is not None:  # not every SDK closes what a cancelled call leaves open
+                await watch.response.aclose()
 
     def _last_pieces(self, name: str, response: StreamedResponse, watch: _Watch, said: bool) -> list[Piece]:
         """Return what is known at the end only; raises ``ModelError`` when that was no good end."""
@@ -171,6 +175,7 @@ async def _watch_body(response: httpx2.Response) -> None:
     watch = _watch.get()
     if watch is not None and isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _Body(response.stream, watch)
+        watch.response = response
 
 
 def _messages(told: tuple[ChatMessage, ...]) -> list[pai.ModelMessage]:

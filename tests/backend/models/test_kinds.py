@@ -166,7 +166,7 @@ async def test_rubbish_ends_the_call_with_one_line(kind: Kind, answer: Answer | 
 @of_each_kind
 async def test_empty_choices_are_no_answer(kind: Kind) -> None:
     error = await error_of(kind, raw(data({"choices": [], "candidates": []})))
-    assert error.title in ("the answer broke off", "the model said nothing")
+    assert "broke off" in error.title or "gave no answer of" in error.title
 
 
 async def test_an_overload_in_the_middle_of_a_stream_may_be_asked_again() -> None:
