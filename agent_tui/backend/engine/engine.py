@@ -205,6 +205,7 @@ class Engine(Acts):
                     await self._store.append(room_id, written.events, written.changes)
             if runner is not None:
                 runner.cut_turns("stop", removed(row, change))
+                runner.look()
                 if change.keep_running is not None:
                     runner.keep_running = change.keep_running
                     self._look(room_id)

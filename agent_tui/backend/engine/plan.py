@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from agent_tui.backend.engine.budget import used_up
 from agent_tui.backend.store.queries import FINAL_REASONS
 from agent_tui.backend.store.rows import RoomRow, TurnRow
 from agent_tui.events import QueuedMessage
@@ -124,15 +125,16 @@ def plan(room: RoomRow, turns: Sequence[TurnRow], cut: str, speaking: Collection
         at_once = tuple(words for words in room.queue if words.when == "now")
         if at_once and not cut:
             return Say(at_once)
-        return Wait() if cut or failed or not (due and room.parallel) else _speak(room, newest, due)
+        waits = cut or failed or used_up(room) or not (due and room.parallel)
+        return Wait() if waits else _speak(room, newest, due)
     if not room.agents:
         return Fail(NO_AGENTS)
     if failed:
         return Pause(cut or "error", failed)
     if not due:
         return _between(room, cut)
-    if cut:
-        return Pause(cut)
+    if cut or used_up(room):
+        return Pause(cut or "budget")
     return Say(room.queue) if room.queue else _speak(room, newest, due)
 
 
@@ -189,7 +191,7 @@ def _between(room: RoomRow, cut: str) -> Step:
     if room.round_done >= room.max_rounds:
         # What came while the last turn was spoken is said all the same.
         return Say(room.queue) if room.queue else Complete()
-    return Pause(cut) if cut else OpenRound(room.round_open + 1)
+    return Pause(cut or "budget") if cut or used_up(room) else OpenRound(room.round_open + 1)
 
 
 def _speak(room: RoomRow, newest: Newest, due: tuple[Turn, ...]) -> Step:

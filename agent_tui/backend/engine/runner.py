@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from uuid import uuid4
 
 from agent_tui.backend.engine import record
+from agent_tui.backend.engine.budget import used_up
 from agent_tui.backend.engine.plan import (
     CloseRound,
     CloseTurns,
@@ -47,6 +48,7 @@ class Runner:
         self.keep_running = room.keep_running
         self.task: asyncio.Task[None] | None = None
         self.turnstile = asyncio.Lock()
+        self._room = room  # as it was at the newest step
         self._store = store
         self._models = models
         self._timing = timing
@@ -131,10 +133,17 @@ class Runner:
         async with self.turnstile:
             await self._gather()
             room, turns = await self._store.read(queries.state, self.room_id)
+            self._room = room
             step = plan(room, turns, self.reason, self._speaking.keys())
             await self._carry_out(room, step)
             self._stepped.set()
             return step
+
+    def _check_budget(self) -> None:
+        """Cut the run when what is under way uses up what is left."""
+        using = [attempt.using for attempt in self._attempts.values()]
+        if used_up(self._room, sum(tokens for tokens, _ in using), sum(cost for _, cost in using)):
+            self.cut("budget")
 
     async def _gather(self) -> None:
         """Let go of the turns that are over; those that were cut soon are."""
@@ -180,7 +189,8 @@ class Runner:
         if self.reason:
             return
         attempts = {
-            turn.agent_id: Attempt(self._store, self._models, self._timing, room, turn) for turn in turns
+            turn.agent_id: Attempt(self._store, self._models, self._timing, room, turn, self._check_budget)
+            for turn in turns
         }
         self._attempts.update(attempts)
         opened = await asyncio.gather(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -11,11 +12,14 @@ from agent_tui.backend.engine.call import Call
 from agent_tui.backend.engine.history import model_messages
 from agent_tui.backend.engine.record import Record
 from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.trimming import trim
 from agent_tui.backend.engine.words import failure
-from agent_tui.backend.models.model import Model, ModelRequest
+from agent_tui.backend.models.model import Model, ModelRequest, UsagePiece
+from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
 from agent_tui.backend.store.queries import Said
 from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
 from agent_tui.backend.store.store import Store
+from agent_tui.wire.rooms_encode import token_count
 
 
 class ModelSource(Protocol):
@@ -29,16 +33,29 @@ class ModelSource(Protocol):
         """Return (model, max_tokens); raises ``ModelError`` when there is none."""
         ...
 
+    def terms(self, provider_id: str) -> Terms:
+        """Return how much the provider's models can be told and what they cost. Never raises."""
+        ...
+
 
 class Attempt:
     """``open`` puts the attempt on record, ``speak`` runs to its end, always: what is being written is never
-    torn. ``cut`` makes the end come.
+    torn. ``cut`` makes the end come. ``on_use`` is called whenever ``using`` has changed.
     """
 
     def __init__(
-        self, store: Store, models: ModelSource, timing: Timing, room: RoomRow, turn: TurnRow
+        self,
+        store: Store,
+        models: ModelSource,
+        timing: Timing,
+        room: RoomRow,
+        turn: TurnRow,
+        on_use: Callable[[], None] = lambda: None,
     ) -> None:
         self.cut_for = ""
+        # (tokens, US dollars) used so far by what is under way: estimated until the model says it.
+        self.using: tuple[int, float] = (0, 0.0)
+        self._on_use = on_use
         self._store = store
         self._models = models
         self._timing = timing
@@ -82,14 +99,17 @@ class Attempt:
 
     async def _listen(self, call: Call) -> None:
         """Write what is heard, one chunk at a time: what comes meanwhile is joined into the next."""
+        terms = self._models.terms(self._agent.provider_id)
+        pricing = asyncio.create_task(cost_of(terms, self._agent.model))
         while not call.over:
             await call.news()
             if call.over:
                 break
             if text := call.take():
                 await self._store.append(self._room.id, self._add(text))
+                self._use(call, pricing.result() if pricing.done() else unknown_cost)
         rest = self._add(call.take())
-        turn = self._used(call, replace(self._turn, text="".join(self._said)))
+        turn = self._used(call, replace(self._turn, text="".join(self._said)), await pricing)
         if call.cut:
             end = record.turn_cut(self._room, turn, self.cut_for)
         elif call.error:
@@ -97,6 +117,7 @@ class Attempt:
         else:
             end = record.turn_completed(self._room, turn)
         await self._write(Record([*rest, *end.events], end.changes))
+        self.using = (0, 0.0)  # from here on the room's row says it
 
     def _add(self, text: str) -> list[NewEvent]:
         before = self._characters
@@ -107,18 +128,35 @@ class Attempt:
     async def _write(self, written: Record) -> None:
         await self._store.append(self._room.id, written.events, written.changes)
 
-    def _used(self, call: Call, turn: TurnRow) -> TurnRow:
-        """Return ``turn`` with what it used, as far as the model said so."""
-        turn = replace(turn, first_token_seconds=call.first_piece_seconds)
+    def _use(self, call: Call, cost: Cost) -> None:
+        said = self._characters // 4  # the protocol's estimate
+        tokens = max(said, 0 if call.usage is None else _tokens(call.usage))
+        self.using = tokens, self._cost(call, said, cost) or 0.0
+        self._on_use()
+
+    def _used(self, call: Call, turn: TurnRow, cost: Cost) -> TurnRow:
+        """Return ``turn`` with what it used, as far as the model said so; its cost may be an estimate."""
+        dollars = self._cost(call, token_count(turn.text), cost) if call.usage or turn.text else None
+        turn = replace(turn, first_token_seconds=call.first_piece_seconds, cost=dollars)
         if call.usage is None:
             return turn
         prompt, completion = call.usage.prompt_tokens, call.usage.completion_tokens
         return replace(turn, prompt_tokens=prompt, completion_tokens=completion)
 
+    def _cost(self, call: Call, said: int, cost: Cost) -> float | None:
+        """Return what the turn costs: by the model's own count, else by about what it was told and said."""
+        if call.usage is not None:
+            return cost(call.usage.prompt_tokens, max(said, call.usage.completion_tokens))
+        told = sum(len(message.content) for message in self._asked[1].messages) if self._asked else 0
+        return cost(told // 4, said)
+
     def _request(self, max_tokens: int, said: Sequence[Said]) -> ModelRequest:
         room, turn = self._room, self._turn
+        tokens = self._models.terms(self._agent.provider_id).context_tokens - max_tokens
+        messages, left_out = trim(model_messages(room, self._agent, turn, said), tokens)
+        self._turn = replace(turn, trimmed=left_out)
         return ModelRequest(
-            messages=model_messages(room, self._agent, turn, said),
+            messages=messages,
             model=self._agent.model,
             speaker=self._agent.name,
             task=room.task,
@@ -126,3 +164,7 @@ class Attempt:
             max_rounds=room.max_rounds,
             max_tokens=max_tokens,
         )
+
+
+def _tokens(usage: UsagePiece) -> int:
+    return usage.prompt_tokens + usage.completion_tokens

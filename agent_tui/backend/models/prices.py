@@ -57,12 +57,14 @@ def _listed(kind: str, base_url: str, model: str) -> Cost:
     from genai_prices import Usage, calc_price
 
     # What calls itself openai may be anybody: there the address says whose prices hold.
-    where = {"provider_api_url": base_url} if kind == "openai" and base_url else {"provider_id": kind}
+    by_address = kind == "openai" and base_url
 
     def cost(prompt_tokens: int, completion_tokens: int) -> float | None:
         usage = Usage(input_tokens=prompt_tokens, output_tokens=completion_tokens)
         try:
-            return float(calc_price(usage, model, **where).total_price)
+            if by_address:
+                return float(calc_price(usage, model, provider_api_url=base_url).total_price)
+            return float(calc_price(usage, model, provider_id=kind).total_price)
         except (LookupError, ValueError):  # no such model; no price for such a usage
             return None
 
