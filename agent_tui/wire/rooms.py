@@ -34,6 +34,7 @@ def _number(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_text)]
 Number = Annotated[int, BeforeValidator(_number)]
+Flag = Annotated[bool, BeforeValidator(lambda value: False if value is None else value)]
 
 
 class _Wire(BaseModel):
@@ -58,13 +59,26 @@ def _usage(value: object) -> object:
         return None
 
 
+def _queue(value: object) -> object:
+    """Take only what waits: a room is shown whatever its server calls its queue."""
+    return [item for item in value if _is_queued(item)] if isinstance(value, list) else []
+
+
+def _is_queued(item: object) -> bool:
+    try:
+        _Queued.model_validate(item)
+    except ValidationError:
+        return False
+    return True
+
+
 AnyUsage = Annotated[_Usage | None, BeforeValidator(_usage)]
 
 
 class _RoomStarted(_Wire):
     room_id: Text = ""
     task: Text = ""
-    resumed: bool = False
+    resumed: Flag = False
 
     def event(self) -> ev.Event:
         return ev.RunStarted(self.room_id, self.task, self.resumed)
@@ -218,7 +232,7 @@ class _Message(_Wire):
     status: Text = ""
     error: Text = ""
     to: Text = ""
-    superseded: bool = False
+    superseded: Flag = False
     trimmed: Number = 0
     usage: AnyUsage = None
 
@@ -239,7 +253,7 @@ class _Agent(_Wire):
     turn_order: Number = 0
     system_prompt: Text = ""
     provider_id: Text = ""
-    skip_next: bool = False
+    skip_next: Flag = False
     status: Text = ""
     tokens: Number = 0
 
@@ -266,17 +280,17 @@ class _Room(_Wire):
     last_event_id: Number = 0
     created_at: Text = ""
     updated_at: Text = ""
-    keep_running: bool = False
+    keep_running: Flag = False
     interrupted: Text = ""
     max_tokens: Number = 0
     max_cost: float | None = None
     tokens: Number = 0
     cost: float | None = None
     on_error: Text = "continue"
-    archived: bool = False
+    archived: Flag = False
     last_speaker: Text = ""
     last_words: Text = ""
-    queue: list[_Queued] = Field(default_factory=list)
+    queue: Annotated[list[_Queued], BeforeValidator(_queue)] = Field(default_factory=list)
 
     def room(self) -> ev.RoomInfo:
         place = {agent_id: n for n, agent_id in enumerate(self.turn_order)}
