@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
+from agent_tui.backend.engine.plan import is_final
 from agent_tui.backend.hub import Frame
+from agent_tui.backend.store import queries
+from agent_tui.backend.store.rows import TurnRow
 from agent_tui.events import Message, RoomInfo
 from agent_tui.wire.rooms_encode import message_fields
 from tests.backend.engine.house import TERMINAL, House, data
@@ -18,6 +23,20 @@ async def check_room(house: House, room_id: str) -> None:
     page = await house.engine.messages(room_id, None, None)
     assert page.as_of == room.last_event_id
     check(house.log.of(room_id), room, page.messages)
+    if room.status == "completed":
+        _check_attempts(room, (await house.store.read(queries.state, room_id))[1])
+
+
+def _check_attempts(room: RoomInfo, turns: Sequence[TurnRow]) -> None:
+    """Of the attempts at each turn the last one stands, and it alone."""
+    for round_, agent in product(range(max(1, room.max_rounds - 1), room.max_rounds + 1), room.agents):
+        of_turn = [row for row in turns if (row.round, row.agent_id) == (round_, agent.id)]
+        *before, last = sorted(of_turn, key=lambda row: row.attempt)
+        assert [row.attempt for row in (*before, last)] == list(range(1, len(of_turn) + 1))
+        assert is_final(last)
+        assert not last.again
+        assert last.status != "superseded"
+        assert all(row.status in ("superseded", "skipped") or not is_final(row) for row in before)
 
 
 def check(frames: Sequence[Frame], room: RoomInfo, messages: Sequence[Message]) -> None:
@@ -77,7 +96,12 @@ def _said(frames: Sequence[Frame], message_id: str) -> str:
 
 def _check_messages(frames: Sequence[Frame], messages: Sequence[Message]) -> None:
     """The stored messages are those of the log; what was cut without words is none; cuts are marked."""
-    stored = {message.id: message_fields(message) for message in messages if message.status != "streaming"}
+    # That it was said again since is no part of what was said then.
+    stored = {
+        message.id: message_fields(replace(message, superseded=False))
+        for message in messages
+        if message.status != "streaming"
+    }
     assert stored == {event["id"]: event for event in _named(frames, "message")}
     assert len(stored) == len(_named(frames, "message"))
     cut = {event["id"]: event for event in _named(frames, "message_end") if "interrupted" in event}
@@ -90,14 +114,21 @@ def _check_messages(frames: Sequence[Frame], messages: Sequence[Message]) -> Non
 
 
 def _check_completed(frames: Sequence[Frame], room: RoomInfo) -> None:
-    """Each agent was heard to the end, or failed, once in each round; everything is closed."""
+    """Each agent was heard to its end, stopped, skipped or failed, once in each round; all is closed."""
     assert frames[-1].name == "room_completed"
     assert len(_named(frames, "round_end")) == room.max_rounds
     starts = {event["id"]: event for event in _named(frames, "message_start")}
-    done = [event["id"] for event in _named(frames, "message_end") if "interrupted" not in event]
+    superseded = {event.get("supersedes") for event in starts.values()}
+    final = ("", "stop", "skip")
+    done = [event["id"] for event in _named(frames, "message_end") if event.get("interrupted", "") in final]
     done += [frame.message_id for frame in frames if frame.name == "agent_error"]
     turns = Counter(
-        (starts[id_]["round_number"], starts[id_]["sender_name"]) for id_ in done if id_ in starts
+        (starts[id_]["round_number"], starts[id_]["sender_name"])
+        for id_ in done
+        if id_ in starts and id_ not in superseded
     )
-    expected = [(r, a.name) for r in range(1, room.max_rounds + 1) for a in room.agents]
-    assert turns == Counter(expected)
+    expected = {(r, a.name) for r in range(1, room.max_rounds + 1) for a in room.agents}
+    assert set(turns) <= expected
+    assert set(turns.values()) <= {1}
+    skipped = [event for event in _named(frames, "agent_status") if event["status"] == "skipped"]
+    assert len(expected - set(turns)) <= len(skipped)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,8 +15,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from agent_tui.backend.models.model import ModelRequest
+from agent_tui.backend.store import queries
 from agent_tui.errors import Refused
-from agent_tui.events import RoomInfo
+from agent_tui.events import Message, RoomInfo
 from tests.backend.engine.house import MODES, House, crash_copy, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
@@ -28,8 +30,32 @@ IDLE, COMPLETED = {"idle"}, {"completed"}
 RUNNING, PAUSED = {"running", "completed"}, {"paused", "completed"}
 
 
+class Record:
+    """The model of what must be on record: words of people as acknowledged, and turns to be said again."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, tuple[str, str]] = {}  # message id → (text, agent it is for)
+        self.retried: set[str] = set()
+
+    def check(
+        self, messages: Sequence[Message], requests: Sequence[ModelRequest], names: dict[str, str]
+    ) -> None:
+        """Check what a completed room has, and what models were told on the way."""
+        said = {m.id: (m.text, m.to) for m in messages if m.role == "user" and m.text != "Talk"}
+        assert said == self.words
+        assert self.retried <= {m.id for m in messages if m.superseded}
+        for text, to in self.words.values():
+            knew = {request.speaker for request in requests if text in told(request)}
+            assert not to or knew <= {names[to]}
+
+
+def told(request: ModelRequest) -> list[str]:
+    """Return all that the model was told."""
+    return [message.content for message in request.messages]
+
+
 class Room(RuleBasedStateMachine):
-    """One room of two rounds and two agents. ``may_be`` is the model: the statuses it may have now."""
+    """One room of two rounds and two agents. ``may_be`` is what status it may have now."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,6 +63,9 @@ class Room(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.opened = 0
         self.may_be = IDLE
+        self.record = Record()
+        self.requests: list[ModelRequest] = []
+        self.number = 0
         self.model = ScriptedModel(words)
         self.house: House
         self.exit = AsyncExitStack()
@@ -86,6 +115,73 @@ class Room(RuleBasedStateMachine):
             self.may_be = PAUSED
         self._look()
 
+    # --- what people do meanwhile ----------------------------------------------------------------------
+
+    @rule(
+        when=st.sampled_from(("next", "next", "now")), to=st.sampled_from((None, 0, 1)), twice=st.booleans()
+    )
+    def say(self, when: str, to: int | None, twice: bool) -> None:
+        self.number += 1
+        text, key = f"words {self.number}", f"key {self.number}"
+        agent = "" if to is None else self.room.agents[to].id
+        saying = [
+            self.house.engine.say(self.room.id, text, when=when, to=agent, client_key=key)
+            for _ in range(1 + twice)
+        ]
+        try:
+            answers = self.do(_all(saying))
+        except Refused:
+            assert self._status() == "completed"
+            self.may_be = COMPLETED
+        else:
+            assert len({answer[0] for answer in answers}) == 1
+            self.record.words[answers[0][0]] = text, agent
+
+    @precondition(lambda self: self.record.words)
+    @rule(which=st.integers(0, 9), drop=st.booleans())
+    def change_what_waits(self, which: int, drop: bool) -> None:
+        id_, (text, to) = list(self.record.words.items())[which % len(self.record.words)]
+        engine = self.house.engine
+        try:
+            if drop:
+                self.do(engine.drop_queued(self.room.id, id_))
+                del self.record.words[id_]
+            else:
+                queue = self.do(engine.change_queued(self.room.id, id_, f"{text}!", None))
+                self.record.words[id_] = f"{text}!", to
+                assert f"{text}!" in [waiting.content for waiting in queue]
+        except Refused:  # it was said
+            messages = self.do(engine.messages(self.room.id, None, None)).messages
+            assert id_ in {message.id for message in messages}
+
+    @rule(which=st.integers(0, 1))
+    def stop_an_agent(self, which: int) -> None:
+        self.do(self.house.engine.stop_agent(self.room.id, self.room.agents[which].id))
+        self._look()
+
+    @rule(which=st.integers(0, 1))
+    def skip_an_agent(self, which: int) -> None:
+        self.do(self.house.engine.skip_agent(self.room.id, self.room.agents[which].id))
+        self._look()
+
+    @rule(which=st.integers(0, 1))
+    def retry_an_agent(self, which: int) -> None:
+        agent = self.room.agents[which].id
+        messages = self.do(self.house.engine.messages(self.room.id, None, None)).messages
+        try:
+            self.do(self.house.engine.retry_agent(self.room.id, agent))
+        except Refused:  # it did not speak, or others did since
+            return
+        own = [message for message in messages if message.agent_id == agent]
+        if own and own[-1].status != "streaming" and own[-1].interrupted in ("", "stop", "skip"):
+            newest = self.do(self.house.store.read(queries.state, self.room.id))[1]
+            if not any(row.agent_id == agent and row.status == "skipped" for row in newest):
+                self.record.retried.add(own[-1].id)
+        self.may_be = RUNNING
+        self._look()
+
+    # --- what happens by itself ------------------------------------------------------------------------
+
     @rule(pieces=st.integers(1, 4))
     def let_them_speak(self, pieces: int) -> None:
         for call in self.model.open_calls():
@@ -124,13 +220,24 @@ class Room(RuleBasedStateMachine):
                 self.do(self.house.engine.run(self.room.id))
                 assert self.do(self.house.log.ended(self.room.id)) == "room_completed"
                 self.do(check_room(self.house, self.room.id))
+                page = self.do(self.house.engine.messages(self.room.id, None, None))
+                self._remember()
+                names = {agent.id: agent.name for agent in self.room.agents}
+                self.record.check(page.messages, self.requests, names)
         finally:
             self.do(self.exit.aclose())
             self.do(self.loop.shutdown_default_executor())
             self.loop.close()
             shutil.rmtree(self.folder)
 
+    def _remember(self) -> None:
+        self.requests += [call.request for call in self.model.calls]
+
+    def _status(self) -> str:
+        return self.do(self.house.engine.room(self.room.id)).status
+
     async def _open(self, file: Path, *, resume: bool) -> None:
+        self._remember()
         self.model = ScriptedModel(words)
         self.exit = AsyncExitStack()
         models = FakeModels(self.model)
@@ -148,7 +255,7 @@ class Room(RuleBasedStateMachine):
 
     def _look(self) -> None:
         """See that the room is where it may be, and its log in order."""
-        status = self.do(self.house.engine.room(self.room.id)).status
+        status = self._status()
         assert status in self.may_be
         if status == "completed":
             self.may_be = COMPLETED
@@ -156,10 +263,14 @@ class Room(RuleBasedStateMachine):
             self.do(check_room(self.house, self.room.id))
 
 
+async def _all(what: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    return list(await asyncio.gather(*what))
+
+
 async def _turns(number: int) -> None:
     for _ in range(number):
         await asyncio.sleep(0)
 
 
-Room.TestCase.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
+Room.TestCase.settings = settings(stateful_step_count=12, deadline=None)
 TestRoom = Room.TestCase
