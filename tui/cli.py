@@ -22,7 +22,7 @@ from tui.cli_parts import OPEN_ROOM, Command, Group, connection_of, no_connectio
 from tui.cli_rooms import rooms
 from tui.logs import start_logging
 from tui.output import PROGRAM
-from tui.startup import open_rooms, serve
+from tui.startup import choose_source, open_rooms, serve
 
 Output = Annotated[Literal["text", "json"], typer.Option("--output")]
 
@@ -59,6 +59,7 @@ app = typer.Typer(
 )
 backend = typer.Typer(cls=Group, rich_markup_mode=None)
 config = typer.Typer(cls=Group, rich_markup_mode=None)
+models = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(rooms, name="rooms")
 
 
@@ -80,6 +81,26 @@ def _serve(context: typer.Context, options: Annotated[list[str] | None, typer.Ar
 
 app.add_typer(backend, name="backend")
 app.add_typer(config, name="config")
+app.add_typer(models, name="models")
+
+
+# --- models ----------------------------------------------------------------------------------------------
+
+
+@models.callback(invoke_without_command=True)
+def _models(context: typer.Context, output_format: Output = "text") -> int:
+    if context.invoked_subcommand is not None:
+        return exits.DONE
+    source = choose_source(connection_of(context))
+    from tui import models_commands
+
+    return models_commands.list_models(source, output_format)
+
+
+@models.command("setup", cls=Command)
+def _setup(context: typer.Context) -> int:
+    no_connection(context, "providers are set up for the backend of this machine")
+    return open_rooms(connection_of(context), None, setup=True)
 
 
 # --- the embedded backend and the config file ------------------------------------------------------------

@@ -40,6 +40,7 @@ The terminal for conversations with agents.
   agent-tui rooms list | new | show | delete | pause | resume | run | export | templates
   agent-tui serve         the backend alone, for other programs and machines
   agent-tui backend status | stop
+  agent-tui models        the providers of models and what they offer; models setup adds one
   agent-tui config path | show | check | keys
   agent-tui doctor        what on this machine is not as it should be, and how to mend it
 
@@ -161,6 +162,23 @@ Rooms that ran when it ended go on when it is started again.
   --demo-rate N           tokens a second of each agent of the demo model, 0: as fast as it goes
   --demo-seed N           another seed, other words
   --no-resume             rooms that ran stay paused
+""",
+    "models": f"""\
+Usage: agent-tui models [--output text|json]
+       agent-tui models setup
+
+Lists the configured providers, each with the models it offers or why it offers none. The exit code is
+0 when all answered, 4 when one did not.
+
+  setup                   set up a provider on a screen: its address, its key, a test, its model
+
+A key comes from the environment (api_key_env), the system's keyring (keyring = true), or the config file.
+{_SERVER}""",
+    "models setup": """\
+Usage: agent-tui models setup
+
+Sets up a provider on a screen and saves it to the config file once it answered. Its key is kept in the
+system's keyring, or comes from an environment variable.
 """,
     "backend": """\
 Usage: agent-tui backend COMMAND

@@ -40,6 +40,7 @@ class ScreenRequest:
     room: str | None
     config: Config
     background: Query | None = None
+    setup: bool = False  # set up a provider of models, and no room
 
     @property
     def embedded(self) -> bool:

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -26,10 +26,14 @@ def keep_setting(path: Path, key: str, value: str) -> None:
     The file is replaced in one step and keeps its mode; a link stays one. Raises ``ConfigError`` when it
     cannot be read, is no TOML, or cannot be written.
     """
+    _edit(path, lambda old: with_setting(old, key, value))
+
+
+def _edit(path: Path, change: Callable[[str], str]) -> None:
     path = path.resolve()
     try:
         old = path.read_bytes().decode("utf-8") if path.exists() else ""
-        new = with_setting(old, key, value)
+        new = change(old)
         if new != old:
             _replace(path, new.encode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -57,6 +61,32 @@ def with_setting(text: str, key: str, value: str) -> str:
         except tomllib.TOMLDecodeError:
             continue
     raise ConfigError(f"{key} is written in a way that cannot be changed here", f"write {key} = {written}")
+
+
+def add_table(path: Path, name: str, fields: Mapping[str, str | bool]) -> None:
+    """Let a new table ``[name]`` (dotted bare words) stand at the end of the config file; the rest stays.
+
+    Raises ``ConfigError`` like ``keep_setting``, and where that table is there already.
+    """
+    _edit(path, lambda old: with_table(old, name, fields))
+
+
+def with_table(text: str, name: str, fields: Mapping[str, str | bool]) -> str:
+    """Return TOML ``text`` with the table behind it; raises ``TOMLDecodeError``, ``ConfigError``."""
+    before = tomllib.loads(text)
+    section, _, last = name.rpartition(".")
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
+    end = "\r\n" if "\r\n" in text else "\n"
+    gap = end if text.strip() else ""
+    above = text if not text or text.endswith("\n") else text + end
+    tried = above + gap + end.join((f"[{name}]", *lines, ""))
+    try:
+        wanted = {**before, section: {**before.get(section, {}), last: dict(fields)}}
+        if last not in before.get(section, {}) and tomllib.loads(tried) == wanted:
+            return tried
+    except (tomllib.TOMLDecodeError, TypeError):
+        pass  # the section is written in one line, or is no table
+    raise ConfigError(f"[{name}] cannot be added", "it is there already, or its section is in one line")
 
 
 def _replaced(text: str, key: str, written: str) -> Iterator[str]:

@@ -30,8 +30,9 @@ def choose_source(connection: Connection) -> Source:
     return other_server(connection)
 
 
-def open_rooms(connection: Connection, room: str | None) -> int:
+def open_rooms(connection: Connection, room: str | None, *, setup: bool = False) -> int:
     """Show the rooms, or the one that ``room`` names, until the user leaves; return the exit code.
+    ``setup``: set up a provider of models instead.
 
     Raises ``ConfigError`` where no screen can be shown.
     """
@@ -42,7 +43,7 @@ def open_rooms(connection: Connection, room: str | None) -> int:
     source = choose_source(connection)
     config = load()
     with restored():
-        request = ScreenRequest(source, room, config, background.begin(os.environ))
+        request = ScreenRequest(source, room, config, background.begin(os.environ), setup)
         # Lazy: these load while the backend comes up and the terminal answers.
         from tui.app import run_rooms
         from tui.logs import start_logging

@@ -1,0 +1,59 @@
+"""``agent-tui models``: each provider with what it offers, or why it offers nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+from agent_tui.clients.room_answers import ProviderInfo
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.config import DEMO_PROVIDER
+from agent_tui.errors import AgentTuiError
+from agent_tui.inert import inert_line
+from tui import connect, exits, output
+from tui.request import Source, reach
+
+SHOWN_MODELS = 12
+MAX_ERROR_CHARACTERS = 600
+ONLY_DEMO = "only the demo model is there, which speaks from a script; set up another: agent-tui models setup"
+
+
+def list_models(source: Source, output_format: Literal["text", "json"]) -> int:
+    """Print one line for each provider; as json ``{"providers": [{id, name, kind, model, models, error}…]}``
+    with ``error`` "" where it answered.
+    """
+    server = reach(source)
+
+    async def ask() -> list[dict[str, object]]:
+        async with connect.rooms_client(server) as client:
+            found = await client.providers()
+            return list(await asyncio.gather(*(_asked(client, one) for one in found)))
+
+    answers = asyncio.run(ask())
+    if output_format == "json":
+        output.write_json({"providers": answers})
+    else:
+        for answer in answers:
+            output.say(_line(answer))
+    if all(answer["kind"] == DEMO_PROVIDER for answer in answers):
+        output.notice(ONLY_DEMO)
+    return exits.FAILED if any(answer["error"] for answer in answers) else exits.DONE
+
+
+async def _asked(client: RoomsClient, provider: ProviderInfo) -> dict[str, object]:
+    about = {"id": provider.id, "name": provider.name, "kind": provider.kind, "model": provider.model}
+    try:
+        offered, error = await client.models(provider.id), ""
+    except AgentTuiError as failed:
+        offered, error = [], inert_line(str(failed), MAX_ERROR_CHARACTERS)
+    return {**about, "models": offered, "error": error}
+
+
+def _line(answer: dict[str, object]) -> str:
+    offered, error = answer["models"], answer["error"]
+    about = inert_line(f"{answer['id']} ({answer['kind']})")
+    if error:
+        return f"{about}: {error}"
+    names = [inert_line(str(name)) for name in offered] if isinstance(offered, list) else []
+    more = f" and {len(names) - SHOWN_MODELS} more" if len(names) > SHOWN_MODELS else ""
+    return f"{about}: {', '.join(names[:SHOWN_MODELS]) or 'no models'}{more}"

@@ -1,0 +1,282 @@
+"""Sets up a provider of models: where it is, its key, does it answer, which model; then it is saved."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from agent_tui.config import DEMO_PROVIDER, PROVIDER_URLS, read_table
+from agent_tui.errors import AgentTuiError, ConfigError
+from agent_tui.inert import inert_line
+from agent_tui.keys import store_key
+from tui.screens.form_fields import Choice, Field, Line
+from tui.screens.setup_words import word
+from tui.setting import add_table
+from widgets.signs import twin
+
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import RoomsClient
+
+OPENAI_URL: Final = "https://api.openai.com/v1"
+VARIABLES: Final = {
+    "openai": "OPENAI_API_KEY",
+    "ollama": "",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "google": "GEMINI_API_KEY",
+}
+MAX_SHOWN_MODELS: Final = 500
+MAX_COMPLAINT_CHARACTERS: Final = 400
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+
+
+class SetupScreen(ModalScreen[str]):
+    """The result is the name of the provider that was saved, "" for none.
+
+    ``client`` gives the client of the backend that tests the endpoint; ``config`` is the file it reads.
+    Nothing is saved that did not answer, except by the key for that, and then the screen says so.
+    """
+
+    CSS_PATH = ["dialog.tcss", "room_dialogs.tcss", "setup.tcss"]  # noqa: RUF012 - as Textual wants it
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Back, nothing is saved", id="setup.back"),
+        Binding("f2", "save_untested", "Save without a test", id="setup.save_untested"),
+        Binding("down", "move(1)", "Next model", show=False, id="setup.next"),
+        Binding("up", "move(-1)", "Model before", show=False, id="setup.previous"),
+    ]
+
+    def __init__(
+        self, config: Path, client: Callable[[], Awaitable[RoomsClient]], *, ascii_only: bool = False
+    ) -> None:
+        super().__init__()
+        self._config = config
+        self._client = client
+        self._ascii_only = ascii_only
+        self._offered: tuple[str, ...] = ()
+        self._shown: list[str] = []
+        self._prefilled = {"address": OPENAI_URL, "variable": VARIABLES["openai"], "name": "openai"}
+
+    def compose(self) -> ComposeResult:
+        kinds = [(kind, word(f"kind.{kind}")) for kind in PROVIDER_URLS]
+        key = Line("", placeholder=word("key.hint"), id="key")
+        key.password = True
+        with Vertical(classes="dialog", id="setup"):
+            yield Static(word("title"), classes="title", markup=False)
+            with Vertical(id="form"):
+                yield Field("kind", word("kind"), Choice(kinds, "openai", id="kind"))
+                yield Field("address", word("address"), Line(OPENAI_URL, id="address"))
+                yield Field("key", word("key"), key)
+                variable = Line(VARIABLES["openai"], placeholder=word("variable.hint"), id="variable")
+                yield Field("variable", word("variable"), variable)
+                yield Field("name", word("name"), Line(self._free_name("openai"), id="name"))
+            with Vertical(id="choosing"):
+                yield Static("", id="heading", markup=False)
+                yield Line("", placeholder=word("filter"), id="filter")
+                listed = OptionList(markup=False)
+                listed.can_focus = False  # the keys go to the filter, and from there to this screen
+                yield listed
+            yield Static("", id="telling", markup=False)
+            yield Static(self._own(word("hint")), classes="hint", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin at the kind."""
+        self._prefilled["name"] = self._value("name")
+        self.query_one("#choosing").display = False
+        self.query_one("#kind").focus()
+
+    # --- what is typed ---------------------------------------------------------------------------------
+
+    @on(Choice.Changed)
+    def prefill(self) -> None:
+        """Fill in what the kind usually has, where nobody has typed something else."""
+        kind = self._value("kind")
+        usual = {
+            "address": PROVIDER_URLS[kind] or OPENAI_URL,
+            "variable": VARIABLES[kind],
+            "name": self._free_name(kind),
+        }
+        for name, text in usual.items():
+            line = self.query_one(f"#{name}", Line)
+            if line.value == self._prefilled[name]:
+                line.value = text
+            self._prefilled[name] = text
+
+    @on(Input.Changed, "#key")
+    def prefer_key(self, event: Input.Changed) -> None:
+        """Take a prefilled variable away once a key is typed."""
+        line = self.query_one("#variable", Line)
+        if event.value and line.value == self._prefilled["variable"]:
+            line.value = ""
+
+    @on(Input.Changed, "#filter")
+    def narrow(self, event: Input.Changed) -> None:
+        """Show the models whose name has what was typed."""
+        needle = event.value.strip().casefold()
+        self._shown = [name for name in self._offered if needle in name.casefold()][:MAX_SHOWN_MODELS]
+        listed = self.query_one(OptionList)
+        listed.set_options([Option(inert_line(name, 200)) for name in self._shown])
+        if self._shown:
+            listed.highlighted = 0
+
+    @on(Input.Submitted)
+    def entered(self, event: Input.Submitted) -> None:
+        """Test the endpoint, or the model that was chosen."""
+        event.stop()
+        self.action_save()
+
+    def action_save(self) -> None:
+        """Go on: test what the form says, or the model that was chosen."""
+        if not self.query_one("#choosing").display:
+            if self._is_sound():
+                self._test()
+        elif self._shown:
+            self._try_model(self._shown[self.query_one(OptionList).highlighted or 0])
+
+    def action_save_untested(self) -> None:
+        """Save the form as it is, and say that it was not tested."""
+        if self._is_sound():
+            self._keep("", is_tested=False)
+
+    def action_move(self, rows: int) -> None:
+        """Move through the models."""
+        listed = self.query_one(OptionList)
+        if self._shown:
+            listed.highlighted = min(max((listed.highlighted or 0) + rows, 0), len(self._shown) - 1)
+
+    def action_back(self) -> None:
+        """Go back from the models to the form, from the form to where one was."""
+        self.workers.cancel_node(self)
+        if self.query_one("#choosing").display:
+            self._show_form()
+        else:
+            self.dismiss("")
+
+    def _is_sound(self) -> bool:
+        """Say what is wrong with the form, and whether nothing is."""
+        name, variable = self._value("name"), self._value("variable")
+        complaints = {"address": "", "variable": "", "name": ""}
+        if not self._value("address").startswith(("http://", "https://")):
+            complaints["address"] = word("wrong_address")
+        if variable and not _VARIABLE.fullmatch(variable):
+            complaints["variable"] = word("wrong_variable")
+        elif variable and self._value("key"):
+            complaints["variable"] = word("two_keys")
+        if not _NAME.fullmatch(name):
+            complaints["name"] = word("no_name")
+        elif name in self._taken():
+            complaints["name"] = word("taken", name=name)
+        for field, complaint in complaints.items():
+            self.query_one(f"#field-{field}", Field).complain(complaint)
+        return not any(complaints.values())
+
+    # --- testing ---------------------------------------------------------------------------------------
+
+    @work(group="setup", exclusive=True)
+    async def _test(self) -> None:
+        self._tell(word("testing", address=self._value("address")))
+        try:
+            found = await (await self._client()).test_provider(**self._asked())
+        except AgentTuiError as error:
+            self._tell(str(error), is_wrong=True)
+            return
+        self._offered = found.models
+        if not self._offered:
+            self._tell(word("models.none"), is_wrong=True)
+            return
+        self._tell("")
+        self.query_one("#heading", Static).update(word("models", count=len(self._offered)))
+        self.query_one("#form").display = False
+        self.query_one("#choosing").display = True
+        self.query_one(".hint", Static).update(self._own(word("models.hint")))
+        line = self.query_one("#filter", Line)
+        self.narrow(Input.Changed(line, ""))
+        line.focus()
+
+    @work(group="setup", exclusive=True)
+    async def _try_model(self, model: str) -> None:
+        self._tell(word("trying", model=model))
+        try:
+            await (await self._client()).test_provider(**self._asked(), model=model)
+        except AgentTuiError as error:
+            self._tell(str(error), is_wrong=True)
+        else:
+            self._keep(model, is_tested=True)
+
+    def _asked(self) -> dict[str, str]:
+        asked = {
+            "kind": self._value("kind"),
+            "base_url": self._value("address"),
+            "api_key": self._value("key"),
+            "api_key_env": self._value("variable"),
+        }
+        return {name: value for name, value in asked.items() if value}
+
+    # --- saving ----------------------------------------------------------------------------------------
+
+    @work(group="keep", exclusive=True)
+    async def _keep(self, model: str, *, is_tested: bool) -> None:
+        name, key, kind = self._value("name"), self._value("key"), self._value("kind")
+        kept: dict[str, str | bool] = {"kind": kind}
+        if self._value("address") != PROVIDER_URLS[kind]:
+            kept["base_url"] = self._value("address")
+        if key:
+            kept["keyring"] = True
+        elif self._value("variable"):
+            kept["api_key_env"] = self._value("variable")
+        if model:
+            kept["model"] = model
+        try:
+            if key:
+                await asyncio.to_thread(store_key, name, key)
+            await asyncio.to_thread(add_table, self._config, f"providers.{name}", kept)
+        except ConfigError as error:
+            self._tell(str(error), is_wrong=True)
+            return
+        said = "saved" if is_tested else "saved.untested"
+        self.app.notify(word(said, name=name, path=inert_line(str(self._config))), markup=False)
+        self.dismiss(name)
+
+    def _taken(self) -> frozenset[str]:
+        try:
+            configured = read_table(self._config).get("providers", {})
+        except ConfigError:
+            configured = {}  # it is said when the file is written
+        return frozenset((*configured, DEMO_PROVIDER)) if isinstance(configured, dict) else frozenset()
+
+    def _free_name(self, kind: str) -> str:
+        taken = self._taken()
+        tries = (kind, *(f"{kind}-{number}" for number in range(2, 1000)))
+        return next(name for name in tries if name not in taken)
+
+    # --- the rest --------------------------------------------------------------------------------------
+
+    def _value(self, name: str) -> str:
+        inner = self.query_one(f"#{name}")
+        return inner.value.strip() if isinstance(inner, Line | Choice) else ""
+
+    def _show_form(self) -> None:
+        self.query_one("#choosing").display = False
+        self.query_one("#form").display = True
+        self.query_one(".hint", Static).update(self._own(word("hint")))
+        self._tell("")
+        self.query_one("#address").focus()
+
+    def _tell(self, text: str, *, is_wrong: bool = False) -> None:
+        telling = self.query_one("#telling", Static)
+        telling.update(self._own(inert_line(text, MAX_COMPLAINT_CHARACTERS)))
+        telling.set_class(bool(text), "-shown")
+        telling.set_class(is_wrong, "-wrong")
+
+    def _own(self, text: str) -> str:
+        return twin(text) if self._ascii_only else text

@@ -1,0 +1,39 @@
+"""What the set-up screen says."""
+
+from __future__ import annotations
+
+from typing import Final
+
+WORDS: Final = {
+    "title": "Set up a provider of models",
+    "kind": "kind",
+    "kind.openai": "OpenAI, or a server that speaks like it",
+    "kind.ollama": "Ollama, on this machine or another",
+    "kind.anthropic": "Anthropic",
+    "kind.google": "Google Gemini",
+    "address": "address",
+    "key": "key",
+    "key.hint": "kept in the system's keyring; or leave it empty",
+    "variable": "or variable",
+    "variable.hint": "the environment variable that holds the key",
+    "name": "name",
+    "hint": "enter test · tab next · f2 save without a test · esc back",
+    "testing": "testing {address} …",
+    "models": "{count} models answered. Which one speaks where an agent names none?",
+    "models.none": "It answers, but has no model. Load one there, then test again; or f2 saves it as it is.",
+    "models.hint": "↑ ↓ choose · enter test it and save · esc back",
+    "filter": "part of a name",
+    "trying": "asking {model} for a word …",
+    "saved": "saved as [providers.{name}] in {path}",
+    "saved.untested": "saved as [providers.{name}] in {path}, not tested",
+    "no_name": "a name of letters, digits, - and _",
+    "taken": "the config file has a provider called {name} already: choose another name",
+    "two_keys": "give a key or a variable, not both",
+    "wrong_variable": "a variable's name has letters, digits and _; the key itself belongs in the line above",
+    "wrong_address": "an address begins with http:// or https://",
+}
+
+
+def word(key: str, **fields: object) -> str:
+    """Return the sentence ``key`` with its placeholders filled."""
+    return WORDS[key].format(**fields) if fields else WORDS[key]
