@@ -79,6 +79,39 @@ TABLE: list[tuple[ev.Event, str, dict[str, object]]] = [
         "agent_error",
         {"agent": "Ada", "error": "boom", "agent_id": "a", "agent_name": "Ada"},
     ),
+    (
+        ev.TurnStarted("m", "r", "assistant", "Ada", "", 1, "a", 2, "old", 3),
+        "message_start",
+        {
+            "id": "m",
+            "room_id": "r",
+            "role": "assistant",
+            "sender_name": "Ada",
+            "sender_color": "",
+            "round_number": 1,
+            "agent_id": "a",
+            "attempt": 2,
+            "supersedes": "old",
+            "trimmed": 3,
+        },
+    ),
+    (
+        ev.TurnEnded("m", "h", 1, "a", "stop", ev.Usage(10, 5, 0.5, 0.25)),
+        "message_end",
+        {
+            "id": "m",
+            "content": "h",
+            "token_count": 1,
+            "agent_id": "a",
+            "interrupted": "stop",
+            "usage": {
+                "prompt_tokens": 10,
+                "completion_tokens": 5,
+                "first_token_seconds": 0.5,
+                "cost": 0.25,
+            },
+        },
+    ),
     (ev.ParallelEnded(1, 2), "parallel_end", {"round": 1, "agent_count": 2}),
     (ev.RoundEnded(1), "round_end", {"round": 1}),
     (ev.RunCompleted("r", 3), "room_completed", {"room_id": "r", "total_rounds": 3}),
@@ -189,6 +222,23 @@ def test_a_room_is_read_with_its_agents_in_turn_order() -> None:
         }
     )
     assert (room.id, room.name, [agent.id for agent in room.agents]) == ("4", "", ["b", "a"])
+
+
+@pytest.mark.parametrize("queue", [None, 7, "queue", {"id": "m"}, [7, None, "x", {}, {"content": "no id"}]])
+def test_a_room_is_shown_whatever_its_queue_holds(queue: object) -> None:
+    room = decode_room({"id": "r", "queue": queue, "archived": None, "keep_running": None, "max_cost": None})
+    assert (room.queue, room.archived, room.max_cost) == ((), False, 0.0)
+
+
+def test_what_waits_is_read_among_what_does_not_fit() -> None:
+    room = decode_room({"id": "r", "queue": [{"id": 5, "content": None, "more": 1}, "rubbish"]})
+    assert room.queue == (ev.QueuedMessage("5", ""),)
+
+
+@pytest.mark.parametrize("usage", [None, 7, "much", [], {"prompt_tokens": "many"}, {"cost": []}])
+def test_a_usage_that_is_none_is_left_out(usage: object) -> None:
+    data = json.dumps({"id": "m", "content": "x", "token_count": 1, "usage": usage})
+    assert decode("message_end", data) == ev.TurnEnded("m", "x", 1)
 
 
 def test_lists_are_read_bare_or_wrapped_and_skip_what_does_not_fit() -> None:

@@ -60,6 +60,28 @@ def test_a_room_is_read_back_as_it_was_written() -> None:
     assert decode_room(room_fields(ROOM)) == ROOM
 
 
+def test_budget_queue_and_words_of_a_room_are_read_back_too() -> None:
+    queue = (ev.QueuedMessage("w", "psst", "a2", "next", "You", "t"), ev.QueuedMessage("x", "all"))
+    room = replace(ROOM, max_tokens=9, max_cost=0.5, tokens=3, cost=0.25, on_error="pause", archived=True)
+    room = replace(room, last_speaker="Ada", last_words="…so be it", queue=queue)
+    room = replace(room, agents=(replace(room.agents[0], skip_next=True, status="skipped", tokens=3),))
+    assert decode_room(room_fields(room)) == room
+    assert [list(fields) for fields in room_fields(room)["queue"]] == [
+        ["id", "content", "when", "sender_name", "created_at", "to"],
+        ["id", "content", "when", "sender_name", "created_at"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "usage", [ev.Usage(), ev.Usage(10, 5), ev.Usage(10, 5, 0.5), ev.Usage(10, 5, 0.5, 0.0), None]
+)
+def test_whispers_and_turns_said_again_are_read_back(usage: ev.Usage | None) -> None:
+    message = replace(MESSAGE, to="a2", superseded=True, trimmed=4, usage=usage)
+    [read], _, _ = decode_messages([listed_message_fields(message)])
+    assert read == replace(message, status="completed")
+    assert not {"to", "superseded", "trimmed", "usage"} & set(listed_message_fields(MESSAGE))
+
+
 def test_why_a_room_is_paused_is_left_out_where_it_is_not() -> None:
     assert "interrupted" not in room_fields(replace(ROOM, status="running", interrupted=""))
 
