@@ -62,7 +62,7 @@ def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) 
     """Ask the backend what a provider offers; one that cannot: whether it is there."""
     name = inert_line(provider.name, MAX_NAME_CHARACTERS)
     check_id, title = f"providers.{name}", f"model {name}"
-    if provider.api_key_env and not provider.key():
+    if provider.api_key_env and not provider.keyring and not provider.key():
         detail = f"{provider.api_key_env} is not set in this environment"
         fix = f"export {provider.api_key_env}=KEY, then agent-tui backend stop"
         return Check(check_id, "failed", title, detail, fix)

@@ -23,6 +23,7 @@ from tui.screens.words import count, say
 OutputFormat = Literal["text", "json"]
 Answer = TypeVar("Answer")
 MAX_NAME_CHARACTERS = 60
+NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui rooms shows a demo'
 
 
 def list_rooms(source: Source, output_format: OutputFormat) -> int:
@@ -37,7 +38,7 @@ def list_rooms(source: Source, output_format: OutputFormat) -> int:
         head = ("ID", "NAME", "STATUS", "ROUND", "AGENTS", "CHANGED")
         output.say(output.table([head, *(_row(room, now) for room in rooms)]))
     else:
-        output.notice(say("rooms.empty"))
+        output.notice(NO_ROOMS)
     return exits.DONE
 
 
