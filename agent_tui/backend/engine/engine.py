@@ -143,8 +143,9 @@ class Engine(Acts):
 
     async def room(self, room_id: str) -> RoomInfo:
         """Return one room."""
+        ran = set(self._runners)
         row = await self._store.read(queries.room, room_id)
-        return self._info(row, await self._store.read(queries.stands, [room_id]))
+        return self._info(row, await self._store.read(queries.stands, [room_id]), ran)
 
     async def change_room(self, room_id: str, change: RoomChange) -> RoomInfo:
         """Change a room, also while it runs: agents count from the next turn, the mode from the next round.
@@ -345,11 +346,15 @@ class Engine(Acts):
             log.error("a room that nobody watches could not be paused: %s", error)
 
     async def _read_rooms(self, ids: Collection[str] | None) -> list[RoomInfo]:
+        ran = set(self._runners)
         rows, stands = await self._store.read(queries.rooms_and_stands, ids)
-        return [self._info(row, stands) for row in rows]
+        return [self._info(row, stands, ran) for row in rows]
 
-    def _info(self, row: RoomRow, stands: Mapping[str, str] = MappingProxyType({})) -> RoomInfo:
-        if row.status == "running" and row.id not in self._runners:
+    def _info(
+        self, row: RoomRow, stands: Mapping[str, str] = MappingProxyType({}), ran: Collection[str] = ()
+    ) -> RoomInfo:
+        """``ran``: the rooms that ran before ``row`` was read; their run may have ended well since."""
+        if row.status == "running" and row.id not in self._runners and row.id not in ran:
             # Its run broke off and could not be closed yet: nothing speaks, whatever the record says.
             row = replace(row, status="paused", interrupted="crash")
         return room_info(row, stands)
