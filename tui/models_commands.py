@@ -8,7 +8,7 @@ from typing import Literal
 from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config import DEMO_PROVIDER
-from agent_tui.errors import AgentTuiError
+from agent_tui.errors import AgentTuiError, TransportError
 from agent_tui.inert import inert_line
 from tui import connect, exits, output
 from tui.request import Source, reach
@@ -45,7 +45,7 @@ async def _asked(client: RoomsClient, provider: ProviderInfo) -> dict[str, objec
     try:
         offered, error = await client.models(provider.id), ""
     except AgentTuiError as failed:
-        offered, error = [], inert_line(str(failed), MAX_ERROR_CHARACTERS)
+        offered, error = [], inert_line(told(failed), MAX_ERROR_CHARACTERS)
     return {**about, "models": offered, "error": error}
 
 
@@ -57,3 +57,8 @@ def _line(answer: dict[str, object]) -> str:
     names = [inert_line(str(name)) for name in offered] if isinstance(offered, list) else []
     more = f" and {len(names) - SHOWN_MODELS} more" if len(names) > SHOWN_MODELS else ""
     return f"{about}: {', '.join(names[:SHOWN_MODELS]) or 'no models'}{more}"
+
+
+def told(error: AgentTuiError) -> str:
+    """Return what a provider's failure says; that it came through our backend as a 502 says nothing."""
+    return error.detail if isinstance(error, TransportError) and error.detail else str(error)

@@ -23,7 +23,8 @@ from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.backend.problem import json_answer, problem
 from agent_tui.backend.routing import by_method
 from agent_tui.config import PROVIDER_KINDS
-from agent_tui.errors import ConfigError, ModelError, NotFound
+from agent_tui.errors import ConfigError, ModelError, NotFound, Refused
+from agent_tui.inert import inert_line
 
 MAX_FIELD_CHARACTERS = 2000
 TEST_TOKENS = 1000  # at most; only the first of them is waited for
@@ -113,7 +114,11 @@ def _endpoint(fields: Fields) -> Endpoint:
     key, variable = _text(fields, "api_key"), _text(fields, "api_key_env")
     if not variable:
         return tried(kind, base_url, key, "what was given" if key else "")
-    return tried(kind, base_url, os.environ.get(variable, "") or key, f"the environment's {variable}")
+    found = os.environ.get(variable, "") or key
+    if not found:
+        missing = f"the environment variable {inert_line(variable)} is not set"
+        raise Refused(missing, "Set it, and start the backend again: it has the environment it began with.")
+    return tried(kind, base_url, found, f"the environment's {variable}")
 
 
 def _text(fields: Fields, name: str) -> str:

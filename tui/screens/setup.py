@@ -17,7 +17,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent_tui.config import DEMO_PROVIDER, PROVIDER_URLS, read_table
-from agent_tui.errors import AgentTuiError, ConfigError
+from agent_tui.errors import AgentTuiError, ConfigError, TransportError
 from agent_tui.inert import inert_line
 from agent_tui.keys import store_key
 from tui.screens.form_fields import Choice, Field, Line
@@ -188,7 +188,7 @@ class SetupScreen(ModalScreen[str]):
         try:
             found = await (await self._client()).test_provider(**self._asked())
         except AgentTuiError as error:
-            self._tell(str(error), is_wrong=True)
+            self._tell(_told(error), is_wrong=True)
             return
         self._offered = found.models
         if not self._offered:
@@ -209,7 +209,7 @@ class SetupScreen(ModalScreen[str]):
         try:
             await (await self._client()).test_provider(**self._asked(), model=model)
         except AgentTuiError as error:
-            self._tell(str(error), is_wrong=True)
+            self._tell(_told(error), is_wrong=True)
         else:
             self._keep(model, is_tested=True)
 
@@ -280,3 +280,8 @@ class SetupScreen(ModalScreen[str]):
 
     def _own(self, text: str) -> str:
         return twin(text) if self._ascii_only else text
+
+
+def _told(error: AgentTuiError) -> str:
+    """Return what the provider's failure says; that it came through our backend as a 502 says nothing."""
+    return error.detail if isinstance(error, TransportError) and error.detail else str(error)
