@@ -15,9 +15,13 @@ from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow, UserSaid
 from agent_tui.errors import NotFound
 from agent_tui.events import AgentInfo, Message, QueuedMessage
 
+# What is stored of an agent, in the order of ``AgentInfo``; the rest of it is computed.
+AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", "provider_id", "skip_next")
+
 _ROOMS = select(*(column for column in schema.room.c if column.name != "number"))
 _AGENTS = (
-    select(*(column for column in schema.room_agent.c if column.name != "removed"))
+    # In the order of ``AgentInfo``: a list of a thousand rooms has thousands of agents.
+    select(*(schema.room_agent.c[name] for name in ("room_id", *AGENT_COLUMNS)), schema.room_agent.c.tokens)
     .where(~schema.room_agent.c.removed)
     .order_by(schema.room_agent.c.turn_order)
 )
@@ -208,18 +212,16 @@ def _rooms(connection: Connection, query: Select[Any]) -> list[RoomRow]:
     agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in found}
     few = list(agents) if len(agents) <= FEW_ROOMS else None
     chosen = _AGENTS if few is None else _AGENTS.where(schema.room_agent.c.room_id.in_(few))
-    for row in connection.execute(chosen).mappings() if found else ():
-        values = dict(row)
-        owners = agents.get(values.pop("room_id"))
-        if owners is not None:
-            owners.append(AgentInfo(**values))
+    for room_id, *values, tokens in connection.execute(chosen) if found else ():
+        if room_id in agents:
+            agents[room_id].append(AgentInfo(*values, "", tokens))
     queues: dict[str, list[QueuedMessage]] = {row["id"]: [] for row in found}
     waiting = _QUEUE if few is None else _QUEUE.where(schema.inbox.c.room_id.in_(few))
     for row in connection.execute(waiting).mappings() if found else ():
-        values = dict(row)
-        queue = queues.get(values.pop("room_id"))
+        words = dict(row)
+        queue = queues.get(words.pop("room_id"))
         if queue is not None:
-            queue.append(QueuedMessage(**values))
+            queue.append(QueuedMessage(**words))
     return [RoomRow(**row, agents=tuple(agents[row["id"]]), queue=tuple(queues[row["id"]])) for row in found]
 
 

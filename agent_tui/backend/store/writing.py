@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
+from agent_tui.backend.store.queries import AGENT_COLUMNS
 from agent_tui.backend.store.rows import (
     AgentSkips,
     AgentsSet,
@@ -33,9 +34,6 @@ from agent_tui.backend.store.rows import (
 from agent_tui.backend.store.schema import event, inbox, room, room_agent, turn, user_message
 from agent_tui.errors import StoreError
 from agent_tui.events import AgentInfo
-
-# What is stored of an agent; the rest of ``AgentInfo`` is computed.
-AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", "provider_id", "skip_next")
 
 _LAST_SEQS = select(room.c.id, room.c.last_seq).where(room.c.id.in_(bindparam("ids", expanding=True)))
 _APPEND = insert(event)
