@@ -17,12 +17,26 @@ LEFT_OUT = {
     "app.palette": "the palette is open already",
     "help.": "acts on the help, which is closed by then",
     "quit.": "answers a question that is not asked",
+    "rooms.": "acts on the list, and a room is open",
+    "new.": "fills in the form of a new room, and that is not open",
+    "rename.": "asks for a name, and that dialog is not open",
     "theme.": "chooses among themes, and that dialog is not open",
+    "question.": "answers a question that is not asked",
+    "queue.": "acts on what waits, and that dialog is not open",
+    "settings.": "changes the room, and that dialog is not open",
+    "agent_form.": "changes an agent, and that dialog is not open",
 }
 NOT_IN_README = {
     "help.": "the dialog names its own keys",
     "quit.": "the dialog names its own keys",
     "theme.": "the dialog names its own keys",
+    "rooms.": "the list names its own keys",
+    "new.": "the form names its own keys",
+    "rename.": "the dialog names its own keys",
+    "question.": "the dialog names its own keys",
+    "queue.": "the dialog names its own keys",
+    "settings.": "the dialog names its own keys",
+    "agent_form.": "the dialog names its own keys",
 }
 
 
@@ -43,7 +57,7 @@ async def test_an_entry_says_its_keys_or_that_it_has_none(tmp_path: Path) -> Non
         said = entries(seen)
         assert said["Pause or resume the room"] == "f5, ctrl+s"
         assert said["The keys of the screen"] == "no key"
-        assert said["Continue after an interruption"] == "r – only after an interruption"
+        assert said["Continue after an interruption"] == "c – only after an interruption"
 
 
 async def test_what_has_no_key_can_be_done_by_the_palette(tmp_path: Path) -> None:

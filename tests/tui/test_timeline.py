@@ -58,7 +58,10 @@ async def test_a_round_begins_below_a_rule() -> None:
         text = await screen.send(ev.RoundStarted(2, 3), start("2", ADA, 2), ev.TextAdded("2", "After"))
         assert in_order(text, "Before", "─────", "Ada · round 2", "After")
         assert in_order(text[text.index("round 2") :], "After")
-        assert text[text.index("Ada · round 1") :].count("─" * 40) == 2  # one row of a hundred and more cells
+        between = text[text.index("Ada · round 1") : text.index("Say something")]
+        assert (
+            between.count("─" * 40) == 2 + 3
+        )  # one row of a hundred and more cells, and that of the composer
 
 
 async def test_what_a_person_said_stands_there_too() -> None:

@@ -74,8 +74,8 @@ class RoomScreen(RoomActs):
         yield self._top
         yield Static(say("room.loading"), id="loading", markup=False)
         yield self._panes
-        yield self._bar
         yield self._composer
+        yield self._bar
         yield self._bottom
 
     def on_mount(self) -> None:

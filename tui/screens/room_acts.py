@@ -45,12 +45,12 @@ class RoomActs(RoomRunning):
     """The part of a room screen that acts on agents and speaks into the room."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("i,enter", "compose", "Say something to the room", id="room.say"),
+        Binding("i,enter", "compose", "Write to the room", id="room.say"),
         Binding("s", "act('stop')", "Stop the agent", id="agent.stop"),
-        Binding("x", "act('skip')", "Skip the agent, or do not skip it after all", id="agent.skip"),
-        Binding("r", "act('retry')", "Let the agent say its last turn again", id="agent.retry"),
-        Binding("u", "queue", "What waits for the next turn", id="room.queue"),
-        Binding("e", "settings", "Change the room: rounds, budget, agents", id="room.settings"),
+        Binding("x", "act('skip')", "Skip its turn, and undo it", id="agent.skip"),
+        Binding("r", "act('retry')", "Let it say its turn again", id="agent.retry"),
+        Binding("u", "queue", "Words that wait", id="room.queue"),
+        Binding("e", "settings", "Change the room", id="room.settings"),
     ]
     _panes: RoomPanes
     _composer: RoomComposer

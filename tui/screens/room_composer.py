@@ -88,14 +88,14 @@ class RoomComposer(Vertical):
         is_small = rows <= SMALL_SCREEN_ROWS
         self._rule.set_class(is_small, "-empty")
         self.line.most_rows = 1 if is_small else MOST_ROWS
-        self.set_class(rows < LOW_SCREEN_ROWS and not self.line.has_focus, "-closed")
+        self.set_class(rows < LOW_SCREEN_ROWS and not self.has_line_focus, "-closed")
 
     def show_queue(self, queue: Sequence[QueuedMessage], key: str) -> None:
         """Say what waits for the next turn, the newest, and with which key to change it."""
         parts = []
         if queue:
             words = say("queue.line", words=inert_line(queue[-1].content, 120))
-            parts = [Part(f"{words}  ({count(len(queue))})")]
+            parts = [Part(f"{words} ({count(len(queue))})")]
         self._queued.show(parts, right=[Part(say("hint.queue"), 1, key)] if queue and key else [])
         self._queued.set_class(not queue, "-empty")
 
@@ -129,7 +129,7 @@ class RoomComposer(Vertical):
     @property
     def has_line_focus(self) -> bool:
         """Whether it is written in now."""
-        return self.line.has_focus
+        return self.is_attached and self.screen.focused is self.line  # before the line itself is told
 
     def open(self) -> None:
         """Let it be written in."""

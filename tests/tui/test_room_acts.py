@@ -1,0 +1,224 @@
+"""Acts on one agent, the budget, and changing the room while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from agent_tui import events as ev
+from agent_tui.errors import Refused
+from agent_tui.state.room import RoomState
+from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
+from tui.screens.agent_form import AgentFormScreen
+from tui.screens.form_fields import Choice, Line
+from tui.screens.room_acts import labels_of
+from tui.screens.room_settings import SettingsScreen, estimate, read_value
+from tui.screens.room_texts import used
+from widgets.composer import Composer
+
+NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] <b>"
+
+
+def said(turn_id: str, agent: ev.AgentInfo, text: str, round_number: int = 1) -> Sequence[ev.Event]:
+    return (
+        start(turn_id, agent, round_number),
+        ev.TextAdded(turn_id, text),
+        ev.TurnEnded(turn_id, text, 5, agent.id),
+    )
+
+
+def asked(screen: Screen) -> list[str]:
+    return [call for call, _ in screen.link.calls.asked]
+
+
+async def test_the_agent_that_speaks_is_stopped_and_says_by_whom() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE, start("1", AGENTS[1]))
+        await screen.press("tab", "s")
+        assert asked(screen) == ["stop b"]
+        text = await screen.send(ev.TurnEnded("1", "Half", 1, "b", "stop"))
+        assert "stopped by you" in text
+
+
+async def test_an_agent_that_does_not_speak_cannot_be_stopped() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE)
+        await screen.press("s")
+        assert asked(screen) == []
+        assert [told.message for told in screen.app._notifications] == ["the agent is not speaking"]
+
+
+async def test_a_turn_to_come_is_skipped_as_the_answer_says() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE)
+        waiting = (ev.AgentInfo("a", "Mika", skip_next=True), *AGENTS[1:])
+        screen.link.calls.room = ev.RoomInfo("r", task="Should we?", agents=waiting, status="running")
+        text = await screen.press("x")
+        assert asked(screen) == ["skip a"]
+        assert "will be skipped" in text
+        assert "┄ skipped" in await screen.send(ev.AgentStatusChanged("a", "Mika", "skipped"))
+
+
+async def test_a_turn_said_again_leaves_the_old_one_marked() -> None:
+    async with opened() as screen:
+        room = loaded(status="running", current_round=1, execution_mode="sequential")
+        await screen.send(room, LIVE, *said("1", AGENTS[0], "First try"))
+        await screen.press("r")
+        assert asked(screen) == ["retry a"]
+        again = ev.TurnStarted("2", "r", "assistant", "Mika", "", 1, "a", supersedes="1")
+        text = await screen.send(again, ev.TextAdded("2", "Second try"))
+        assert text.index("First try") < text.index("said again below") < text.index("Second try")
+        text = await screen.press("t")
+        assert "said again below" in text
+
+
+async def test_a_turn_is_not_said_again_once_another_agent_spoke() -> None:
+    async with opened() as screen:
+        room = loaded(status="running", current_round=1, execution_mode="sequential")
+        await screen.send(room, LIVE, *said("1", AGENTS[0], "One"), *said("2", AGENTS[1], "Two"))
+        await screen.press("r")
+        assert asked(screen) == []
+        assert [told.message for told in screen.app._notifications] == ["somebody spoke after it"]
+
+
+async def test_a_refused_act_says_why() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE)
+        screen.link.calls.refuse = Refused("the room is archived")
+        await screen.press("x")
+        assert [told.message for told in screen.app._notifications] == ["the room is archived"]
+
+
+async def test_what_a_server_lacks_is_not_asked_of_it() -> None:
+    async with opened() as screen:
+        screen.link.is_embedded = False
+        screen.link.calls.lacks = {"skip": "this server does not offer skipping one agent"}
+        await screen.send(loaded(status="running", current_round=1), LIVE)
+        await screen.press("x")
+        assert asked(screen) == []
+
+
+async def test_a_whisper_and_what_was_left_out_are_marked() -> None:
+    async with opened((160, 30)) as screen:
+        whisper = ev.Message("w", "r", "user", "psst", "psst", "", "", 0, 1, "t", to="a")
+        trimmed = ev.TurnStarted("1", "r", "assistant", "Mika", "", 1, "a", trimmed=12)
+        text = await screen.send(loaded(status="running", current_round=1), LIVE, trimmed)
+        assert "round 1 · 12 earlier messages left out" in text
+        await screen.send(ev.MessageStored(whisper))
+        assert "You → Mika (whisper)" in await screen.press("t")
+
+
+async def test_a_spent_budget_says_which_and_how_to_raise_it() -> None:
+    async with opened((140, 30)) as screen:
+        text = await screen.send(
+            loaded(status="paused", interrupted="budget", max_tokens=50_000, tokens=50_100), LIVE
+        )
+        assert "paused – the budget of 50,000 tokens is used up · e raises it" in text
+        assert "50,100 of 50,000 tokens" in text
+
+
+def test_what_was_used_is_said_with_its_cost() -> None:
+    state = RoomState("r")
+    state.apply(ev.RoomLoaded(ev.RoomInfo("r", tokens=1284, cost=0.0123, agents=AGENTS), ()))
+    assert used(state, 0) == "1,284 tokens · $0.0123"
+    state.apply(ev.RoomLoaded(ev.RoomInfo("r", tokens=1284, cost=2.5, max_cost=4, agents=AGENTS), ()))
+    assert used(state, 0) == "1,284 tokens · $2.50 of $4.00"
+    state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS[1:]), ()))
+    assert used(state, 12) == "12 tokens · no cost"
+
+
+async def test_the_settings_are_changed_by_one_call_with_what_is_different() -> None:
+    async with opened((120, 40)) as screen:
+        await screen.send(loaded(status="running", current_round=1, name="One"), LIVE)
+        text = await screen.press("e")
+        assert isinstance(screen.app.screen, SettingsScreen)
+        assert "all at once" in text
+        screen.app.screen.query_one("#max_rounds", Line).value = "5"
+        screen.app.screen.query_one("#max_tokens", Line).value = "50,000"
+        screen.app.screen.query_one("#on_error", Choice).action_turn(1)
+        screen.link.calls.room = ev.RoomInfo("r", max_rounds=5, max_tokens=50_000, agents=AGENTS, task="T")
+        text = await screen.press("enter")
+        assert asked(screen) == ["change {'max_rounds': 5, 'max_tokens': 50000, 'on_error': 'pause'}"]
+        assert "round 1 of 5" in text
+        assert "of 50,000 tokens" in text
+
+
+async def test_what_is_wrong_stands_next_to_its_field_and_nothing_is_sent() -> None:
+    async with opened((120, 40)) as screen:
+        await screen.send(loaded(status="running", current_round=2), LIVE)
+        await screen.press("e")
+        screen.app.screen.query_one("#max_rounds", Line).value = "1"
+        screen.app.screen.query_one("#max_cost", Line).value = "much"
+        rows = (await screen.press("enter")).splitlines()
+        rounds = next(at for at, row in enumerate(rows) if "  rounds  " in row)
+        assert "2 to 1,000" in rows[rounds + 1]
+        assert any("an amount, such as 2.50" in row for row in rows)
+        assert asked(screen) == []
+
+
+async def test_agents_are_changed_added_moved_and_removed_in_one_list() -> None:
+    async with opened((120, 40)) as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE)
+        await screen.press("e")
+        screen.app.screen.query_one("OptionList").focus()
+        await screen.press("ctrl+down", "down", "d", "up", "enter")
+        assert isinstance(screen.app.screen, AgentFormScreen)
+        screen.app.screen.query_one("#prompt", Composer).put("You doubt.")
+        await screen.press("enter", "a")
+        screen.app.screen.query_one("#name", Line).value = "Zed"
+        await screen.press("enter")
+        await screen.press("ctrl+s")
+        assert asked(screen)[-1] == (
+            "change {'agents': [{'id': 'b', 'system_prompt': 'You doubt.'}, {'id': 'a'}, {'name': 'Zed'}]}"
+        )
+
+
+async def test_hostile_names_are_harmless_in_the_dialogs() -> None:
+    agents = (ev.AgentInfo("a", NASTY, NASTY, NASTY, system_prompt=NASTY, provider_id=NASTY),)
+    async with opened((120, 40)) as screen:
+        await screen.send(loaded(status="running", agents=agents, name=NASTY, task=NASTY), LIVE)
+        text = await screen.press("e")
+        screen.app.screen.query_one("OptionList").focus()
+        text += await screen.press("enter")
+        assert "[bold]x[/]" in text
+        assert {"\x1b", "\x07", "\x00", "\u202e"}.isdisjoint(text)
+        await screen.press("escape", "ctrl+s")
+        assert asked(screen)[-1:] != ["change {}"]
+        assert not any(call.startswith("change") for call in asked(screen))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("max_rounds", "12", 12),
+        ("max_tokens", "", 0),
+        ("max_tokens", "1 000", 1000),
+        ("max_cost", "$2,5", 2.5),
+    ],
+)
+def test_numbers_are_read_as_people_write_them(name: str, text: str, value: float) -> None:
+    assert read_value(name, text, 1) == value
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "x", "٣", "9" * 13, "nan"])
+def test_what_is_no_number_of_rounds_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="."):
+        read_value("max_rounds", text, 1)
+    if text not in ("", "0", "1.5"):
+        with pytest.raises(ValueError, match="."):
+            read_value("max_cost", "nan" if text == "nan" else "-1", 1)
+
+
+def test_the_rounds_that_are_left_are_estimated_by_those_before() -> None:
+    state = RoomState("r")
+    state.apply(ev.RoomLoaded(ev.RoomInfo("r", current_round=2, max_rounds=5, tokens=4000), ()))
+    assert estimate(state, "5") == "about 6,000 tokens more for 3 rounds, as those before"
+    assert estimate(state, "2") == estimate(state, "x") == ""
+
+
+def test_agents_of_one_name_are_called_apart() -> None:
+    state = RoomState("r")
+    twins = tuple(ev.AgentInfo(name, "Ada", turn_order=at) for at, name in enumerate("abc"))
+    state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=twins), ()))
+    assert labels_of(state) == {"Ada": "a", "Ada (2)": "b", "Ada (3)": "c"}

@@ -1,0 +1,226 @@
+"""Writing to a room: what is sent and how, what stays when it could not be, what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.events import Key
+
+from agent_tui import events as ev
+from agent_tui.errors import ConnectFailed
+from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
+from tests.tui.whole_app import opened_app
+from tui.screens.question import QuestionScreen
+from tui.screens.queue import QueueScreen
+from widgets.composer import MAX_CHARACTERS, Composer
+
+NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] <b>"
+
+
+@pytest.fixture(autouse=True)
+def data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path))
+    yield tmp_path
+
+
+def running(**fields: object) -> ev.RoomLoaded:
+    return loaded(status="running", current_round=1, **fields)
+
+
+def line(screen: Screen) -> Composer:
+    return screen.app.room.query_one("#composer Composer", Composer)
+
+
+def said(screen: Screen) -> list[str]:
+    """Return what was said, as when, to whom and what."""
+    return [call[4:] for call, _ in screen.link.calls.asked if call.startswith("say ")]
+
+
+async def test_what_is_written_is_sent_by_enter_and_waits_in_sight() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        text = await screen.press("i", *"stop at p q", "enter")
+        assert said(screen) == ["next stop at p q"]
+        assert [len(key) for key in screen.link.calls.keys] == [32]
+        assert "queued for the next turn: stop at p q (1)" in text
+        assert line(screen).text == ""
+        assert ("pause", "r") not in screen.link.calls.asked
+        heard = ev.Message("said1", "r", "user", "stop at p q", "stop at p q", "", "", 1, 1, "t")
+        assert "queued for" not in await screen.send(ev.MessageStored(heard))
+
+
+async def test_a_room_opens_with_the_focus_on_its_panes() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        assert not line(screen).has_focus
+        await screen.press("shift+tab")
+        assert line(screen).has_focus
+        await screen.press("tab")
+        assert not line(screen).has_focus
+
+
+async def test_keys_typed_in_one_burst_reach_the_line_that_the_first_of_them_opens(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        for key in ("i", *"pqs xre12?", "enter"):
+            name = {" ": "space", "?": "question_mark"}.get(key, key)
+            seen.app.post_message(Key(name, "\r" if key == "enter" else key))
+        await seen.text()
+        assert seen.link.calls.asked == [("say next pqs xre12?", "r0")]
+
+
+async def test_a_second_line_a_second_moment_and_a_second_message() -> None:
+    async with opened((120, 40)) as screen:
+        await screen.send(running(), LIVE)
+        text = await screen.press("enter", *"one", "ctrl+j", *"two", "alt+enter", *"three", "ctrl+n")
+        assert "now ▾" in text
+        assert line(screen).size.height == 3
+        await screen.press("enter", *"more", "enter")
+        assert said(screen) == ["now one\ntwo\nthree", "now more"]
+        assert len({*screen.link.calls.keys}) == 2
+
+
+async def test_what_could_not_be_sent_stays_and_goes_again_as_the_same_message() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        screen.link.calls.refuse = ConnectFailed("the server is away")
+        text = await screen.press("i", *"hello", "enter")
+        assert "not sent: the server is away" in text
+        assert line(screen).text == "hello"
+        screen.link.calls.refuse = None
+        await screen.press("enter")
+        first, second = screen.link.calls.keys
+        assert first == second
+        assert line(screen).text == ""
+
+
+async def test_an_at_completes_a_name_and_whispers() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        assert "@Mika" in await screen.press("i", "@", "m")
+        text = await screen.press("tab", *"psst")
+        assert "whispers to Mika" in text
+        await screen.press("enter")
+        assert said(screen) == ["next to a psst"]
+
+
+async def test_two_agents_of_one_name_can_both_be_whispered_to() -> None:
+    twins = (ev.AgentInfo("a", "Ada"), ev.AgentInfo("b", "Ada", turn_order=1))
+    async with opened() as screen:
+        await screen.send(running(agents=twins), LIVE)
+        await screen.press("i", *"@Ada (2) psst", "enter")
+        assert said(screen) == ["next to b psst"]
+
+
+async def test_what_was_sent_comes_back_with_the_arrows_and_once_only(data: Path) -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        await screen.press("i", *"one", "enter", *"two", "enter", *"one", "enter", *"new", "up")
+        assert line(screen).text == "one"
+        await screen.press("up")
+        assert line(screen).text == "two"
+        await screen.press("up", "down", "down")
+        assert line(screen).text == "new"
+    assert (data / "history.json").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_draft_is_there_again_and_nobody_else_can_read_it(data: Path) -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        await screen.press("i", *"half a th")
+    (file,) = (data / "drafts").iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    async with opened() as screen:
+        text = await screen.send(running(), LIVE)
+        assert "half a th" in text
+        await screen.press("i", "enter")
+    assert list((data / "drafts").iterdir()) == []
+
+
+async def test_escape_leaves_the_draft_and_goes_back_to_the_panes() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        text = await screen.press("i", *"kept", "escape")
+        assert "kept" in text
+        assert not line(screen).has_focus
+        await screen.press("p")
+        assert screen.link.calls.asked == [("pause", "r")]
+
+
+async def test_in_the_line_the_room_can_still_be_paused() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        await screen.press("i", "p", "space", "ctrl+s")
+        assert line(screen).text == "p "
+        assert screen.link.calls.asked == [("pause", "r")]
+
+
+async def test_a_long_paste_is_cut_and_what_a_terminal_would_obey_is_not() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        await screen.press("i")
+        line(screen).insert(NASTY + "先把会话分开")
+        text = await screen.text()
+        assert "\x1b" not in text
+        assert "\x00" not in line(screen).text
+        assert "\u202e" not in line(screen).text
+        assert "先把会话分开" in text
+        line(screen).insert("word " * 200_000)
+        assert len(line(screen).text) == MAX_CHARACTERS
+        await screen.text()
+        assert any("the rest was left out" in told.message for told in screen.app._notifications)
+
+
+async def test_a_completed_room_asks_for_a_round_first() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="completed", current_round=3), LIVE)
+        await screen.press("i", *"one more", "enter")
+        assert isinstance(screen.app.screen, QuestionScreen)
+        await screen.press("escape")
+        assert said(screen) == []
+        await screen.press("enter", "enter")
+        assert [call for call, _ in screen.link.calls.asked] == [
+            "change {'max_rounds': 4}",
+            "say next one more",
+            "resume",
+        ]
+
+
+async def test_what_waits_can_be_changed_and_taken_back() -> None:
+    waits = (ev.QueuedMessage("q1", "first " + NASTY), ev.QueuedMessage("q2", "second", to="b"))
+    async with opened() as screen:
+        screen.link.calls.waiting = list(waits)
+        text = await screen.send(running(queue=waits), LIVE)
+        assert "queued for the next turn: second (2)" in text
+        text = await screen.press("u")
+        assert isinstance(screen.app.screen, QueueScreen)
+        assert "to Ada: second" in text
+        assert "\x1b" not in text
+        text = await screen.press("down", "enter", *"!", "enter")
+        assert "to Ada: second!" in text
+        text = await screen.press("d")
+        assert "second" not in text
+        await screen.press("escape")
+        assert [call for call, _ in screen.link.calls.asked] == [
+            "change_queued q2 {'content': 'second!'}",
+            "drop_queued q2",
+        ]
+
+
+async def test_on_a_low_screen_the_line_is_there_only_while_it_is_written_in() -> None:
+    async with opened((80, 9)) as screen:
+        text = await screen.send(running(), LIVE, start("1", AGENTS[0]))
+        assert "Say something" not in text
+        assert "Say something" in await screen.press("i")
+        assert "Say something" not in await screen.press("escape")
+
+
+async def test_a_server_that_takes_no_words_says_so_in_the_line() -> None:
+    async with opened() as screen:
+        screen.link.is_embedded = False
+        screen.link.calls.lacks = {"say": "this server does not offer messages from people"}
+        text = await screen.send(running(), LIVE)
+        assert "does not offer messages from people" in text
+        await screen.press("i", "x", "enter")
+        assert said(screen) == []
