@@ -13,14 +13,17 @@ from agent_tui.backend.engine.plan import (
     Fail,
     OpenRound,
     Pause,
+    Say,
+    Skip,
     Speak,
     StartRun,
     Step,
     Turn,
+    Wait,
     plan,
 )
 from agent_tui.backend.store.rows import RoomRow, TurnRow
-from agent_tui.events import AgentInfo
+from agent_tui.events import AgentInfo, QueuedMessage
 
 AGENTS = tuple(AgentInfo(f"id-{place}", name, turn_order=place) for place, name in enumerate("ABC"))
 ROOM = RoomRow("room", "name", "task", "sequential", 2, status="running", run_seq=1, agents=AGENTS)
@@ -30,8 +33,8 @@ def room(opened: int = 0, done: int = 0, mode: str = "sequential") -> RoomRow:
     return replace(ROOM, round_open=opened, round_done=done, execution_mode=mode)
 
 
-def turn(place: int, status: str, attempt: int = 1, round_: int = 1) -> TurnRow:
-    return TurnRow(round_, f"id-{place}", attempt, f"m{round_}{place}{attempt}", status)
+def turn(place: int, status: str, attempt: int = 1, round_: int = 1, reason: str = "") -> TurnRow:
+    return TurnRow(round_, f"id-{place}", attempt, f"m{round_}{place}{attempt}", status, reason)
 
 
 DONE = [turn(0, "completed"), turn(1, "completed"), turn(2, "completed")]
@@ -94,6 +97,134 @@ CASES: dict[str, tuple[RoomRow, list[TurnRow], str, Step]] = {
         CloseTurns((turn(0, "streaming"),), "pause"),
     ),
 }
+
+
+SKIPPING = (replace(AGENTS[0], skip_next=True), *AGENTS[1:])
+NEXT, NOW = QueuedMessage("n", "Hm."), QueuedMessage("w", "Stop!", when="now")
+TURN = {place: Turn(1, f"id-{place}", 1) for place in range(3)}
+# (room, attempts, reason to stop, who speaks) → the step
+ACTS: dict[str, tuple[RoomRow, list[TurnRow], str, set[str], Step]] = {
+    "a stopped turn is over": (
+        room(1),
+        [turn(0, "interrupted", reason="stop")],
+        "",
+        set(),
+        Speak((TURN[1],)),
+    ),
+    "so is one that was skipped while it spoke": (
+        room(1),
+        [turn(0, "interrupted", reason="skip")],
+        "",
+        set(),
+        Speak((TURN[1],)),
+    ),
+    "so is one that was passed over": (room(1), [turn(0, "skipped")], "", set(), Speak((TURN[1],))),
+    "one that was cut by words is due again": (
+        room(1),
+        [turn(0, "interrupted", reason="interject")],
+        "",
+        set(),
+        Speak((Turn(1, "id-0", 2),)),
+    ),
+    "who is to be skipped is": (replace(room(1), agents=SKIPPING), [], "", set(), Skip(TURN[0])),
+    "but not while the room is to pause": (
+        replace(room(1), agents=SKIPPING),
+        [],
+        "pause",
+        set(),
+        Pause("pause"),
+    ),
+    "words are said before the next turn": (
+        replace(room(1), queue=(NEXT, NOW)),
+        [],
+        "",
+        set(),
+        Say((NEXT, NOW)),
+    ),
+    "not while the room is to pause": (replace(room(1), queue=(NEXT,)), [], "pause", set(), Pause("pause")),
+    "before the room completes": (replace(room(2, 2), queue=(NEXT,)), [], "", set(), Say((NEXT,))),
+    "even when it is to pause": (replace(room(2, 2), queue=(NEXT,)), [], "pause", set(), Say((NEXT,))),
+    "while somebody speaks only what is for now": (
+        replace(room(1), queue=(NEXT, NOW)),
+        [turn(0, "streaming")],
+        "",
+        {"id-0"},
+        Say((NOW,)),
+    ),
+    "while somebody speaks all wait": (room(1), [turn(0, "streaming")], "", {"id-0"}, Wait()),
+    "in parallel who was cut speaks beside the others": (
+        room(1, mode="parallel"),
+        [turn(0, "streaming"), turn(1, "interrupted", reason="interject"), turn(2, "completed")],
+        "",
+        {"id-0"},
+        Speak((Turn(1, "id-1", 2),)),
+    ),
+    "a turn that is asked for again is said again, first": (
+        room(1),
+        [replace(turn(1, "completed"), again=True), turn(2, "interrupted")],
+        "",
+        set(),
+        Speak((Turn(1, "id-1", 2, "m111"),)),
+    ),
+    "also after its round is over": (
+        room(2, 2),
+        [
+            *(turn(place, "completed", round_=2) for place in (0, 1)),
+            replace(turn(2, "completed", round_=2), again=True),
+        ],
+        "",
+        set(),
+        Speak((Turn(2, "id-2", 2, "m221"),)),
+    ),
+    "what is said again is not skipped": (
+        replace(room(1), agents=SKIPPING),
+        [replace(turn(0, "completed"), again=True)],
+        "",
+        set(),
+        Speak((Turn(1, "id-0", 2, "m101"),)),
+    ),
+    "a failed turn pauses a room that wants it": (
+        replace(room(1), on_error="pause"),
+        [turn(0, "failed")],
+        "",
+        set(),
+        Pause("error", ("m101",)),
+    ),
+    "after the others have ended": (
+        replace(room(1, mode="parallel"), on_error="pause"),
+        [turn(0, "failed"), turn(1, "streaming")],
+        "",
+        {"id-1"},
+        Wait(),
+    ),
+    "and is said again when the room goes on": (
+        replace(room(1), on_error="pause"),
+        [replace(turn(0, "failed"), again=True)],
+        "",
+        set(),
+        Speak((Turn(1, "id-0", 2, "m101"),)),
+    ),
+    "an agent that was taken out is not waited for": (
+        replace(room(1), agents=AGENTS[1:]),
+        [turn(0, "interrupted")],
+        "",
+        set(),
+        Speak((TURN[1],)),
+    ),
+    "agents speak in their order of now": (
+        replace(room(1), agents=AGENTS[::-1]),
+        [turn(0, "completed")],
+        "",
+        set(),
+        Speak((TURN[2],)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ACTS)
+def test_what_people_did_decides_who_speaks_next(case: str) -> None:
+    stored, turns, cut, speaking, step = ACTS[case]
+    assert plan(stored, turns, cut, speaking) == step
 
 
 @pytest.mark.parametrize("case", CASES)
