@@ -61,7 +61,8 @@ NOWHERE = """GET /; GET /nowhere; GET /api/rooms/; GET /api//rooms; GET /api/roo
 GET /api/rooms/x/messages; GET /api/rooms/x/events; POST /api/rooms/x/run; POST /api/rooms/x/pause;
 POST /api/rooms/x/resume; POST /api/rooms/x/agents/y/stop; POST /api/conversations"""
 NOT_OFFERED = """PUT /api/rooms; OPTIONS /api/rooms; BREW /api/rooms; POST /api/rooms/x;
-POST /api/rooms/x/messages; GET /api/rooms/x/run; POST /api/rooms/x/events; GET /api/rooms/x/pause;
+PUT /api/rooms/x/messages; GET /api/rooms/x/agents/y/stop; POST /api/rooms/x/queue;
+GET /api/rooms/x/run; POST /api/rooms/x/events; GET /api/rooms/x/pause;
 POST /health"""
 
 

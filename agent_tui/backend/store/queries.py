@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import ColumnElement, Connection, Select, literal_column, select
 
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.messages import turn_message, user_message
@@ -18,10 +18,16 @@ from agent_tui.events import AgentInfo, Message, QueuedMessage
 # What is stored of an agent, in the order of ``AgentInfo``; the rest of it is computed.
 AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", "provider_id", "skip_next")
 
+_NO_STATUS: ColumnElement[str] = literal_column("''")
+
 _ROOMS = select(*(column for column in schema.room.c if column.name != "number"))
 _AGENTS = (
     # In the order of ``AgentInfo``: a list of a thousand rooms has thousands of agents.
-    select(*(schema.room_agent.c[name] for name in ("room_id", *AGENT_COLUMNS)), schema.room_agent.c.tokens)
+    select(
+        *(schema.room_agent.c[name] for name in ("room_id", *AGENT_COLUMNS)),
+        _NO_STATUS,
+        schema.room_agent.c.tokens,
+    )
     .where(~schema.room_agent.c.removed)
     .order_by(schema.room_agent.c.turn_order)
 )
@@ -212,9 +218,9 @@ def _rooms(connection: Connection, query: Select[Any]) -> list[RoomRow]:
     agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in found}
     few = list(agents) if len(agents) <= FEW_ROOMS else None
     chosen = _AGENTS if few is None else _AGENTS.where(schema.room_agent.c.room_id.in_(few))
-    for room_id, *values, tokens in connection.execute(chosen) if found else ():
+    for room_id, *values in connection.execute(chosen) if found else ():
         if room_id in agents:
-            agents[room_id].append(AgentInfo(*values, "", tokens))
+            agents[room_id].append(AgentInfo(*values))
     queues: dict[str, list[QueuedMessage]] = {row["id"]: [] for row in found}
     waiting = _QUEUE if few is None else _QUEUE.where(schema.inbox.c.room_id.in_(few))
     for row in connection.execute(waiting).mappings() if found else ():
