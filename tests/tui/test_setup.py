@@ -1,0 +1,151 @@
+"""Setting up a provider, with the keyboard alone, against calls and providers on real sockets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import keyring
+import pytest
+from starlette.applications import Starlette
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from agent_tui.backend.models.providers import Models
+from agent_tui.backend.problem import ERROR_ANSWERS
+from agent_tui.backend.providers import Providers
+from agent_tui.clients.net import Net
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.config import load
+from tests.backend.served import served
+from tests.fakes.file_keyring import FileKeyring
+from tests.fakes.model_server import FakeModelServer, fails
+from tui.screens.form_fields import Line
+from tui.screens.setup import SetupScreen
+
+
+@asynccontextmanager
+async def screen(path: Path) -> AsyncIterator[tuple[Pilot[None], SetupScreen, list[str | None]]]:
+    """Give the screen in the smallest terminal, over the config file ``path``, and what it results in."""
+    models = Models(path, demo_rate=0, demo_seed=0)
+    results: list[str | None] = []
+    app: App[None] = App()
+    face = Starlette(routes=Providers(models).routes(), exception_handlers=ERROR_ANSWERS)
+    async with served(face) as port, Net(f"http://127.0.0.1:{port}") as net:
+        client = RoomsClient(net)
+
+        async def opened() -> RoomsClient:
+            return client
+
+        async with app.run_test(size=(80, 24)) as pilot:
+            shown = SetupScreen(path, opened)
+            await app.push_screen(shown, results.append)
+            await pilot.pause()
+            yield pilot, shown, results
+    await models.aclose()
+
+
+async def settled(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys and wait until what they began is done."""
+    await pilot.press(*keys)
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def told(shown: SetupScreen) -> str:
+    """Return the line under the form."""
+    return str(shown.query_one("#telling", Static).content)
+
+
+def fill(shown: SetupScreen, **lines: str) -> None:
+    """Type into lines."""
+    for name, text in lines.items():
+        shown.query_one(f"#{name}", Line).value = text
+
+
+async def test_an_endpoint_is_tested_a_model_chosen_and_both_are_saved_behind_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('# mine\ntheme = "dark"\n')
+    monkeypatch.setenv("MY_KEY", "sk-1")
+    async with FakeModelServer() as server, screen(path) as (pilot, shown, results):
+        fill(shown, address=server.url, variable="MY_KEY", name="local")
+        await settled(pilot, "tab", "enter")
+        assert "2 models answered" in str(shown.query_one("#heading", Static).content)
+        await settled(pilot, "down", "enter")
+        assert results == ["local"]
+        assert server.requests[-1].body["model"] == "other-model"
+    assert path.read_text().startswith('# mine\ntheme = "dark"\n')
+    saved = load(path).providers["local"]
+    assert (saved.kind, saved.base_url, saved.api_key_env, saved.model) == (
+        "openai", server.url, "MY_KEY", "other-model",
+    )  # fmt: skip
+
+
+async def test_a_typed_key_goes_to_the_keyring_and_never_into_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "config.toml"
+    monkeypatch.setenv("FILE_KEYRING", str(tmp_path / "ring.json"))
+    before = keyring.get_keyring()
+    keyring.set_keyring(FileKeyring())
+    try:
+        async with FakeModelServer() as server, screen(path) as (pilot, shown, results):
+            fill(shown, address=server.url, key="sk-typed")
+            await pilot.pause()
+            await settled(pilot, "tab", "enter")
+            await settled(pilot, "enter")
+            assert results == ["openai"]
+    finally:
+        keyring.set_keyring(before)
+    assert json.loads((tmp_path / "ring.json").read_text()) == {"agent-tui/openai": "sk-typed"}
+    assert "sk-typed" not in path.read_text()
+    assert load(path).providers["openai"].keyring
+
+
+async def test_a_wrong_key_is_said_and_nothing_is_saved(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    async with FakeModelServer() as server, screen(path) as (pilot, shown, results):
+        server.listing = fails(401, "bad key")
+        fill(shown, address=server.url, variable="", key="sk-wrong")
+        await settled(pilot, "tab", "enter")
+        assert "refused the key" in told(shown)
+        await settled(pilot, "escape")
+        assert results == [""]
+    assert not path.exists()
+
+
+async def test_saving_without_a_test_is_possible_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    async with screen(path) as (pilot, shown, results):
+        fill(shown, address="http://127.0.0.1:9/v1", variable="")
+        await settled(pilot, "f2")
+        assert results == ["openai"]
+        assert any("not tested" in notice.message for notice in pilot.app._notifications)
+    assert load(path).providers["openai"].base_url == "http://127.0.0.1:9/v1"
+
+
+async def test_the_kind_fills_in_what_it_usually_has(tmp_path: Path) -> None:
+    async with screen(tmp_path / "config.toml") as (pilot, shown, _):
+        await settled(pilot, "right")
+        assert shown.query_one("#address", Line).value == "http://127.0.0.1:11434/v1"
+        assert shown.query_one("#variable", Line).value == ""
+        fill(shown, name="home")
+        await settled(pilot, "right")
+        assert shown.query_one("#variable", Line).value == "ANTHROPIC_API_KEY"
+        assert shown.query_one("#name", Line).value == "home"
+
+
+async def test_a_name_that_is_taken_is_refused_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[providers.local]\nkind = "ollama"\n')
+    async with screen(path) as (pilot, shown, results):
+        fill(shown, name="local")
+        await settled(pilot, "f2")
+        complaint = str(shown.query_one("#field-name .complaint", Static).content)
+        assert "called local already" in complaint
+        assert not results
