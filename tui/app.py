@@ -6,7 +6,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import chain, repeat
 from typing import ClassVar, Final, Literal
@@ -40,19 +41,22 @@ from tui.screens.help import HelpScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
+from tui.screens.setup import SetupScreen
 from tui.screens.signs import wants_ascii
 from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
+from widgets.composer import Composer
 from widgets.frame_clock import FrameClock
 from widgets.transcript import Transcript
 
 NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
 MAX_ERROR_CHARACTERS = 500
+LEAVE_SECONDS = 3.0  # how long leaving waits for the server to delete rooms
 RETRY_SECONDS = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 
 
 class AgentTuiApp(App[int]):
-    """One room, or the list of rooms first. Returns the exit code of cli.md."""
+    """The list of rooms, and a room above it. Returns the exit code of cli.md."""
 
     TITLE = "agent-tui"
     CSS = "Screen { background: $background; color: $foreground; } #starting { padding: 1 2; }"
@@ -73,7 +77,6 @@ class AgentTuiApp(App[int]):
         self.keymap = resolve(config.keys)
         self.set_keymap(self.keymap.for_textual())
         self._link = link or RoomLink(request.source)
-        self._listed = False
         self._is_unreachable = False
         self._themes_folder = config.path.parent / themes.FOLDER
         self.early_input = request.background  # read by our driver
@@ -101,7 +104,10 @@ class AgentTuiApp(App[int]):
         self._garbage.start()
         self.set_interval(LOOK_SECONDS, self._garbage.look)
         self._say_what_cannot_hold()
-        self._open()
+        if self._request.setup:
+            self.action_setup()
+        else:
+            self._open()
 
     def on_unmount(self) -> None:
         self._garbage.stop()
@@ -125,8 +131,7 @@ class AgentTuiApp(App[int]):
             self._fail(error)
             return
         if isinstance(found, list):
-            self._listed = True
-            self.push_screen(RoomsScreen(found, ascii_only=self._ascii_only), self._open_listed)
+            self._show_list(found)
         else:
             self._show_room(found.room_id, start=found.start)
 
@@ -147,9 +152,19 @@ class AgentTuiApp(App[int]):
             await asyncio.sleep(delay)
         raise AssertionError("the tries never end")
 
-    def _open_listed(self, room_id: str | None) -> None:
-        if room_id is not None:
-            self._show_room(room_id, start=False)
+    def _show_list(self, rooms: Iterable[RoomInfo] = ()) -> None:
+        screen = RoomsScreen(
+            self._link, rooms, ascii_only=self._ascii_only, is_embedded=self._request.embedded
+        )
+        screen.key_of = self.key_names
+        self.push_screen(screen)
+
+    @on(RoomsScreen.Opened)
+    def open_listed(self, event: RoomsScreen.Opened) -> None:
+        """Open a room that was chosen in the list."""
+        event.stop()
+        if not isinstance(self.screen, RoomScreen):
+            self._show_room(event.room_id, start=event.start)
 
     def _show_room(self, room_id: str, *, start: bool) -> None:
         screen = RoomScreen(self._link, room_id, self.clock, start=start, ascii_only=self._ascii_only)
@@ -167,12 +182,16 @@ class AgentTuiApp(App[int]):
         rooms = [screen for screen in self.screen_stack if isinstance(screen, RoomScreen)]
         return rooms[-1] if rooms else None
 
+    @property
+    def _list(self) -> RoomsScreen | None:
+        return next((screen for screen in self.screen_stack if isinstance(screen, RoomsScreen)), None)
+
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Keep cursors from blinking, those of Textual's own screens too: nothing moves without a reason."""
         if isinstance(event.widget, Input | TextArea):
             event.widget.cursor_blink = False
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Give a line that has just got the focus what was typed behind the key that opened it.
 
         Keys come in bursts over a slow line: those that are under way when the focus moves come up here
@@ -185,16 +204,27 @@ class AgentTuiApp(App[int]):
                 line.insert_text_at_cursor(event.character)
             else:
                 line.insert(event.character)
+        elif isinstance(line, Composer) and await self._check_bindings(event.key, priority=True):
+            event.prevent_default()  # enter, in the same burst: its own keys come before those of the screen
 
     def action_leave(self) -> None:
         """Quit; ask first while agents speak. Asked already, the same key means to stay."""
         room = self._room
         if room is None or room.may_leave:
-            self.exit(self._leaving_code(room))
+            self._leave(self._leaving_code(room))
         elif isinstance(self.screen, QuitScreen):
             self.screen.action_choose("stay")
         else:
             room.ask_to_leave()
+
+    @work(group="leave", exclusive=True)
+    async def _leave(self, code: int) -> None:
+        """Exit, with the rooms deleted that were to be deleted."""
+        listed = self._list
+        if listed is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(listed.deletions.settle(), LEAVE_SECONDS)
+        self.exit(code)
 
     def _leaving_code(self, room: RoomScreen | None) -> int:
         if room is None:
@@ -215,10 +245,11 @@ class AgentTuiApp(App[int]):
         return say("keys.or").join(shown_all(key, ascii_only=self._ascii_only) for key in keys if key)
 
     def action_leave_room(self) -> None:
-        """Go back to the list of rooms, when the room was opened from it."""
-        if self._listed and isinstance(self.screen, RoomScreen):
+        """Go back to the list of rooms, which goes on where it was."""
+        if isinstance(self.screen, RoomScreen):
             self.pop_screen()
-            self._open()
+            if self._list is None:
+                self._show_list()
 
     def action_help(self) -> None:
         """Show the keys of this screen."""
@@ -246,6 +277,18 @@ class AgentTuiApp(App[int]):
         path = self._request.config.path
         screen = ThemeScreen(path, self._theme_name, self._is_light, ascii_only=self._ascii_only)
         self.push_screen(screen, self._theme_kept)
+
+    def action_setup(self) -> None:
+        """Set up a provider of models for the backend of this machine."""
+        if not self._request.embedded:
+            self.notify(say("setup.foreign"), severity="warning", markup=False)
+            return
+        screen = SetupScreen(self._request.config.path, self._link.client, ascii_only=self._ascii_only)
+        self.push_screen(screen, self._set_up)
+
+    def _set_up(self, name: str | None) -> None:
+        if self._request.setup:
+            self.exit(DONE, message=say("setup.done", name=name) if name else None)
 
     def _theme_kept(self, name: str | None) -> None:
         self._theme_name = name or self._theme_name

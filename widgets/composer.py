@@ -127,8 +127,8 @@ class Composer(TextArea):
             self.call_after_refresh(self.scroll_cursor_visible)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap and fit anew."""
-        self._fit()
+        """Fit anew, once it is wrapped anew."""
+        self.call_after_refresh(self._fit)
 
     # --- keys ------------------------------------------------------------------------------------------
 

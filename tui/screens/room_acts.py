@@ -128,11 +128,8 @@ class RoomActs(RoomRunning):
     # --- speaking into the room ------------------------------------------------------------------------
 
     def action_compose(self) -> None:
-        """Write to the room. Asked while it is written: the key came late, in one burst with the words."""
-        if self._composer.has_line_focus:
-            self._composer.line.action_send()
-        else:
-            self._composer.open()
+        """Write to the room."""
+        self._composer.open()
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         """Send what was written; a text that could not be sent goes again as the same message."""

@@ -77,7 +77,7 @@ class SettingsScreen(ModalScreen[None]):
                 for name in FIELDS:
                     yield Field(name, say(f"settings.{name}"), self._inner(name))
                     if name == "max_rounds":
-                        yield Static("", id="estimate", classes="hint", markup=False)
+                        yield Static("", id="estimate", markup=False)
                 yield Static(say("settings.agents"), classes="label", markup=False)
                 yield OptionList(markup=False, compact=True)
             yield Static("", classes="error", markup=False)
@@ -110,7 +110,9 @@ class SettingsScreen(ModalScreen[None]):
 
     def _estimate(self) -> None:
         text = estimate(self._state, self._field("max_rounds").value)
-        self.query_one("#estimate", Static).update(text)
+        shown = self.query_one("#estimate", Static)
+        shown.update(text)
+        shown.set_class(bool(text), "-open")
 
     # --- agents ----------------------------------------------------------------------------------------
 

@@ -172,6 +172,7 @@ def hints(state: RoomState, shown: Shown = Shown()) -> list[Hint]:
         found.append(Hint("/", say("hint.find"), 5))
     return [
         *found,
+        Hint("i", say("hint.say"), 6),
         Hint("ctrl+p", say("hint.palette"), 7),
         Hint("?", say("hint.help"), 1),
         Hint("q", say("hint.quit"), 6),

@@ -16,6 +16,7 @@ from widgets.transcript import Transcript
 
 RULE = "---"
 NO_COLOR = "none"
+NAMELESS = ("", "用户")  # what servers of the protocol call a person who gave no name
 
 
 class TimelineFeed:
@@ -90,7 +91,9 @@ class TimelineFeed:
 
     def _announce(self, turn: Turn) -> None:
         agent = self._state.agents.get(turn.agent_id)
-        name = agent.name if agent is not None else turn.sender_name or say("room.you")
+        name = agent.name if agent is not None else turn.sender_name
+        if agent is None and name in NAMELESS:
+            name = say("room.you")
         title = inert_line(name, 60)
         if turn.to:
             title = say("timeline.whisper", name=title, to=inert_line(turn.to_name, 60))

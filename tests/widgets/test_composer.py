@@ -1,0 +1,123 @@
+"""A few lines to write in: what they take, how high they get, what they remember and complete."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+
+from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer, whispered
+
+
+class OneComposer(App[None]):
+    """An app with nothing but the lines under test."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield Composer()
+
+    def on_composer_submitted(self, event: Composer.Submitted) -> None:
+        self.sent.append(event.text)
+
+
+@asynccontextmanager
+async def opened() -> AsyncGenerator[tuple[Composer, Pilot[None]], None]:
+    app = OneComposer()
+    async with app.run_test(size=(40, 12)) as pilot:
+        line = app.query_one(Composer)
+        line.focus()
+        await pilot.pause()
+        yield line, pilot
+
+
+def sent(line: Composer) -> list[str]:
+    assert isinstance(line.app, OneComposer)
+    return line.app.sent
+
+
+async def test_it_grows_with_what_is_written_and_no_higher_than_it_may() -> None:
+    async with opened() as (line, pilot):
+        heights = []
+        for _ in range(MOST_ROWS + 2):
+            await pilot.press("ctrl+j")
+            await pilot.pause()
+            heights.append(line.size.height)
+        assert heights == [2, 3, 4, 5, 6, 6, 6, 6]
+        line.most_rows = 1
+        await pilot.pause()
+        assert line.size.height == 1
+        line.most_rows = MOST_ROWS
+        line.put("word " * 20)
+        await pilot.pause()
+        assert line.size.height == 3
+
+
+async def test_nothing_that_a_terminal_obeys_gets_in_by_whatever_way() -> None:
+    nasty = "a\x1b[31m\u202e\x00\ud800\tb\r\nc"
+    async with opened() as (line, _):
+        line.insert(nasty)
+        typed = line.text
+        line.put(nasty)
+        assert typed == line.text
+        assert typed.startswith("a␛[31m")
+        assert typed.endswith("    b\nc")
+
+
+async def test_more_than_there_is_room_for_is_cut() -> None:
+    async with opened() as (line, pilot):
+        line.insert("line\n" * 300_000)
+        assert len(line.text) == MAX_CHARACTERS
+        await pilot.press("x", "backspace", "y")
+        assert len(line.text) == MAX_CHARACTERS
+        assert line.text.endswith("y")
+
+
+async def test_blanks_are_not_sent() -> None:
+    async with opened() as (line, pilot):
+        await pilot.press("enter", "space", "ctrl+j", "enter")
+        assert sent(line) == []
+
+
+async def test_what_is_written_while_it_is_sent_stays() -> None:
+    async with opened() as (line, pilot):
+        await pilot.press(*"one", "enter", *" two")
+        line.take_away("one")
+        assert line.text == " two"
+
+
+async def test_enter_completes_a_name_that_is_only_begun() -> None:
+    async with opened() as (line, pilot):
+        line.names = ["Mika", "Михаил", "老王"]
+        await pilot.press("@", "m", "enter")
+        assert (line.text, sent(line)) == ("@Mika ", [])
+        line.put("@М")
+        assert line.candidates == ["Михаил"]
+        line.put("@x")
+        await pilot.press("enter")
+        assert sent(line) == ["@x"]
+
+
+async def test_its_cursor_does_not_blink() -> None:
+    async with opened() as (line, _):
+        assert not line.cursor_blink
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        ("@Ada psst", "Ada", "psst"),
+        ("@Ada Lovelace psst", "Ada Lovelace", "psst"),
+        ("@Ada\npsst ", "Ada", "psst"),
+        ("@Adam psst", "", "@Adam psst"),
+        ("mail @Ada now", "", "mail @Ada now"),
+        ("@Ada", "", "@Ada"),
+    ],
+)
+def test_a_whisper_begins_with_a_name(text: str, name: str, words: str) -> None:
+    assert whispered(text, ["Ada", "Ada Lovelace"]) == (name, words)
