@@ -169,7 +169,7 @@ def _run(
     source = choose_source(connection_of(context))
     from tui import headless
 
-    return headless.run(source, new or wanted or "", output_format, keep_running)
+    return headless.run(source, new or wanted or "", output_format, options.changes)
 
 
 @rooms.command("export", cls=Command)

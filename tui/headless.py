@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import Any
 
 from agent_tui import events as ev
 from agent_tui.clients.event_stream import Item
@@ -39,8 +40,12 @@ WHY_PAUSED = {
 }
 
 
-def run(source: Source, wanted: str | NewRoom, form_name: FormatName, keep_running: bool) -> int:
+def run(
+    source: Source, wanted: str | NewRoom, form_name: FormatName, changes: Mapping[str, Any] | None = None
+) -> int:
     """Run the room that ``wanted`` names or describes to its end; return the exit code.
+
+    ``changes`` are what a room that is there already is told first, by the wire's names.
 
     Raises ``ConfigError`` for wrong usage, before anything is written to stdout.
     """
@@ -50,7 +55,7 @@ def run(source: Source, wanted: str | NewRoom, form_name: FormatName, keep_runni
     with Interrupts() as interrupts:
         try:
             server = reach(source)
-            errand = _Errand(server, not isinstance(source, Server), wanted, keep_running, form, answer)
+            errand = _Errand(server, not isinstance(source, Server), wanted, changes or {}, form, answer)
             ending, record = asyncio.run(errand.run(interrupts))
         except KeyboardInterrupt:
             ending = Ending("interrupted")
@@ -71,7 +76,7 @@ class _Errand:
     server: Server
     embedded: bool
     wanted: str | NewRoom
-    keep_running: bool
+    changes: Mapping[str, Any]
     form: Format
     answer: Answer
 
@@ -91,8 +96,8 @@ class _Errand:
             output.notice(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})")
             return room.id
         room_id = await connect.room_id(client, self.wanted)
-        if self.keep_running:
-            await client.change(room_id, keep_running=True)
+        if self.changes:
+            await client.change(room_id, **self.changes)
         return room_id
 
     async def _load(self, client: RoomsClient, room_id: str) -> None:

@@ -121,6 +121,7 @@ room file. Ctrl-C pauses the room and ends; a second Ctrl-C leaves at once.
                           json: one object at the end, with the room and its messages
                           stream-json: one object per line and event, and a last one named "end"
 
+--max-tokens, --max-cost, --on-error and --keep-running also change a room that is there.
 Only the answer goes to stdout; progress and one line per failed turn go to stderr.
 {_SERVER}""",
     "rooms export": f"""\
@@ -172,13 +173,14 @@ Lists the configured providers, each with the models it offers or why it offers 
 
   setup                   set up a provider on a screen: its address, its key, a test, its model
 
-A key comes from the environment (api_key_env), the system's keyring (keyring = true), or the config file.
+A key comes from the environment (api_key_env), the system's keyring (keyring = true), or the
+config file.
 {_SERVER}""",
     "models setup": """\
 Usage: agent-tui models setup
 
-Sets up a provider on a screen and saves it to the config file once it answered. Its key is kept in the
-system's keyring, or comes from an environment variable.
+Sets up a provider on a screen and saves it to the config file once it answered. Its key is kept
+in the system's keyring, or comes from an environment variable.
 """,
     "backend": """\
 Usage: agent-tui backend COMMAND

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from agent_tui import agent_templates
 from agent_tui.errors import ConfigError
@@ -49,6 +49,10 @@ class RoomOptions:
     max_cost: float | None = None
     on_error: OnError | None = None
 
+    def __post_init__(self) -> None:
+        if self.max_cost is not None and not math.isfinite(self.max_cost):
+            raise ConfigError("--max-cost must be US dollars, 0 or more")
+
     @property
     def given(self) -> list[str]:
         """The options that only mean something for a room that is made."""
@@ -60,11 +64,15 @@ class RoomOptions:
             "--template": self.templates,
             "--rounds": self.rounds,
             "--mode": self.mode,
-            "--max-tokens": self.max_tokens,
-            "--max-cost": self.max_cost,
-            "--on-error": self.on_error,
         }
         return [option for option, value in values.items() if value is not None]
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What a room that is there already is told before it runs, by the wire's names."""
+        values = {"max_tokens": self.max_tokens, "max_cost": self.max_cost, "on_error": self.on_error}
+        told = {field: value for field, value in values.items() if value is not None}
+        return {**told, "keep_running": True} if self.keep_running else told
 
 
 def is_room_file(argument: str) -> bool:
@@ -77,8 +85,6 @@ def described(options: RoomOptions) -> NewRoom:
 
     Warns on stderr of what means nothing in the file. Raises ``ConfigError`` for everything that is wrong.
     """
-    if options.max_cost is not None and not math.isfinite(options.max_cost):
-        raise ConfigError("--max-cost must be US dollars, 0 or more")
     file = RoomFile(Path())
     if options.from_file is not None:
         file = read_room_file(options.from_file)

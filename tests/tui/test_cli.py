@@ -71,7 +71,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
         "rooms export a-room --format pdf",
         "rooms new --from no-such-file.toml",
         "rooms run --from no-such-file.toml",
-        "rooms run a-room --max-tokens 1",
+        "rooms run a-room --max-cost nan",
         "rooms new --task T --max-tokens -1",
         "rooms new --task T --max-cost nan",
         "rooms new --task T --max-cost -1",

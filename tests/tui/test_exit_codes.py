@@ -128,6 +128,32 @@ def test_3_a_room_that_pauses_says_why_on_stderr(home: Home, reason: str, said: 
     assert done.stderr.splitlines()[-1].startswith(said)
 
 
+def test_3_at_the_ceiling_of_the_budget_6_until_it_is_raised_and_0_then(home: Home, fast: str) -> None:
+    new = ("--task", "Which tea?", "--name", "ceiling", "--agent", "Ada", "--agent", "Bo", "--rounds", "1")
+    first = home.run("rooms", "run", *new, "--max-tokens", "10", "--url", fast, *STREAM)
+    again = home.run("rooms", "run", "ceiling", "--url", fast, *STREAM)
+    raised = home.run("rooms", "run", "ceiling", "--max-tokens", "1000000", "--url", fast, *STREAM)
+    assert (first.returncode, again.returncode, raised.returncode) == (3, 6, 0)
+    assert (end_of(first.stdout)["reason"], end_of(first.stdout)["detail"]) == ("paused", "budget")
+    assert first.stderr.splitlines()[-1].startswith("paused (budget): ")
+    assert "budget" in (end_of(again.stdout)["detail"] or "")
+    assert end_of(raised.stdout)["reason"] == "completed"
+
+
+def test_3_a_turn_that_fails_where_the_room_pauses_on_errors(home: Home) -> None:
+    settings = 'kind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key_env = "NOT_SET_HERE"\n'
+    home.config.write_text(f"[providers.gone]\n{settings}", encoding="utf-8")
+    with served(home) as (_, url):
+        done = home.run("rooms", "run", *TASK, "--on-error", "pause", "--url", url, *STREAM)
+    assert (done.returncode, end_of(done.stdout)["reason"], end_of(done.stdout)["detail"]) == (
+        3,
+        "paused",
+        "error",
+    )
+    assert "Ada: " in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("paused (error): ")
+
+
 def test_4_a_room_that_fails_is_not_there_or_breaks_off(home: Home, fast: str) -> None:
     failed = [*run_events()[:FIRST_CHUNKS], ("error", {"content": "the quota is gone"})]
     with in_thread(OriginalRoomsServer(failed)) as server:
