@@ -167,16 +167,15 @@ class Room(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1))
     def retry_an_agent(self, which: int) -> None:
         agent = self.room.agents[which].id
-        messages = self.do(self.house.engine.messages(self.room.id, None, None)).messages
+        stands = self._status() != "running"  # else its newest turn may be another one by then
+        _, turns = self.do(self.house.store.read(queries.state, self.room.id))
         try:
             self.do(self.house.engine.retry_agent(self.room.id, agent))
         except Refused:  # it did not speak, or others did since
             return
-        own = [message for message in messages if message.agent_id == agent]
-        if own and own[-1].status != "streaming" and own[-1].interrupted in ("", "stop", "skip"):
-            newest = self.do(self.house.store.read(queries.state, self.room.id))[1]
-            if not any(row.agent_id == agent and row.status == "skipped" for row in newest):
-                self.record.retried.add(own[-1].id)
+        own = [row for row in turns if row.agent_id == agent]
+        if stands and own[-1].status == "completed":
+            self.record.retried.add(own[-1].message_id)
         self.may_be = RUNNING
         self._look()
 
