@@ -16,10 +16,12 @@ from tui.keymap import APP, SCOPES, Entry, Keymap, catalogue
 from tui.screens.find_bar import FindBar
 from tui.screens.help import Row, Section
 from tui.screens.room import RoomScreen
+from tui.screens.rooms import RoomsScreen
 from tui.screens.words import say
 from widgets.transcript import Transcript
 
 GROUPS: Final = (
+    "list",
     "room",
     "agent",
     "composer",
@@ -35,6 +37,7 @@ _GROUP_OF_SCOPE: Final = {
     "pane": "reading",
     "find": "find",
     "composer": "composer",
+    "rooms": "list",
 }
 _GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their scope says
     ("agent.", "agent"),
@@ -146,6 +149,8 @@ def _reason(entry: Entry, node: DOMNode) -> str:
     if entry.id in _ACTS and isinstance(node, RoomScreen) and (reason := node.why_not(_ACTS[entry.id])):
         return reason
     if why is not None and (reason := why(node)):
+        return say(f"help.why.{reason}")
+    if isinstance(node, RoomsScreen) and (reason := node.why(entry.id)):
         return say(f"help.why.{reason}")
     namespace, name, parameters = parse(entry.action)
     target: DOMNode = node

@@ -20,11 +20,14 @@ from tui.key_names import character_of, parse, shown, shown_all
 from tui.screens.agent_form import AgentFormScreen
 from tui.screens.find_bar import FindBar
 from tui.screens.help import HelpScreen
+from tui.screens.new_room import NewRoomScreen
 from tui.screens.question import QuestionScreen
 from tui.screens.queue import QueueScreen
 from tui.screens.quit import QuitScreen
+from tui.screens.rename import RenameScreen
 from tui.screens.room import RoomScreen
 from tui.screens.room_settings import SettingsScreen
+from tui.screens.rooms import RoomsScreen
 from tui.screens.theme_picker import ThemeScreen
 from widgets.composer import Composer
 from widgets.transcript import Transcript
@@ -46,6 +49,9 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
     "pane": (Transcript, "room"),
     "composer": (Composer, "room"),
     "find": (FindBar, "room"),
+    "rooms": (RoomsScreen, APP),
+    "new": (NewRoomScreen, ""),
+    "rename": (RenameScreen, ""),
     "help": (HelpScreen, ""),
     "themes": (ThemeScreen, ""),
     "quit": (QuitScreen, ""),

@@ -105,10 +105,10 @@ def test_two_actions_can_change_keys_with_each_other() -> None:
 
 
 def test_a_default_loses_its_key_to_what_is_written_and_the_line_says_so() -> None:
-    written = {"app.help": "c"}
-    assert keys(written) == {"app.help": ("c",), "room.continue": ()}
-    assert problem(written) == "keys.app.help: takes c from room.continue, which has no key now"
-    assert "from room.pause, which has space left" in problem({"app.help": "p"})
+    written = {"app.help": "t"}
+    assert keys(written) == {"app.help": ("t",), "room.timeline": ()}
+    assert problem(written) == "keys.app.help: takes t from room.timeline, which has no key now"
+    assert "from room.pause, which has p left" in problem({"app.help": "space"})
 
 
 def test_of_two_that_are_written_the_first_keeps_the_key() -> None:
@@ -257,7 +257,7 @@ async def test_quitting_asks_above_the_help_too(tmp_path: Path) -> None:
 
 
 async def test_what_cannot_hold_is_one_notice_at_the_start(tmp_path: Path) -> None:
-    async with opened_app(tmp_path, keys={"a.b": "f5", "app.help": "p"}) as seen:
+    async with opened_app(tmp_path, keys={"a.b": "f5", "app.help": "space"}) as seen:
         assert "2 lines cannot hold" in await seen.text()
     async with opened_app(tmp_path, keys={"a.b": "f5"}) as seen:
         assert "1 line cannot hold" in await seen.text()

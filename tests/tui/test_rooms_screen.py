@@ -1,0 +1,347 @@
+"""The list of rooms as a person uses it: live, by keys alone, over a server in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from rich.cells import cell_len
+from textual.pilot import Pilot
+
+from agent_tui.config import Config
+from agent_tui.errors import ConnectFailed, Refused
+from agent_tui.events import AgentInfo, RoomInfo
+from tests.fakes.room_link import FakeLink
+from tests.tui.rooms_client import ListedClient
+from tui.app import AgentTuiApp
+from tui.link import RoomLink
+from tui.request import ScreenRequest, Server
+from tui.screens import rooms_deleting, rooms_feed
+from tui.screens.room import RoomScreen
+from tui.screens.rooms import RoomsScreen
+from tui.screens.rooms_list import RoomList
+
+
+def room(number: int, **fields: Any) -> RoomInfo:
+    """Return a room that was active ``number`` minutes before noon."""
+    when = f"2026-11-20T11:{59 - number % 60:02}:00+00:00"
+    known = {"name": f"Room {number}", "status": "paused", "max_rounds": 3, "updated_at": when}
+    return RoomInfo(f"r{number}", created_at=when, **{**known, **fields})
+
+
+def agents(*states: str) -> tuple[AgentInfo, ...]:
+    names = ("Mika", "Ada", "老王")
+    return tuple(AgentInfo(names[n], names[n], status=state) for n, state in enumerate(states))
+
+
+class Listed:
+    """What a test sees of the list and does to it."""
+
+    def __init__(self, app: AgentTuiApp, client: ListedClient, pilot: Pilot[int]) -> None:
+        self.app, self.client, self.pilot = app, client, pilot
+
+    @property
+    def screen(self) -> RoomsScreen:
+        return next(screen for screen in self.app.screen_stack if isinstance(screen, RoomsScreen))
+
+    @property
+    def list(self) -> RoomList:
+        return self.screen.query_one(RoomList)
+
+    @property
+    def cursor(self) -> str:
+        found = self.list.cursor
+        return found.id if found is not None else ""
+
+    async def press(self, *keys: str) -> str:
+        await self.pilot.press(*keys)
+        return await self.text()
+
+    async def text(self) -> str:
+        """All rows of the screen, once nothing changes any more."""
+        seen: list[str] = []
+        while len(seen) < 4 or len(set(seen[-4:])) > 1 or not self.client.is_told:
+            await self.pilot.pause()
+            strips = self.app.screen._compositor.render_strips(self.app.size)
+            seen.append("\n".join(strip.text.rstrip() for strip in strips))
+        return seen[-1]
+
+
+@asynccontextmanager
+async def listed(
+    folder: Path, *rooms: RoomInfo, size: tuple[int, int] = (100, 16), **options: bool
+) -> AsyncGenerator[Listed, None]:
+    link = FakeLink()
+    client = ListedClient(list(rooms), **options)
+    link.calls = cast("Any", client)
+    request = ScreenRequest(Server("http://127.0.0.1:9"), None, Config(folder / "config.toml"))
+    app = AgentTuiApp(request, cast("RoomLink", link))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        seen = Listed(app, client, pilot)
+        await seen.text()
+        yield seen
+        link.end()
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rooms_feed, "PACE_SECONDS", 0.0)
+    monkeypatch.setattr(rooms_feed, "RETRY_SECONDS", (0.0,))
+
+
+async def test_a_row_says_who_speaks_why_it_stands_still_and_what_was_said_last(tmp_path: Path) -> None:
+    rooms = (
+        room(
+            1, status="running", current_round=2, agents=agents("speaking", "thinking", "said"), tokens=1300
+        ),
+        room(2, agents=agents("cut"), interrupted="pause"),
+        room(3, status="completed", current_round=3, last_words="Call it Ledger."),
+        room(4, status="error", agents=agents("said", "failed"), last_speaker="Ada", last_words="no quota"),
+        room(5, interrupted="budget"),
+    )
+    async with listed(tmp_path, *rooms) as seen:
+        rows = (await seen.text()).splitlines()
+    assert "1 running · 5 in all" in rows[0]
+    assert "● Room 1" in rows[1]
+    assert "round 2/3" in rows[1]
+    assert "1.3 k tok" in rows[1]
+    assert "Mika ● Ada ◔ 老王 ✓" in rows[1]
+    assert "‖ Room 2" in rows[2]
+    assert "Mika cut at the pause" in rows[2]
+    assert "done 3/3" in rows[3]
+    assert '"Call it Ledger."' in rows[3]
+    assert "✗ Room 4" in rows[4]
+    assert "Ada: no quota" in rows[4]
+    assert "paused – the budget" in rows[5]
+
+
+async def test_what_changes_is_seen_and_the_cursor_stays_on_its_room(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2), room(3)) as seen:
+        await seen.press("down", "down")
+        assert seen.cursor == "r3"
+        seen.client.tell(replace(room(2), status="running", agents=agents("speaking")), room(4))
+        rows = (await seen.text()).splitlines()
+        assert "Room 2" in rows[1]
+        assert "Mika ●" in rows[1]
+        assert "Room 4" in rows[4]
+        assert seen.cursor == "r3"
+        seen.client.tell(removed=("r3",))
+        assert "Room 3" not in await seen.text()
+        assert seen.cursor == "r4"
+
+
+async def test_the_row_is_paused_and_resumed_and_a_new_one_started(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1, status="running"), room(2, status="idle")) as seen:
+        text = await seen.press("p")
+        assert "‖ Room 1" in text
+        await seen.press("p")
+        await seen.press("down", "p")
+        assert seen.client.asked == [("pause", "r1"), ("resume", "r1"), ("run", "r2")]
+
+
+async def test_all_that_run_pause_at_once_and_only_those_go_on(tmp_path: Path) -> None:
+    rooms = (room(1, status="running"), room(2, status="running"), room(3))
+    async with listed(tmp_path, *rooms) as seen:
+        assert "2 rooms asked to pause" in await seen.press("P")
+        assert "2 rooms go on" in await seen.press("P")
+        assert sorted(seen.client.asked) == [
+            ("pause", "r1"),
+            ("pause", "r2"),
+            ("resume", "r1"),
+            ("resume", "r2"),
+        ]
+
+
+async def test_a_deletion_is_taken_back_and_the_server_never_heard_of_it(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        assert "deleted – u undoes" in await seen.press("d")
+        assert "deleted" not in await seen.press("u")
+        await seen.press("q")
+        assert seen.client.asked == []
+
+
+async def test_a_deletion_is_sent_when_its_time_has_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rooms_deleting, "UNDO_SECONDS", 0.001)
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        await seen.press("d")
+        while "Room 1" in await seen.text():
+            await seen.pilot.pause()
+        assert seen.client.asked == [("delete", "r1")]
+
+
+@pytest.mark.parametrize("keys", [("q",), ("down", "enter")], ids=["program", "list"])
+async def test_a_deletion_is_sent_when_the_list_is_left(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        await seen.press("d")
+        await seen.pilot.press(*keys)
+        while not seen.client.asked:
+            await seen.pilot.pause()
+        assert seen.client.asked == [("delete", "r1")]
+
+
+async def test_a_deletion_that_is_refused_leaves_the_room_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rooms_deleting, "UNDO_SECONDS", 0.001)
+    async with listed(tmp_path, room(1)) as seen:
+        seen.client.refuse = Refused("not you")
+        text = await seen.press("d")
+        while "not you" not in text:
+            text = await seen.text()
+        assert "Room 1" in text
+
+
+async def test_words_leave_only_the_rooms_that_have_them_and_escape_brings_all_back(tmp_path: Path) -> None:
+    rooms = (room(1, task="Redis?"), room(2, agents=agents("said")), room(3, status="completed"))
+    async with listed(tmp_path, *rooms) as seen:
+        for words, found in (("redis", "Room 1"), ("mika", "Room 2"), ("compl", "Room 3")):
+            text = await seen.press("slash", *words)
+            assert found in text
+            assert "1 of 3 rooms found" in text
+            assert "3 in all" in await seen.press("escape")
+        assert "No room has these words. esc lists all again." in await seen.press(
+            "slash", *"nowhere", "enter"
+        )
+
+
+async def test_rooms_are_sorted_by_the_next_column(tmp_path: Path) -> None:
+    rooms = (room(1, name="b", tokens=5), room(2, name="a", tokens=9, cost=0.5), room(3, name="c", tokens=7))
+    async with listed(tmp_path, *rooms) as seen:
+        orders = []
+        for _ in range(6):
+            orders.append([seen.screen.listing[place].room.id for place in range(3)])
+            await seen.press("o")
+    assert orders[0] == ["r1", "r2", "r3"]
+    assert orders[1] == ["r2", "r1", "r3"]
+    assert orders[3] == ["r2", "r3", "r1"]
+    assert orders[4][0] == "r2"
+    assert orders[5] == orders[0]
+
+
+async def test_a_room_is_renamed_archived_and_found_again(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        await seen.press("R", *" x", "enter")
+        await seen.press("a")
+        assert [call for call, _ in seen.client.asked] == [
+            "change {'name': 'Room 1 x'}",
+            "change {'archived': True}",
+        ]
+        assert "Room 1" not in await seen.text()
+        text = await seen.press("A")
+        assert "Room 1 x" in text
+        assert "archived" in text
+
+
+async def test_a_copy_has_everything_but_what_was_said(tmp_path: Path) -> None:
+    agent = AgentInfo("a", "Mika", "#e0a030", "big", system_prompt="You doubt.", provider_id="local")
+    told = room(1, task="Why?", agents=(agent,), max_tokens=50, execution_mode="parallel", tokens=99)
+    async with listed(tmp_path, told) as seen:
+        await seen.press("c")
+        assert seen.cursor == "made1"
+    wanted = {"name": "Mika", "color": "#e0a030", "system_prompt": "You doubt.", "model": "big"}
+    assert seen.client.made == [
+        {
+            "task": "Why?",
+            "name": "Room 1 (copy)",
+            "execution_mode": "parallel",
+            "max_rounds": 3,
+            "max_tokens": 50,
+            "agents": [{**wanted, "provider_id": "local"}],
+        }
+    ]
+
+
+async def test_what_the_server_lacks_is_not_offered_and_says_why(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1)) as seen:
+        seen.screen.missing = {"delete": "405", "create": "404"}
+        text = await seen.press("d")
+        assert "this server does not offer it" in text
+        assert "deleted" not in text
+        assert isinstance((await seen.press("n"), seen.app.screen)[1], RoomsScreen)
+
+
+async def test_a_connection_that_is_lost_comes_back_by_itself(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1)) as seen:
+        seen.client.lost = [ConnectFailed("nobody there")] * 3
+        seen.client.tell(room(2))
+        assert "Room 2" in await seen.text()
+        while seen.client.lost:
+            await seen.pilot.pause()
+        seen.client.tell(room(3))
+        text = await seen.text()
+        assert "Room 3" in text
+        assert "reconnecting" not in text
+
+
+async def test_a_server_without_changes_is_looked_at_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rooms_feed, "PLAIN_SECONDS", 0.0)
+    async with listed(tmp_path, room(1), tells_changes=False) as seen:
+        seen.client.rooms["r2"] = room(2)
+        while "Room 2" not in await seen.text():
+            await seen.pilot.pause()
+
+
+async def test_a_room_is_opened_and_left_again_to_the_same_row(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        await seen.press("down", "enter")
+        assert isinstance(seen.app.screen, RoomScreen)
+        seen.client.tell(room(3))
+        await seen.press("escape")
+        assert seen.app.screen is seen.screen
+        assert "Room 3" in await seen.text()
+        assert seen.cursor == "r2"
+
+
+async def test_hostile_names_move_no_cursor_and_columns_stand_straight(tmp_path: Path) -> None:
+    names = (
+        "\x1b]0;t\x07 \u202eevil",
+        "会话放 Redis 还是 PostgreSQL?" * 3,
+        "👩‍👩‍👧 family",
+        "e\u0301" * 90,
+        "",
+    )
+    rooms = [
+        room(n, name=name, last_words="\x1b[31m" + name, status="completed") for n, name in enumerate(names)
+    ]
+    async with listed(tmp_path, *rooms, size=(120, 10)) as seen:
+        text = await seen.text()
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        strips = seen.list.render_lines(seen.list.region.at_offset((0, 0)))
+    assert {strip.cell_length for strip in strips} == {120}
+    assert len({cells_before(strip.text, "done 0/3") for strip in strips[:5]}) == 1
+
+
+def cells_before(text: str, word: str) -> int:
+    return cell_len(text.partition(word)[0])
+
+
+async def test_a_thousand_rooms_paint_what_is_in_sight_and_a_change_paints_its_row(tmp_path: Path) -> None:
+    rooms = [room(n) for n in range(1000)]
+    async with listed(tmp_path, *rooms, size=(120, 40)) as seen:
+        assert seen.list.rows_painted <= 3 * 38
+        painted, sorted_before = seen.list.rows_painted, seen.screen.listing.sorted_places
+        seen.client.tell(replace(rooms[0], tokens=1234))
+        assert "1.2 k tok" in await seen.text()
+        assert seen.list.rows_painted - painted == 1
+        assert seen.screen.listing.sorted_places - sorted_before == 2
+        painted = seen.list.rows_painted
+        seen.client.tell(replace(rooms[59], tokens=9))  # the last of all: out of sight
+        await seen.text()
+        assert seen.list.rows_painted == painted
+
+
+@pytest.mark.parametrize("size", [(1, 1), (4, 3), (20, 5), (60, 10), (300, 4)])
+async def test_no_size_breaks_it(tmp_path: Path, size: tuple[int, int]) -> None:
+    rooms = (room(1, status="running", agents=agents("speaking", "said", "cut")), room(2))
+    async with listed(tmp_path, *rooms, size=size) as seen:
+        await seen.press("down", "end", "home")
+        assert seen.cursor == "r1"

@@ -1,0 +1,47 @@
+"""Asks for the new name of a room."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from agent_tui.inert import inert_line
+from tui.screens.words import say
+
+MAX_NAME_CHARACTERS: Final = 200
+
+
+class RenameScreen(ModalScreen[str]):
+    """The result is the new name, "" where the old one stays."""
+
+    CSS_PATH = ["dialog.tcss", "rooms.tcss"]  # noqa: RUF012 - as Textual wants it
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Keep the old name", id="rename.back"),
+    ]
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = inert_line(name, MAX_NAME_CHARACTERS)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(say("rename.title"), classes="title", markup=False)
+            yield Input(self._name, compact=True, max_length=MAX_NAME_CHARACTERS, select_on_focus=False)
+            yield Static(say("rename.hint"), classes="hint", markup=False)
+
+    @on(Input.Submitted)
+    def keep(self, event: Input.Submitted) -> None:
+        """Take the name, if it is another one."""
+        event.stop()
+        name = inert_line(event.value, MAX_NAME_CHARACTERS)
+        self.dismiss("" if name == self._name else name)
+
+    def action_back(self) -> None:
+        """Close without a change."""
+        self.dismiss("")
