@@ -157,3 +157,39 @@ def test_the_paths_can_be_moved_by_the_environment(tmp_path: Path, monkeypatch: 
     monkeypatch.delenv("AGENT_TUI_CONFIG")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
     assert config_path() == tmp_path / "xdg" / "agent-tui" / "config.toml"
+
+
+def test_each_kind_of_provider_has_its_own_usual_address(tmp_path: Path) -> None:
+    tables = [f'[providers.{kind}]\nkind = "{kind}"\n' for kind in ("ollama", "anthropic", "google")]
+    found = read(tmp_path, "".join(tables)).providers
+    assert found["ollama"].base_url == "http://127.0.0.1:11434/v1"
+    assert found["anthropic"].base_url.startswith("https://")
+    assert found["google"].base_url.startswith("https://")
+    with pytest.raises(ConfigError, match="base_url"):
+        read(tmp_path, '[providers.mine]\nkind = "openai"\n')
+
+
+def test_a_provider_says_what_its_context_and_tokens_are(tmp_path: Path) -> None:
+    more = "keyring = true\ncontext_tokens = 8000\ninput_price = 0\noutput_price = 2.5\n"
+    found = read(tmp_path, '[providers.a]\nkind = "ollama"\n' + more).providers["a"]
+    assert (found.keyring, found.context_tokens) == (True, 8000)
+    assert (found.input_price, found.output_price) == (0.0, 2.5)
+    plain = read(tmp_path, '[providers.a]\nkind = "ollama"\n').providers["a"]
+    assert (plain.keyring, plain.context_tokens) == (False, 100_000)
+    assert (plain.input_price, plain.output_price, plain.max_tokens) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ('keyring = "yes"', "keyring"),
+        ("context_tokens = 0", "context_tokens"),
+        ("input_price = -1", "input_price"),
+        ("output_price = true", "output_price"),
+        ("output_price = nan", "output_price"),
+        ("max_tokens = 0", "max_tokens"),
+    ],
+)
+def test_what_a_provider_cannot_say_is_named_by_its_key(line: str, key: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"providers.a.{key}"):
+        read(tmp_path, f'[providers.a]\nkind = "ollama"\n{line}\n')

@@ -26,6 +26,7 @@ COMMANDS = {
     "backend": ("status", "stop"),
     "config": ("path", "show", "check", "keys"),
     "doctor": (),
+    "models": ("setup",),
 }
 COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # what a shell sets when it asks for completions
 

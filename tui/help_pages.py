@@ -168,8 +168,8 @@ Rooms that ran when it ended go on when it is started again.
 Usage: agent-tui models [--output text|json]
        agent-tui models setup
 
-Lists the configured providers, each with the models it offers or why it offers none. The exit code is
-0 when all answered, 4 when one did not.
+Lists the configured providers, each with the models it offers or why it offers none. The exit
+code is 0 when all answered, 4 when one did not.
 
   setup                   set up a provider on a screen: its address, its key, a test, its model
 

@@ -12,7 +12,10 @@ from keyring.backend import KeyringBackend
 class FileKeyring(KeyringBackend):
     """Chosen with ``PYTHON_KEYRING_BACKEND=tests.fakes.file_keyring.FileKeyring``."""
 
-    priority = 1  # type: ignore[assignment]
+    priority = 1
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
 
     def get_password(self, service: str, username: str) -> str | None:
         """Return what was kept."""

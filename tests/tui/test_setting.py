@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.errors import ConfigError
-from tui.setting import keep_setting, with_setting
+from tui.setting import add_table, keep_setting, with_setting
 
 LINES = st.sampled_from(
     [
@@ -93,3 +93,24 @@ def test_what_cannot_be_written_or_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="not valid TOML"):
         keep_setting(tmp_path / "broken.toml", "theme", "light")
     assert (tmp_path / "broken.toml").read_text(encoding="utf-8") == "= 3\n"
+
+
+def test_a_table_is_added_behind_everything_that_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('# mine\n[providers.one]  # stays\nkind = "ollama"', encoding="utf-8")
+    add_table(path, "providers.two", {"kind": "google", "keyring": True})
+    assert path.read_text(encoding="utf-8") == (
+        '# mine\n[providers.one]  # stays\nkind = "ollama"\n'
+        '\n[providers.two]\nkind = "google"\nkeyring = true\n'
+    )
+
+
+@pytest.mark.parametrize(
+    "there", ["[providers.two]\n", 'providers = { one = { kind = "x" } }\n', "providers = 3\n"]
+)
+def test_a_table_that_cannot_be_added_leaves_the_file_as_it_was(there: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(there, encoding="utf-8")
+    with pytest.raises(ConfigError, match="cannot be added"):
+        add_table(path, "providers.two", {"kind": "google"})
+    assert path.read_text(encoding="utf-8") == there

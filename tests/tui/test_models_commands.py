@@ -1,0 +1,55 @@
+"""``agent-tui models`` as its own process, with its own backend, against providers on real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from tests.fakes.model_server import FakeModelServer, fails
+from tests.tui.programs import Home, own_environ
+
+MINE = '[providers.mine]\nkind = "openai"\nbase_url = "{url}"\nmodel = "some-model"\n'
+
+
+def new_home(folder: Path) -> Home:
+    return Home(folder, own_environ(folder))
+
+
+def test_with_the_demo_alone_it_says_how_to_set_one_up(tmp_path: Path) -> None:
+    home = new_home(tmp_path)
+    try:
+        ran = home.run("models")
+    finally:
+        home.run("backend", "stop")
+    assert (ran.returncode, ran.stdout) == (0, "demo (demo): demo\n")
+    assert "agent-tui models setup" in ran.stderr
+
+
+async def test_each_provider_has_its_line_and_one_that_fails_is_exit_code_4(tmp_path: Path) -> None:
+    home = new_home(tmp_path)
+    async with FakeModelServer() as server:
+        home.config.write_text(MINE.format(url=server.url))
+        try:
+            good = await asyncio.to_thread(home.run, "models")
+            server.listing = fails(401, "bad key")
+            bad = await asyncio.to_thread(home.run, "models")
+            told = await asyncio.to_thread(home.run, "models", "--output", "json")
+        finally:
+            await asyncio.to_thread(home.run, "backend", "stop")
+    assert (good.returncode, good.stdout) == (
+        0,
+        "mine (openai): some-model, other-model\ndemo (demo): demo\n",
+    )
+    assert bad.returncode == told.returncode == 4
+    assert "refused the key" in bad.stdout.splitlines()[0]
+    mine, demo = json.loads(told.stdout)["providers"]
+    assert (mine["models"], "refused the key" in mine["error"]) == ([], True)
+    assert (demo["models"], demo["error"]) == (["demo"], "")
+
+
+def test_setting_up_needs_a_terminal_and_this_machines_backend(tmp_path: Path) -> None:
+    home = new_home(tmp_path)
+    assert "needs a terminal" in home.run("models", "setup").stderr
+    elsewhere = home.run("models", "setup", "--url", "http://127.0.0.1:9")
+    assert (elsewhere.returncode, "backend of this machine" in elsewhere.stderr) == (2, True)
