@@ -1,0 +1,91 @@
+"""Rooms from files and agents from templates, on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tui.programs import Home, home_at, one_line, own_environ
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """One backend for the whole module."""
+    with home_at(tmp_path_factory.mktemp("files")) as home:
+        yield home
+
+
+def test_a_room_file_makes_the_room_and_options_are_stronger(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "room.toml"
+    file.write_text(
+        'task = "Which tea?"\nname = "filed"\nrounds = 2\nmode = "parallel"\nodd = 1\n'
+        '[[agents]]\ntemplate = "critic"\n[[agents]]\nname = "Ada"\nprompt = "You like tea."\n',
+        encoding="utf-8",
+    )
+    done = home.main("rooms", "new", "--from", str(file), "--rounds", "5", "--output", "json")
+    assert (done.returncode, done.stderr) == (0, f"{file}: odd: unknown key, ignored\n")
+    room = json.loads(done.stdout)
+    assert (room["name"], room["task"], room["execution_mode"]) == ("filed", "Which tea?", "parallel")
+    assert room["max_rounds"] == 5
+    critic, ada = room["agents"]
+    assert (critic["name"], ada["name"], ada["system_prompt"]) == ("Critic", "Ada", "You like tea.")
+    assert critic["system_prompt"].startswith("You are the critic")
+
+
+def test_agents_come_from_templates_in_the_language_of_the_task(home: Home) -> None:
+    chosen = ["--template", "critic", "--template", "tester", "--agent", "Ada=m1"]
+    done = home.main("rooms", "new", "--task", "Какой чай лучше?", *chosen, "--output", "json")
+    assert done.returncode == 0, done.stderr
+    assert [agent["name"] for agent in json.loads(done.stdout)["agents"]] == ["Критик", "Тестировщик", "Ada"]
+
+
+def test_an_argument_that_is_a_room_file_is_made_and_run(home: Home) -> None:
+    file = home.folder / "run-me.toml"
+    text = 'task = "Which tea?"\nname = "run from a file"\nrounds = 1\n[[agents]]\nname = "Ada"\n'
+    file.write_text(text, encoding="utf-8")
+    done = home.run("rooms", "run", "run-me.toml", "--output", "json")
+    assert done.returncode == 0, done.stderr
+    value = json.loads(done.stdout)
+    assert (value["reason"], value["room"]["name"]) == ("completed", "run from a file")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("task = 3", "task: must be a string"),
+        ("task = ", "not valid TOML"),
+        ("name = 'no task'", "task: is missing"),
+        ("task = 'T'\nrounds = 0", "rounds: must be a whole number from 1 to 1,000"),
+        ("task = 'T'\nmode = 'both'", 'mode: is "both"; known: sequential, parallel'),
+        ("task = 'T'\n[[agents]]\ntemplate = 'x'", 'agents[1].template: there is no template "x"; known: '),
+    ],
+)
+def test_a_mistake_in_a_room_file_is_one_line_with_file_and_key(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
+    file = tmp_path / "room.toml"
+    file.write_text(text, encoding="utf-8")
+    for command in (["rooms", "new", "--from", str(file)], ["rooms", "run", str(file)]):
+        done = Home(tmp_path, own_environ(tmp_path)).main(*command)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert one_line(done.stderr).startswith(f"{file}: {complaint}")
+    assert not (tmp_path / "data").exists()
+
+
+def test_templates_are_listed_and_a_broken_one_of_the_users_is_one_line(tmp_path: Path) -> None:
+    home = Home(tmp_path, own_environ(tmp_path))
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "mine.toml").write_text("[en]\nname = 'Mine'\nprompt = 'P'\n", encoding="utf-8")
+    (tmp_path / "agents" / "broken.toml").write_text("[en", encoding="utf-8")
+    done = home.main("rooms", "templates")
+    assert done.returncode == 0
+    assert done.stderr.count("\n") == 1
+    assert "broken.toml" in done.stderr
+    assert len(done.stdout.splitlines()) == 1 + 14 + 1
+    listed = json.loads(home.main("rooms", "templates", "--output", "json").stdout)["templates"]
+    (mine,) = [template for template in listed if template["own"]]
+    assert mine["texts"] == {"en": {"name": "Mine", "summary": "", "prompt": "P"}}
+    assert not (tmp_path / "data").exists()
