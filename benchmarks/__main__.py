@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from benchmarks import engine, long, panes, readers, startup
+from benchmarks import list as rooms_list
 from benchmarks.table import heads
 
 PARTS: Final[Mapping[str, Callable[[], None]]] = {
     "startup": startup.main,
     "panes": panes.main,
     "long": long.main,
+    "list": rooms_list.main,
     "engine": engine.main,
     "readers": readers.main,
 }

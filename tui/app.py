@@ -41,6 +41,7 @@ from tui.screens.help import HelpScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
+from tui.screens.setup import SetupScreen
 from tui.screens.signs import wants_ascii
 from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
@@ -103,7 +104,11 @@ class AgentTuiApp(App[int]):
         self._garbage.start()
         self.set_interval(LOOK_SECONDS, self._garbage.look)
         self._say_what_cannot_hold()
-        self._open()
+        if self._request.setup:
+            self.query_one("#starting", Static).update("")
+            self.action_setup()
+        else:
+            self._open()
 
     def on_unmount(self) -> None:
         self._garbage.stop()
@@ -273,6 +278,18 @@ class AgentTuiApp(App[int]):
         path = self._request.config.path
         screen = ThemeScreen(path, self._theme_name, self._is_light, ascii_only=self._ascii_only)
         self.push_screen(screen, self._theme_kept)
+
+    def action_setup(self) -> None:
+        """Set up a provider of models for the backend of this machine."""
+        if not self._request.embedded:
+            self.notify(say("setup.foreign"), severity="warning", markup=False)
+            return
+        screen = SetupScreen(self._request.config.path, self._link.client, ascii_only=self._ascii_only)
+        self.push_screen(screen, self._set_up)
+
+    def _set_up(self, name: str | None) -> None:
+        if self._request.setup:
+            self.exit(DONE, message=say("setup.done", name=name) if name else None)
 
     def _theme_kept(self, name: str | None) -> None:
         self._theme_name = name or self._theme_name

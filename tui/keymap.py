@@ -28,6 +28,7 @@ from tui.screens.rename import RenameScreen
 from tui.screens.room import RoomScreen
 from tui.screens.room_settings import SettingsScreen
 from tui.screens.rooms import RoomsScreen
+from tui.screens.setup import SetupScreen
 from tui.screens.theme_picker import ThemeScreen
 from widgets.composer import Composer
 from widgets.transcript import Transcript
@@ -38,6 +39,7 @@ APP_BINDINGS: Final[list[BindingType]] = [
     Binding("question_mark", "help", "The keys of the screen", id="app.help"),
     Binding("ctrl+p", "command_palette", "Every command, and the themes", id="app.palette", priority=True),
     Binding("ctrl+t", "themes", "Choose a theme", id="app.theme"),
+    Binding("f4", "setup", "Set up a provider of models", id="app.setup"),
     Binding("ctrl+z", "suspend_process", "Suspend to the shell", id="app.suspend", priority=True),
 ]
 
@@ -54,6 +56,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
     "rename": (RenameScreen, ""),
     "help": (HelpScreen, ""),
     "themes": (ThemeScreen, ""),
+    "setup": (SetupScreen, ""),
     "quit": (QuitScreen, ""),
     "question": (QuestionScreen, ""),
     "queue": (QueueScreen, ""),

@@ -277,6 +277,9 @@ ENGLISH: Final[dict[str, str]] = {
     "help.why.spoke_after": "somebody spoke after it",
     "help.why.room_done": "the room is done",
     "help.why.nothing_waits": "nothing waits for the next turn",
+    # setting up a provider of models
+    "setup.foreign": "the providers of this server are set up where it runs",
+    "setup.done": "saved: [providers.{name}] is in the config file",
     # the budget
     "room.tokens.of": "{count} of {most} tokens",
     "room.cost.of": "{cost} of {most}",
