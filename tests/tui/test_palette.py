@@ -20,6 +20,7 @@ LEFT_OUT = {
     "rooms.": "acts on the list, and a room is open",
     "new.": "fills in the form of a new room, and that is not open",
     "rename.": "asks for a name, and that dialog is not open",
+    "setup.": "sets up a provider, and that dialog is not open",
     "theme.": "chooses among themes, and that dialog is not open",
     "question.": "answers a question that is not asked",
     "queue.": "acts on what waits, and that dialog is not open",
@@ -29,6 +30,7 @@ LEFT_OUT = {
 NOT_IN_README = {
     "help.": "the dialog names its own keys",
     "quit.": "the dialog names its own keys",
+    "setup.": "the dialog names its own keys",
     "theme.": "the dialog names its own keys",
     "rooms.": "the list names its own keys",
     "new.": "the form names its own keys",
