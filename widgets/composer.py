@@ -28,7 +28,7 @@ class _Keys(Enum):
 
 # A terminal without the newer keyboard protocol sends these for alt+enter; Textual takes them for enter,
 # which would send what is only half written.
-ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (_Keys.ALT_ENTER,))  # type: ignore[arg-type]  # has what it reads
+ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (_Keys.ALT_ENTER,))  # type: ignore[attr-defined]  # a dict
 
 
 class Composer(TextArea):

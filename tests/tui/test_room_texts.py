@@ -57,7 +57,7 @@ def test_the_status_says_what_is_really_going_on(state: RoomState, asked: texts.
 
 def test_the_word_paused_is_never_said_before_the_room_is() -> None:
     said_when_not_paused = [
-        text for key, text in ENGLISH.items() if not key.startswith(("room.paused", "cut."))
+        text for key, text in ENGLISH.items() if not key.startswith(("room.paused", "list.", "cut."))
     ]
     assert not [text for text in said_when_not_paused if "paused" in text.lower()]
 
@@ -72,10 +72,10 @@ def test_hints_are_what_is_possible_now() -> None:
     def keys(shown: texts.Shown) -> list[str]:
         return [hint.key for hint in texts.hints(room(status="running"), shown)]
 
-    assert keys(texts.Shown()) == ["p", "ctrl+p", "?", "q"]
-    assert keys(texts.Shown(panes=1)) == ["p", "t", "/", "ctrl+p", "?", "q"]
-    assert keys(texts.Shown(panes=3)) == ["p", "tab", "z", "t", "/", "ctrl+p", "?", "q"]
-    assert keys(texts.Shown(panes=3, is_timeline=True)) == ["p", "t", "/", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown()) == ["p", "i", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown(panes=1)) == ["p", "t", "/", "i", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown(panes=3)) == ["p", "tab", "z", "t", "/", "i", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown(panes=3, is_timeline=True)) == ["p", "t", "/", "i", "ctrl+p", "?", "q"]
     assert keys(texts.Shown(panes=3, is_following=False))[1] == "end"
     assert keys(texts.Shown(panes=3, has_selection=True)) == ["y", "esc"]
     assert keys(texts.Shown(panes=3, is_finding=True)) == ["n", "N", "esc"]
