@@ -45,7 +45,7 @@ def rooms() -> list[RoomInfo]:
 
 
 async def measured(known: Sequence[RoomInfo]) -> tuple[float, float]:
-    """Return the seconds from the start of the app until the rows are painted, and the share of a core while ten rooms stream."""
+    """Return the seconds from the start of the app to the painted rows, and the share of a core live."""
     client, link = ListedClient(list(known)), FakeLink()
     link.calls = cast("Any", client)
     with tempfile.TemporaryDirectory() as folder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,10 +88,10 @@ class ListedClient:
         self._note("run", room_id)
         yield "a frame"
 
-    async def providers(self) -> list[ProviderInfo]:
+    async def providers(self) -> Sequence[ProviderInfo]:
         return [ProviderInfo("demo", "Demo", "demo", "demo"), ProviderInfo("local", "Local", "openai", "big")]
 
-    async def models(self, provider_id: str) -> list[str]:
+    async def models(self, provider_id: str) -> Sequence[str]:
         return ["big", "small"]
 
     def _changed(self, call: str, room_id: str, **fields: Any) -> RoomInfo:

@@ -295,7 +295,7 @@ async def test_a_room_is_opened_and_left_again_to_the_same_row(tmp_path: Path) -
         assert isinstance(seen.app.screen, RoomScreen)
         seen.client.tell(room(3))
         await seen.press("escape")
-        assert seen.app.screen is seen.screen
+        assert seen.app.screen_stack[-1] == seen.screen
         assert "Room 3" in await seen.text()
         assert seen.cursor == "r2"
 
