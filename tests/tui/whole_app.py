@@ -67,7 +67,10 @@ async def opened_app(
     config = Config(folder / "config.toml", theme=theme, keys=keys or {})
     link = FakeLink()
     link.calls = ListingClient([RoomInfo(f"r{number}", task="Should we?") for number in range(rooms)])
-    app = AgentTuiApp(ScreenRequest(Server("http://127.0.0.1:9"), "r0" if rooms == 1 else None, config), cast("RoomLink", link))
+    app = AgentTuiApp(
+        ScreenRequest(Server("http://127.0.0.1:9"), "r0" if rooms == 1 else None, config),
+        cast("RoomLink", link),
+    )
     async with app.run_test(size=size, notifications=True) as pilot:
         seen = Seen(app, link, pilot)
         if rooms == 1:
