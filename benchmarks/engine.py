@@ -18,6 +18,7 @@ from statistics import median, quantiles
 from agent_tui.backend.engine.engine import Engine, NewAgent, NewRoom
 from agent_tui.backend.hub import Frame, Hub
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
+from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store.store import Store
 from benchmarks.table import row
 
@@ -48,6 +49,10 @@ class Talker:
     def open(self, provider_id: str, model: str) -> tuple[Model, int]:
         """Return itself."""
         return self, 2000
+
+    def terms(self, provider_id: str) -> Terms:
+        """Return terms that cost nothing."""
+        return Terms()
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
         """Say the tokens, each at its time; the task tells the room."""
