@@ -26,8 +26,8 @@ async def first_room(
 ) -> Found | list[RoomInfo]:
     """Return the room to open, or all rooms to choose from.
 
-    The wanted one; else the list; else a new demo room where there is none. Raises what the server and
-    ``find_room`` raise; ``NotOffered`` when the server has no list and no room was named.
+    The wanted one; else the only one; else the list; else a new demo room in an empty store. Raises what
+    the server and ``find_room`` raise; ``NotOffered`` when the server has no list and no room was named.
     """
     client = await link.client()
     try:
@@ -38,7 +38,9 @@ async def first_room(
         return Found(wanted)
     if wanted is not None:
         return Found(find_room(rooms, wanted))
-    if rooms:
+    if len(rooms) == 1:
+        return Found(rooms[0].id)
+    if rooms or await client.list(archived=True):
         return rooms
     demo = demo_room(environ)
     room = await client.create(

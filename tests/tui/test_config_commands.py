@@ -102,6 +102,7 @@ motion = "none"
         "keys.room.zoom: no key named 'ctrl+zz'",
         "keys.room.continue: ctrl+q always stays",
         "keys.app.help: takes p from room.pause, which has space left",
+        "keys.app.help: takes p from rooms.pause, which has no key now",
         "theme 'neon' is not known",
         f"{own / 'mine.toml'}: background",
     ]

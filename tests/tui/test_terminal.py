@@ -155,11 +155,11 @@ def test_a_server_with_only_run_that_drops_says_so_and_is_asked_again_only_by_a_
         view.wait_for("only while it runs it")
         assert server.posts == 0
         view.send("p")
-        view.wait_for("interrupted – r to continue")
+        view.wait_for("interrupted – c to continue")
         assert server.posts == 1
         assert "Short" in view.text
         server.stop_after = None
-        view.send("r")
+        view.send("c")
         view.wait_for("✓ done")
         assert server.posts == 2
 
