@@ -287,9 +287,9 @@ async def test_a_server_without_changes_is_looked_at_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rooms_feed, "PLAIN_SECONDS", 0.0)
-    async with listed(tmp_path, room(1), tells_changes=False) as seen:
-        seen.client.rooms["r2"] = room(2)
-        while "Room 2" not in await seen.text():
+    async with listed(tmp_path, room(1), room(2), tells_changes=False) as seen:
+        seen.client.rooms["r3"] = room(3)
+        while "Room 3" not in await seen.text():
             await seen.pilot.pause()
 
 
