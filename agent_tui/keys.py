@@ -34,6 +34,19 @@ def store_key(provider: str, key: str) -> None:
         raise _no_keyring(error) from None
 
 
+def forget_key(provider: str) -> None:
+    """Forget the provider's key, if there is one; raises ``ConfigError`` without a keyring."""
+    import keyring
+    from keyring.errors import KeyringError, PasswordDeleteError
+
+    try:
+        keyring.delete_password(SERVICE, provider)
+    except PasswordDeleteError:
+        pass  # there was none
+    except (KeyringError, OSError, RuntimeError) as error:
+        raise _no_keyring(error) from None
+
+
 def _no_keyring(error: Exception) -> ConfigError:
     # Only the kind of error: its words may quote what was to be kept.
     return ConfigError("this system's keyring cannot be used", f"{type(error).__name__}; {_INSTEAD}")

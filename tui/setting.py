@@ -13,6 +13,7 @@ from typing import Final
 
 from agent_tui.errors import ConfigError
 from agent_tui.inert import inert_line
+from tui.toml_tables import with_changed_table, without_table
 
 _HEADER: Final = re.compile(r"\s*\[")
 _COMMENT: Final = re.compile(r"\s*#")
@@ -69,6 +70,19 @@ def add_table(path: Path, name: str, fields: Mapping[str, str | bool]) -> None:
     Raises ``ConfigError`` like ``keep_setting``, and where that table is there already.
     """
     _edit(path, lambda old: with_table(old, name, fields))
+
+
+def change_table(path: Path, name: str, fields: Mapping[str, str | bool | None]) -> None:
+    """Let the table ``[name]`` of the config file say ``fields``; ``None`` takes a key away, the rest stays.
+
+    Raises ``ConfigError`` like ``keep_setting``.
+    """
+    _edit(path, lambda old: with_changed_table(old, name, fields))
+
+
+def remove_table(path: Path, name: str) -> None:
+    """Take the table ``[name]`` out of the config file; raises ``ConfigError`` like ``keep_setting``."""
+    _edit(path, lambda old: without_table(old, name))
 
 
 def with_table(text: str, name: str, fields: Mapping[str, str | bool]) -> str:
