@@ -22,8 +22,8 @@ class Line(NamedTuple):
 class Paints(Protocol):
     """What turns rows into lines; another one paints everything anew."""
 
-    def of(self, color: str, who: str) -> Paints:
-        """Return what paints the rows of one among many; itself if both are empty."""
+    def of(self, color: str, who: str, *, is_faded: bool = False) -> Paints:
+        """Return what paints the rows of one among many; itself if both are empty and nothing is faded."""
         ...
 
     def line(self, row: Row, links: Sequence[str] = ()) -> Line:
@@ -39,11 +39,11 @@ class Layout:
     """Rows of a block and the targets of its links. Each row is painted once for each painter, when it is
     first seen.
 
-    ``color`` and ``who`` are those of its message; the first ``apart`` rows stand between that message and
-    the one above and belong to neither.
+    ``color``, ``who`` and ``is_faded`` are those of its message; the first ``apart`` rows stand between that
+    message and the one above and belong to neither.
     """
 
-    __slots__ = ("_lines", "_painter", "apart", "color", "links", "rows", "who")
+    __slots__ = ("_lines", "_painter", "apart", "color", "is_faded", "links", "rows", "who")
 
     def __init__(
         self,
@@ -54,6 +54,7 @@ class Layout:
         color: str = "",
         who: str = "",
         apart: int = 0,
+        is_faded: bool = False,
     ) -> None:
         """``former`` is what the block looked like a moment ago: most of its rows are the same."""
         self.rows = rows
@@ -61,6 +62,7 @@ class Layout:
         self.color = color
         self.who = who
         self.apart = apart
+        self.is_faded = is_faded
         self._painter: Paints | None = None
         self._lines: list[Line | None] = [None] * len(rows)
         if former is not None:
@@ -77,7 +79,7 @@ class Layout:
             self._lines = [None] * len(self.rows)
         line = self._lines[index]
         if line is None:
-            own = painter if index < self.apart else painter.of(self.color, self.who)
+            own = painter if index < self.apart else self._own(painter)
             line = self._lines[index] = own.line(self.rows[index], self.links)
         return line
 
@@ -91,7 +93,10 @@ class Layout:
 
     def with_caret(self, index: int, painter: Paints) -> Line:
         """Return row ``index`` as ``painter`` paints it where the text grows."""
-        return painter.of(self.color, self.who).with_caret(self.rows[index], self.links)
+        return self._own(painter).with_caret(self.rows[index], self.links)
+
+    def _own(self, painter: Paints) -> Paints:
+        return painter.of(self.color, self.who, is_faded=self.is_faded)
 
 
 class Span(NamedTuple):

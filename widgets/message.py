@@ -24,7 +24,8 @@ class Message:
     The message is drawn in *parts*: its head (an empty row and the title), its complete blocks, its open
     blocks, and its foot (the note, once it has one). A part keeps its index while the message grows.
 
-    ``color`` and ``who`` say whose it is, where messages of many stand in one transcript. Whenever its
+    ``color`` and ``who`` say whose it is, where messages of many stand in one transcript; ``is_faded`` that
+    it is no longer meant. Whenever its
     height may have changed, it puts its ``number`` into ``changed``, if somebody wants to know.
     """
 
@@ -50,6 +51,7 @@ class Message:
         "complete",
         "end_rows",
         "former",
+        "is_faded",
         "key",
         "number",
         "open",
@@ -63,6 +65,7 @@ class Message:
         self.key = key
         self.color = color
         self.who = who
+        self.is_faded = False
         self.number = 0
         self.changed: set[int] | None = None
         self._head = Block("title", label=inert_line(title, LABEL_CHARACTERS))
@@ -128,6 +131,14 @@ class Message:
         self._foot = Block(kind, label=label) if label else None
         self.end_rows[1] = 0
         self._note_change()
+
+    def fade(self) -> None:
+        """Show all of it dim from now on."""
+        if not self.is_faded:
+            self.is_faded = True
+            self._head = Block("title", label=self._head.label)  # another one: what was laid out is not used
+            self.former, self.open_layouts = {}, [None] * len(self.open)
+            self._note_change()
 
     def _take_in(self, text: str) -> None:
         self._pending.append(text)
@@ -239,7 +250,7 @@ class Message:
     def part_key(self, index: int) -> object:
         """Return what part ``index`` is known by as long as it looks the same: no open block."""
         if 0 < index <= self.complete:
-            return self.blocks, index, self._versions.get(index - 1, 0)
+            return self.blocks, index, self._versions.get(index - 1, 0), self.is_faded
         return self.part(index)
 
     def open_index(self, index: int) -> int:

@@ -77,6 +77,7 @@ _ATTRIBUTES: Final = (
     (STRIKE, Style(strike=True)),
 )
 BLACK: Final = Ground("#000000")
+PEOPLE: Final = "people"  # instead of a colour: theirs is none of the agents' hues but that of plain words
 _INKS: Final = (1 << LINK_SHIFT) - 1  # without the number of a link
 # A link costs its target on every row. A row of many long ones opens the first of them only, so that no text
 # makes a frame of megabytes.
@@ -95,6 +96,7 @@ class Look:
     background: Color
     color: str = ""  # of the caret
     bar: str = ""  # the colour of a bar in the gutter and of titles, where there is one
+    is_faded: bool = False  # what was said is no longer meant: all of it is dim
     ground: Ground = BLACK  # what colours of the bar must stand out from
     has_divider: bool = False
     ascii_only: bool = False
@@ -108,22 +110,27 @@ class Painter:
     look: Look
     component: Callable[[str], Style]
     _styles: dict[int, Style] = field(default_factory=dict)
-    _owners: dict[tuple[str, str], Painter] = field(default_factory=dict)
+    _owners: dict[tuple[str, str, bool], Painter] = field(default_factory=dict)
     _marked: dict[int, tuple[Line, Line]] = field(default_factory=dict)  # by the id of the first
     _finals: dict[Style, Style] = field(default_factory=dict)  # what the filters make of styles
     _blank: Line | None = None
 
-    def of(self, color: str, who: str) -> Painter:
+    def of(self, color: str, who: str, *, is_faded: bool = False) -> Painter:
         """Return the painter of the messages of one among many; ``color`` may be anything."""
-        if not color and not who:
+        if not color and not who and not is_faded:
             return self
-        own = self._owners.get((color, who))
+        own = self._owners.get((color, who, is_faded))
         if own is None:
             if len(self._owners) >= MAX_OWNERS:
                 self._owners.clear()
-            bar = readable(color, self.look.ground, who)
-            own = self._owners[color, who] = Painter(replace(self.look, bar=bar), self.component)
+            look = replace(self.look, bar=self._bar(color, who), is_faded=is_faded)
+            own = self._owners[color, who, is_faded] = Painter(look, self.component)
         return own
+
+    def _bar(self, color: str, who: str) -> str:
+        if color == PEOPLE:
+            return self.look.base.color.name if self.look.base.color is not None else "default"
+        return readable(color, self.look.ground, who) if color or who else ""
 
     @property
     def gutter(self) -> int:
@@ -141,9 +148,9 @@ class Painter:
         style = self._styles.get(ink)
         if style is None:
             style = self.look.base
-            for flag, name in COMPONENTS:
-                if ink & flag:
-                    style = self._above(style, self.component(name))
+            names = ["dim"] if self.look.is_faded else [name for flag, name in COMPONENTS if ink & flag]
+            for name in names:
+                style = self._above(style, self.component(name))
             for flag, attribute in _ATTRIBUTES:
                 if ink & flag:
                     style += attribute

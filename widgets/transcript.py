@@ -144,6 +144,13 @@ class Transcript(Reading, can_focus=True):
                 self._finder.grew(message)
             self._clock.mark(self)
 
+    def turn_faded(self, key: str) -> None:
+        """Show a message dim from now on: it is no longer meant."""
+        message = self._messages.get(key)
+        if message is not None:
+            message.fade()
+            self._clock.mark(self)
+
     def text_replaced(self, key: str, text: str) -> None:
         """Let ``text`` be the whole text of a message."""
         if key not in self._messages:

@@ -326,7 +326,9 @@ class View:
         message.know_rows(part, len(rows))
         former = message.former.get(block.start) if part else None
         apart = 0 if part else 1
-        return Layout(rows, former, links, color=message.color, who=message.who, apart=apart)
+        return Layout(
+            rows, former, links, color=message.color, who=message.who, apart=apart, is_faded=message.is_faded
+        )
 
     # --- counting ---
 

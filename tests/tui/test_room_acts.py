@@ -106,7 +106,7 @@ async def test_a_whisper_and_what_was_left_out_are_marked() -> None:
         text = await screen.send(loaded(status="running", current_round=1), LIVE, trimmed)
         assert "round 1 · 12 earlier messages left out" in text
         await screen.send(ev.MessageStored(whisper))
-        assert "You → Mika (whisper)" in await screen.press("t")
+        assert "You, to Mika only" in await screen.press("t")
 
 
 async def test_a_spent_budget_says_which_and_how_to_raise_it() -> None:

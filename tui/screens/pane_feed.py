@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import islice
+
 from agent_tui.state.turn import Agent, Turn
 from tui.garbage import uncollected
-from tui.screens.room_texts import ending, turn_title
+from tui.screens.room_texts import ending, person_title, turn_title
+from widgets.painter import PEOPLE
 from widgets.transcript import Transcript
 
 
@@ -31,35 +35,62 @@ class TurnFeed:
         elif self._given != turn.length:
             self._transcript.text_added(self._key, turn.since(self._given))
         self._given, self._revision = turn.length, turn.revision
-        if self._is_open and turn.status != "speaking":
+        if turn.status == "speaking":
+            return
+        if self._is_open or turn.superseded != self._is_superseded:
             self._transcript.turn_closed(self._key, ending(turn))
             self._is_open, self._is_superseded = False, turn.superseded
-        elif not self._is_open and turn.superseded != self._is_superseded:
-            self._transcript.turn_closed(self._key, ending(turn))
-            self._is_superseded = turn.superseded
+            if turn.superseded:
+                self._transcript.turn_faded(self._key)
 
 
 class PaneFeed:
-    """Carries the turns of one agent into its pane."""
+    """Carries into an agent's pane its turns, and between them what people said to it or to all.
 
-    __slots__ = ("_given", "_last", "_transcript")
+    ``turns`` are those of the whole room, in order. A chunk costs no look at them: only more turns do.
+    """
 
-    def __init__(self, transcript: Transcript) -> None:
+    __slots__ = ("_given", "_last", "_seen", "_transcript", "_turns")
+
+    def __init__(self, transcript: Transcript, turns: Mapping[str, Turn]) -> None:
         self._transcript = transcript
+        self._turns = turns
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._seen = 0  # turns of the room that were looked at
         self._given = 0  # turns of the agent that the pane has been told about
         self._last: TurnFeed | None = None  # of the last of those
 
     def take(self, agent: Agent) -> None:
-        """Give the pane what is new of its agent."""
+        """Give the pane what is new for its agent."""
         if self._last is not None:
             self._last.take()
-        if self._given < len(agent.turns):
+        if self._seen < len(self._turns):
             with uncollected():
-                self._take_turns(agent.turns[self._given :])
+                self._look(agent)
+        if self._given != len(agent.turns):  # it got a turn whose speaker was unknown, or lost one: rare
+            self._transcript.clear()
+            self._start_over()
+            self._look(agent)
+            self._given = len(agent.turns)
 
-    def _take_turns(self, turns: list[Turn]) -> None:
-        for turn in turns:
-            self._transcript.turn_opened(turn.id, turn_title(turn))
-            self._last = TurnFeed(self._transcript, turn.id, turn)
-            self._last.take()
-            self._given += 1
+    def _look(self, agent: Agent) -> None:
+        new = list(islice(self._turns.values(), self._seen, None))
+        self._seen += len(new)
+        heard = len(new)
+        if agent.is_gone and agent.turns:  # what was said after its last turn it was never told
+            newest = agent.turns[-1].id
+            heard = 1 + next((at for at, turn in enumerate(new) if turn.id == newest), -1)
+        for at, turn in enumerate(new):
+            if turn.agent_id == agent.id and turn.role != "user":
+                self._last = self._open(turn, turn_title(turn))
+                self._given += 1
+            elif turn.role == "user" and turn.to in ("", agent.id) and at < heard:
+                self._open(turn, person_title(turn), color=PEOPLE)
+
+    def _open(self, turn: Turn, title: str, *, color: str = "") -> TurnFeed:
+        self._transcript.turn_opened(turn.id, title, color=color)
+        feed = TurnFeed(self._transcript, turn.id, turn)
+        feed.take()
+        return feed

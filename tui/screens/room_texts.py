@@ -17,6 +17,7 @@ from tui.screens.words import ENGLISH, count, ordinal_try, say
 
 Intent = Literal["", "pausing", "resuming", "starting"]
 KeyNow = Callable[[str], str]
+NAMELESS = ("", "用户")  # what servers of the protocol call a person who gave no name
 MAX_TITLE_CHARACTERS = 300
 MAX_DETAIL_CHARACTERS = 120
 LAST_WORDS_CHARACTERS = 400
@@ -335,6 +336,13 @@ def ending(turn: Turn) -> str:
             return f"{signs.FAILED} {inert_line(turn.error, 400) or say('agent.failed')}"
         case "said" | "speaking":
             return ""
+
+
+def person_title(turn: Turn) -> str:
+    """Return what stands over a person's words: who said them, and to whom alone."""
+    who = inert_line(turn.sender_name, 60)
+    who = say("room.you") if who in NAMELESS else who
+    return say("turn.whisper", name=who, to=inert_line(turn.to_name, 60)) if turn.to else who
 
 
 def turn_title(turn: Turn) -> str:

@@ -11,12 +11,13 @@ from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Turn
 from tui.garbage import uncollected
 from tui.screens.pane_feed import TurnFeed
+from tui.screens.room_texts import person_title
 from tui.screens.words import say
+from widgets.painter import PEOPLE
 from widgets.transcript import Transcript
 
 RULE = "---"
 NO_COLOR = "none"
-NAMELESS = ("", "用户")  # what servers of the protocol call a person who gave no name
 
 
 class TimelineFeed:
@@ -92,15 +93,11 @@ class TimelineFeed:
     def _announce(self, turn: Turn) -> None:
         agent = self._state.agents.get(turn.agent_id)
         name = agent.name if agent is not None else turn.sender_name
-        if agent is None and name in NAMELESS:
-            name = say("room.you")
-        title = inert_line(name, 60)
-        if turn.to:
-            title = say("timeline.whisper", name=title, to=inert_line(turn.to_name, 60))
-        elif turn.round_number:
+        title = inert_line(name, 60) if turn.role != "user" else person_title(turn)
+        if turn.role != "user" and turn.round_number:
             title = say("timeline.title", name=title, round=turn.round_number)
-        # A person has no colour of their own; an agent without one gets that of its name.
-        color = "" if agent is None else agent.color or turn.sender_color or NO_COLOR
+        # People share one colour; an agent without one gets that of its name.
+        color = PEOPLE if agent is None else agent.color or turn.sender_color or NO_COLOR
         self._transcript.turn_opened(_key(turn), title, color=color, who=name)
 
     def _rule(self) -> None:

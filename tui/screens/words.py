@@ -268,7 +268,7 @@ ENGLISH: Final[dict[str, str]] = {
     "turn.superseded": "said again below",
     "turn.trimmed": "{count} earlier messages left out",
     "turn.trimmed.one": "1 earlier message left out",
-    "timeline.whisper": "{name} → {to} (whisper)",
+    "turn.whisper": "{name}, to {to} only",
     "help.group.agent": "The agent",
     "help.group.composer": "Writing",
     "help.why.not_speaking": "the agent is not speaking",
