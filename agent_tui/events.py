@@ -11,103 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from agent_tui.records import (
+    AgentInfo as AgentInfo,
+    Attachment as Attachment,
+    ConversationInfo as ConversationInfo,
+    Message as Message,
+    QueuedMessage as QueuedMessage,
+    RoomInfo as RoomInfo,
+    Step as Step,
+    ToolAsk as ToolAsk,
+    Usage as Usage,
+)
+
 LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"]
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a turn has used, in the provider's own tokens; ``first_token_seconds`` is the time to the first
-    piece of its answer, ``cost`` in US dollars, None where no price is known.
-    """
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    first_token_seconds: float | None = None
-    cost: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A stored chat message. ``content`` is the wire's JSON text, ``text`` what a person reads."""
-
-    id: str
-    room_id: str
-    role: str
-    content: str
-    text: str
-    sender_name: str
-    sender_color: str
-    round_number: int
-    token_count: int
-    created_at: str
-    agent_id: str = ""
-    # Why it was cut: pause crash stop skip interject handover budget unwatched (protocols.md §1, fault 8),
-    # or whatever another server sends; empty for a whole one. The same wherever ``interrupted`` stands.
-    interrupted: str = ""
-    status: str = ""  # "streaming" while the turn is under way (answers of GET messages only)
-    error: str = ""  # why the turn failed, when it did after words were said
-    to: str = ""  # id of the one agent that a whisper was for; empty: for all
-    superseded: bool = False  # the turn was said again: this is what it was before
-    trimmed: int = 0  # how many older messages its model was not told, for lack of room
-    usage: Usage | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AgentInfo:
-    """One agent of a room as the server describes it. ``status`` is what it does now, in the words of
-    ``state.turn.AgentWord``; ``tokens`` what its turns have used.
-    """
-
-    id: str
-    name: str
-    color: str = ""
-    model: str = ""
-    turn_order: int = 0
-    system_prompt: str = ""
-    provider_id: str = ""
-    skip_next: bool = False  # its next turn will be skipped
-    status: str = ""
-    tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedMessage:
-    """A person's words that wait for the next turn; ``to`` is the agent a whisper is for."""
-
-    id: str
-    content: str
-    to: str = ""
-    when: str = "next"  # "now" only while a room that stands still keeps them
-    sender_name: str = ""
-    created_at: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RoomInfo:
-    """A room as ``GET /api/rooms/{id}`` answers it (cli.md)."""
-
-    id: str
-    name: str = ""
-    task: str = ""
-    status: str = "idle"
-    execution_mode: str = "sequential"
-    current_round: int = 0
-    max_rounds: int = 0
-    agents: tuple[AgentInfo, ...] = ()
-    last_event_id: int = 0
-    created_at: str = ""
-    updated_at: str = ""
-    keep_running: bool = False
-    interrupted: str = ""  # why it is paused, when it is
-    max_tokens: int = 0  # the budget; 0: none
-    max_cost: float = 0.0  # the same in the currency of the prices (US dollars); 0: none
-    tokens: int = 0  # used so far by all turns, in the providers' own count where they say it
-    cost: float | None = None  # of what was used; None where no price is known
-    on_error: str = "continue"  # or "pause": what a turn that failed does to the room
-    archived: bool = False
-    last_speaker: str = ""
-    last_words: str = ""  # the end of what was said last, one short line
-    queue: tuple[QueuedMessage, ...] = ()
 
 
 # --- a run -----------------------------------------------------------------------------------------
@@ -248,7 +164,66 @@ class MessageStored:
     message: Message
 
 
+# --- steps of a turn -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StepSet:
+    """A step as it is now: ``process_step``. New, or in place of what was known of it."""
+
+    turn_id: str
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class StepAdded:
+    """``process_step_delta``: more of a step's content or arguments."""
+
+    turn_id: str
+    step_id: str
+    content: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStatusChanged:
+    """What becomes of a call: asks (``ask`` says what), running, done, failed, denied, unknown (the program
+    ended while it ran), cut; ``seconds`` once it is over.
+    """
+
+    turn_id: str
+    step_id: str
+    status: str
+    seconds: float | None = None
+    ask: ToolAsk | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDone:
+    """``done`` of a chat: the answer is whole. ``message_id`` is empty where the server's means nothing."""
+
+    turn_id: str
+    message_id: str
+    token_count: int = 0
+    usage: Usage | None = None
+
+
 # --- what is not said by an agent --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLoaded:
+    """The conversation and the messages of its branch as the server has them; replaces what was known."""
+
+    conversation: ConversationInfo
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationChanged:
+    """The conversation as the server describes it now; its messages are left as they are."""
+
+    conversation: ConversationInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +281,12 @@ Event = (
     | TurnEnded
     | TurnFailed
     | MessageStored
+    | StepSet
+    | StepAdded
+    | ToolStatusChanged
+    | TurnDone
+    | ConversationLoaded
+    | ConversationChanged
     | RoomLoaded
     | RoomChanged
     | LinkChanged

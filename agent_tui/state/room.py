@@ -113,6 +113,15 @@ class RoomState(Books):
                 self.link = event
             case ev.Unknown():
                 self._count(event)
+            case (
+                ev.StepSet()
+                | ev.StepAdded()
+                | ev.ToolStatusChanged()
+                | ev.TurnDone()
+                | ev.ConversationLoaded()
+                | ev.ConversationChanged()
+            ):
+                pass  # of chats: agents of rooms say one text
 
     # --- runs and rounds -------------------------------------------------------------------------------
 

@@ -140,7 +140,11 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "agent_error", {**named_error, "agent_id": agent_id, "agent_name": agent_name}
         case ev.TurnStarted() | ev.TextAdded() | ev.TurnEnded():
             return _encode_turn(event)
-        case ev.RoomLoaded() | ev.RoomChanged() | ev.LinkChanged() | ev.Unknown():
+        case ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged() | ev.TurnDone():
+            raise ValueError(f"{type(event).__name__} is of a chat")
+        case ev.RoomLoaded() | ev.RoomChanged() | ev.ConversationLoaded() | ev.ConversationChanged():
+            raise ValueError(f"{type(event).__name__} never travels")
+        case ev.LinkChanged() | ev.Unknown():
             raise ValueError(f"{type(event).__name__} never travels")
 
 

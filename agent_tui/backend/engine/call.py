@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
 from agent_tui.backend.models.model import (
+    CallPiece,
+    CutPiece,
     Model,
     ModelRequest,
     Piece,
@@ -153,6 +155,8 @@ class Call:
                     )
             case UsagePiece():
                 self.usage = piece
+            case CallPiece() | CutPiece():
+                pass  # nobody offered it a tool; an answer that ran out of tokens is an answer
 
     def _hear_text(self, said: str) -> None:
         if not said:

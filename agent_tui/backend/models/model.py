@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool that the model may call; ``parameters`` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as the model made it: ``id`` is its own, ``arguments`` the JSON text, whatever it holds."""
+
+    id: str
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of what the model is told."""
+    """One message of what the model is told. ``calls`` are those of an assistant's message; a message of
+    the role tool is the result of ``call_id``.
+    """
 
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    name: str = ""  # of the tool whose result it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +52,8 @@ class ModelRequest:
     max_rounds: int
     temperature: float = 0.7  # protocols.md §1
     max_tokens: int = 2000  # protocols.md §1: the provider's, or this
+    tools: tuple[ToolSpec, ...] = field(default=())
+    thinking: bool = False  # ask the model to think aloud, where its provider can be asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +71,25 @@ class ThinkingPiece:
 
 
 @dataclass(frozen=True, slots=True)
+class CallPiece:
+    """More of a tool call. Pieces with one ``index`` belong together, several calls may come interleaved;
+    ``id`` and ``name`` are empty where this piece says nothing of them. The end of the stream ends all calls.
+    """
+
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CutPiece:
+    """The model had to stop before its end: ``reason`` "length" when it ran out of tokens."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class UsagePiece:
     """What the call has used so far, in the provider's own tokens."""
 
@@ -53,7 +97,7 @@ class UsagePiece:
     completion_tokens: int
 
 
-Piece = TextPiece | ThinkingPiece | UsagePiece
+Piece = TextPiece | ThinkingPiece | CallPiece | CutPiece | UsagePiece
 
 
 class Model(Protocol):

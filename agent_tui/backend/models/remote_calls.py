@@ -188,7 +188,12 @@ def _messages(told: tuple[ChatMessage, ...]) -> list[pai.ModelMessage]:
             case "user":
                 messages.append(pai.ModelRequest(parts=[pai.UserPromptPart(content)]))
             case "assistant":
-                messages.append(pai.ModelResponse(parts=[pai.TextPart(content)]))
+                parts: list[pai.ModelResponsePart] = [pai.TextPart(content)] if content else []
+                parts += [pai.ToolCallPart(call.name, call.arguments, call.id) for call in message.calls]
+                messages.append(pai.ModelResponse(parts=parts))
+            case "tool":
+                result = pai.ToolReturnPart(message.name, content, message.call_id)
+                messages.append(pai.ModelRequest(parts=[result]))
     return messages
 
 

@@ -1,0 +1,64 @@
+"""The one interface to a tool: arguments in, an output out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from agent_tui.backend.models.model import ToolSpec
+from agent_tui.events import ToolAsk
+
+# read: looks only, and only where it may. ask: changes or reaches something, so a person is asked before.
+Permission = Literal["read", "ask"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPlace:
+    """Where a call works. ``workspace`` None: there is none, and tools that need one say so."""
+
+    workspace: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a call brought: the text that the model is told (JSON where it has a structure), whether it
+    succeeded, and how many bytes there were before ``content`` was capped.
+    """
+
+    content: str
+    success: bool = True
+    size: int = 0
+
+
+class Tool(Protocol):
+    """One tool. ``seconds`` is its time-out; an argument can never change it."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def permission(self) -> Permission: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
+        """Return exactly what the call would do, for a person. Reads, and changes nothing.
+
+        Raises ``ToolError`` for arguments that can never be carried out (outside the workspace, …).
+        """
+        ...
+
+    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+        """Carry the call out; ``arguments`` fit the schema. Cancelling ends it and all it has started.
+
+        Raises ``ToolError`` for what went wrong; anything else it raises is a bug of the tool, and is
+        reported as a failed result by whoever runs it.
+        """
+        ...
+
+
+class ToolError(Exception):
+    """A call failed in a way that its model can act on; the text is one line."""
