@@ -79,7 +79,7 @@ def _first(tries: Iterator[str], wanted: Mapping[str, Any], complaint: str, advi
 
 def _places(text: str, name: str) -> Iterator[tuple[int, int]]:
     """Yield where the header of the table may stand: its first character, the one behind its line."""
-    quoted = (re.escape(part) for part in name.split("."))
+    quoted = (re.escape(part) for part in name.split(".", 1))
     dotted = r"[ \t]*[.][ \t]*".join(rf"""(?:{part}|"{part}"|'{part}')""" for part in quoted)
     header = re.compile(rf"(?m)^[ \t]*\[[ \t]*{dotted}[ \t]*\][ \t]*(?:#[^\n]*?)?\r?$")
     for found in header.finditer(text):

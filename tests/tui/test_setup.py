@@ -12,7 +12,7 @@ import pytest
 from starlette.applications import Starlette
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import OptionList, Static
 
 from agent_tui.backend.models.providers import Models
 from agent_tui.backend.problem import ERROR_ANSWERS
@@ -23,7 +23,8 @@ from agent_tui.config import load
 from tests.backend.served import served
 from tests.fakes.file_keyring import FileKeyring
 from tests.fakes.model_server import FakeModelServer, fails
-from tui.screens.form_fields import Line
+from tui.screens.form_fields import Choice, Line
+from tui.screens.question import QuestionScreen
 from tui.screens.setup import SetupScreen
 
 
@@ -149,3 +150,102 @@ async def test_a_name_that_is_taken_is_refused_with_the_reason(tmp_path: Path) -
         complaint = str(shown.query_one("#field-name .complaint", Static).content)
         assert "called local already" in complaint
         assert not results
+
+
+KEPT = """\
+# mine
+[providers.first]
+kind = "ollama"   # at home
+
+[providers.local]
+kind = "openai"
+base_url = "URL"  # the big one
+api_key = "sk-kept"
+model = "other-model"
+max_tokens = 900
+
+[screen]
+mouse = false
+"""
+
+
+def choice(shown: SetupScreen, name: str) -> str:
+    return str(shown.query_one(f"#{name}", Choice).content)
+
+
+async def test_a_provider_that_is_there_is_changed_and_its_key_is_kept_but_never_shown(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "config.toml"
+    async with FakeModelServer() as server:
+        path.write_text(KEPT.replace("URL", server.url))
+        async with screen(path) as (pilot, shown, results):
+            await settled(pilot, "right", "right")
+            assert "change local" in choice(shown, "which")
+            assert shown.query_one("#address", Line).value == server.url
+            assert shown.query_one("#key", Line).value == ""
+            assert shown.query_one("#key", Line).placeholder.startswith("kept")
+            assert shown.query_one("#name", Line).disabled
+            await settled(pilot, "tab", "enter")
+            assert shown.query_one(OptionList).highlighted == 1  # the model it has
+            await settled(pilot, "up", "enter")
+            assert results == ["local"]
+            assert server.requests[-1].headers["authorization"] == "Bearer sk-kept"
+        assert path.read_text() == KEPT.replace("URL", server.url).replace('"other-model"', '"some-model"')
+
+
+async def test_a_new_key_takes_the_place_of_the_kept_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(KEPT.replace("URL", "http://127.0.0.1:9/v1"))
+    monkeypatch.setenv("FILE_KEYRING", str(tmp_path / "ring.json"))
+    before = keyring.get_keyring()
+    keyring.set_keyring(FileKeyring())
+    try:
+        async with screen(path) as (pilot, shown, results):
+            await settled(pilot, "left")
+            fill(shown, key="sk-new")
+            await settled(pilot, "f2")
+            assert results == ["local"]
+        async with screen(path) as (pilot, shown, results):
+            await settled(pilot, "left")
+            assert shown.query_one("#key", Line).placeholder.startswith("kept")
+            await settled(pilot, "f8")
+            await settled(pilot, "y")
+            assert "no longer in" in told(shown)
+            assert "a new one" in choice(shown, "which")
+            await settled(pilot, "escape")
+            assert results == [""]
+    finally:
+        keyring.set_keyring(before)
+    assert json.loads((tmp_path / "ring.json").read_text()) == {"agent-tui/local": None}
+    assert path.read_text() == (
+        '# mine\n[providers.first]\nkind = "ollama"   # at home\n\n[screen]\nmouse = false\n'
+    )
+
+
+async def test_a_provider_is_removed_only_when_that_is_meant(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(KEPT)
+    async with screen(path) as (pilot, shown, _):
+        await settled(pilot, "f8")
+        assert "choose a provider" in told(shown)
+        await settled(pilot, "right", "f8")
+        assert isinstance(pilot.app.screen, QuestionScreen)
+        await settled(pilot, "escape")
+    assert path.read_text() == KEPT
+
+
+async def test_going_back_to_a_new_one_empties_the_form(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(KEPT.replace("URL", "http://somebody:secret@127.0.0.1:9/v1"))
+    async with screen(path) as (pilot, shown, _):
+        await settled(pilot, "left")
+        assert shown.query_one("#address", Line).value == "http://127.0.0.1:9/v1"
+        await settled(pilot, "f2")
+    assert "somebody:secret@" in path.read_text()
+    async with screen(path) as (pilot, shown, _):
+        await settled(pilot, "left", "right")
+        assert shown.query_one("#name", Line).value == "openai"
+        assert not shown.query_one("#name", Line).disabled

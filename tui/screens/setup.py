@@ -1,4 +1,7 @@
-"""Sets up a provider of models: where it is, its key, does it answer, which model; then it is saved."""
+"""Sets up a provider of models: where it is, its key, does it answer, which model; then it is saved.
+
+One that is there already is changed the same way, or removed.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from agent_tui.config import DEMO_PROVIDER, PROVIDER_URLS, read_table
+from agent_tui.config import DEMO_PROVIDER, PROVIDER_URLS
 from agent_tui.errors import AgentTuiError, ConfigError, TransportError
 from agent_tui.inert import inert_line
-from agent_tui.keys import store_key
 from tui.screens.form_fields import Choice, Field, Line
+from tui.screens.question import QuestionScreen
+from tui.screens.setup_kept import Kept, Wanted, configured, keep, remove
 from tui.screens.setup_words import word
-from tui.setting import add_table
 from widgets.signs import twin
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ VARIABLES: Final = {
     "google": "GEMINI_API_KEY",
 }
 MAX_SHOWN_MODELS: Final = 500
+MAX_NAME_CHARACTERS: Final = 60
 MAX_COMPLAINT_CHARACTERS: Final = 400
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -52,6 +56,7 @@ class SetupScreen(ModalScreen[str]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back, nothing is saved", id="setup.back"),
         Binding("f2", "save_untested", "Save without a test", id="setup.save_untested"),
+        Binding("f8", "remove", "Remove the provider", id="setup.remove"),
         Binding("down", "move(1)", "Next model", show=False, id="setup.next"),
         Binding("up", "move(-1)", "Model before", show=False, id="setup.previous"),
     ]
@@ -63,18 +68,21 @@ class SetupScreen(ModalScreen[str]):
         self._config = config
         self._client = client
         self._ascii_only = ascii_only
+        self._kinds = [(kind, word(f"kind.{kind}")) for kind in PROVIDER_URLS]
         self._offered: tuple[str, ...] = ()
         self._shown: list[str] = []
         self._prefilled = {"address": OPENAI_URL, "variable": VARIABLES["openai"], "name": "openai"}
+        self._configured: dict[str, Kept] = {}
+        self._kept: Kept | None = None  # the one that is changed; ``None``: a new one
 
     def compose(self) -> ComposeResult:
-        kinds = [(kind, word(f"kind.{kind}")) for kind in PROVIDER_URLS]
         key = Line("", placeholder=word("key.hint"), id="key")
         key.password = True
         with Vertical(classes="dialog", id="setup"):
             yield Static(word("title"), classes="title", markup=False)
             with Vertical(id="form"):
-                yield Field("kind", word("kind"), Choice(kinds, "openai", id="kind"))
+                yield Field("which", word("which"), Choice([("", word("which.new"))], "", id="which"))
+                yield Field("kind", word("kind"), Choice(self._kinds, "openai", id="kind"))
                 yield Field("address", word("address"), Line(OPENAI_URL, id="address"))
                 yield Field("key", word("key"), key)
                 variable = Line(VARIABLES["openai"], placeholder=word("variable.hint"), id="variable")
@@ -93,22 +101,65 @@ class SetupScreen(ModalScreen[str]):
         """Begin at the kind."""
         self._prefilled["name"] = self._value("name")
         self.query_one("#choosing").display = False
-        self.query_one("#kind").focus()
+        self._offer_configured()
+        self.query_one("#which" if self._configured else "#kind").focus()
+
+    def _offer_configured(self) -> None:
+        """Let a provider be chosen that is there already, where there is one."""
+        self._configured = configured(self._config)
+        self.query_one("#field-which").display = bool(self._configured)
+        named = [(name, word("which.change", name=name)) for name in self._configured]
+        self.query_one("#which", Choice).offer([("", word("which.new")), *named])
 
     # --- what is typed ---------------------------------------------------------------------------------
 
     @on(Choice.Changed)
-    def prefill(self) -> None:
-        """Fill in what the kind usually has, where nobody has typed something else."""
+    def chosen(self) -> None:
+        """Show the provider that was chosen, or what the kind that was chosen usually has."""
+        kept = self._configured.get(self._value("which"))
+        if kept is self._kept:
+            self._prefill()
+        else:
+            self._show_provider(kept)
+
+    def _show_provider(self, kept: Kept | None) -> None:
+        """Show what the config file has of a provider, but never its key; ``None``: an empty form."""
+        self._kept = kept
+        kind = self.query_one("#kind", Choice)
+        kind.value = kept.kind if kept else "openai"
+        kind.offer(self._kinds)
+        self._prefilled = self._usual()
+        lines = {"key": "", **self._prefilled}
+        if kept is not None:
+            lines |= {"address": kept.address, "variable": kept.variable, "name": kept.name}
+        for name, text in lines.items():
+            self.query_one(f"#{name}", Line).value = text
+        self.query_one("#name", Line).disabled = kept is not None  # rooms know it by its name
+        key = self.query_one("#key", Line)
+        key.placeholder = word("key.kept" if kept and kept.has_key else "key.hint")
+        for field in self.query(Field):
+            field.complain("")
+        self._tell("")
+        self._hint()
+
+    def _hint(self) -> None:
+        hint = "models.hint" if self.query_one("#choosing").display else "hint.kept" if self._kept else "hint"
+        self.query_one(".hint", Static).update(self._own(word(hint)))
+
+    def _usual(self) -> dict[str, str]:
+        """Return what a provider of the chosen kind usually has."""
         kind = self._value("kind")
-        usual = {
+        return {
             "address": PROVIDER_URLS[kind] or OPENAI_URL,
             "variable": VARIABLES[kind],
             "name": self._free_name(kind),
         }
-        for name, text in usual.items():
+
+    def _prefill(self) -> None:
+        """Fill in what the kind usually has, where nobody has typed something else."""
+        for name, text in self._usual().items():
             line = self.query_one(f"#{name}", Line)
-            if line.value == self._prefilled[name]:
+            if line.value == self._prefilled[name] and not line.disabled:
                 line.value = text
             self._prefilled[name] = text
 
@@ -172,7 +223,9 @@ class SetupScreen(ModalScreen[str]):
             complaints["variable"] = word("wrong_variable")
         elif variable and self._value("key"):
             complaints["variable"] = word("two_keys")
-        if not _NAME.fullmatch(name):
+        if self._kept is not None:
+            pass  # it has its name
+        elif not _NAME.fullmatch(name):
             complaints["name"] = word("no_name")
         elif name in self._taken():
             complaints["name"] = word("taken", name=name)
@@ -186,7 +239,7 @@ class SetupScreen(ModalScreen[str]):
     async def _test(self) -> None:
         self._tell(word("testing", address=self._value("address")))
         try:
-            found = await (await self._client()).test_provider(**self._asked())
+            found = await (await self._client()).test_provider(**await self._asked())
         except AgentTuiError as error:
             self._tell(_told(error), is_wrong=True)
             return
@@ -198,27 +251,37 @@ class SetupScreen(ModalScreen[str]):
         self.query_one("#heading", Static).update(word("models", count=len(self._offered)))
         self.query_one("#form").display = False
         self.query_one("#choosing").display = True
-        self.query_one(".hint", Static).update(self._own(word("models.hint")))
+        self._hint()
         line = self.query_one("#filter", Line)
+        line.value = ""
         self.narrow(Input.Changed(line, ""))
+        if self._kept is not None and self._kept.model in self._shown:
+            self.query_one(OptionList).highlighted = self._shown.index(self._kept.model)
         line.focus()
 
     @work(group="setup", exclusive=True)
     async def _try_model(self, model: str) -> None:
         self._tell(word("trying", model=model))
         try:
-            await (await self._client()).test_provider(**self._asked(), model=model)
+            await (await self._client()).test_provider(**await self._asked(), model=model)
         except AgentTuiError as error:
             self._tell(_told(error), is_wrong=True)
         else:
             self._keep(model, is_tested=True)
 
-    def _asked(self) -> dict[str, str]:
+    def _wanted(self, model: str = "") -> Wanted:
+        value = self._value
+        return Wanted(value("name"), value("kind"), value("address"), value("variable"), value("key"), model)
+
+    async def _asked(self) -> dict[str, str]:
+        """Return what a test is told; raises ``ConfigError`` where the kept key cannot be had."""
+        wanted, kept = self._wanted(), self._kept
+        key = wanted.key or (await asyncio.to_thread(kept.key) if kept is not None else "")
         asked = {
-            "kind": self._value("kind"),
-            "base_url": self._value("address"),
-            "api_key": self._value("key"),
-            "api_key_env": self._value("variable"),
+            "kind": wanted.kind,
+            "base_url": wanted.url(kept),
+            "api_key": key,
+            "api_key_env": "" if wanted.key else wanted.variable,
         }
         return {name: value for name, value in asked.items() if value}
 
@@ -226,33 +289,49 @@ class SetupScreen(ModalScreen[str]):
 
     @work(group="keep", exclusive=True)
     async def _keep(self, model: str, *, is_tested: bool) -> None:
-        name, key, kind = self._value("name"), self._value("key"), self._value("kind")
-        kept: dict[str, str | bool] = {"kind": kind}
-        if self._value("address") != PROVIDER_URLS[kind]:
-            kept["base_url"] = self._value("address")
-        if key:
-            kept["keyring"] = True
-        elif self._value("variable"):
-            kept["api_key_env"] = self._value("variable")
-        if model:
-            kept["model"] = model
+        wanted = self._wanted(model)
         try:
-            if key:
-                await asyncio.to_thread(store_key, name, key)
-            await asyncio.to_thread(add_table, self._config, f"providers.{name}", kept)
+            await asyncio.to_thread(keep, self._config, wanted, self._kept)
         except ConfigError as error:
             self._tell(str(error), is_wrong=True)
             return
-        said = "saved" if is_tested else "saved.untested"
-        self.app.notify(word(said, name=name, path=inert_line(str(self._config))), markup=False)
-        self.dismiss(name)
+        said = word("saved" if is_tested else "saved.untested", name=wanted.name, path=self._path())
+        self.app.notify(said, markup=False)
+        self.dismiss(wanted.name)
+
+    def action_remove(self) -> None:
+        """Take the provider that is shown out of the config file, if that is meant."""
+        kept = self._kept
+        if kept is None or self.query_one("#choosing").display:
+            self._tell(word("remove.none"))
+            return
+
+        def answered(is_yes: bool | None) -> None:
+            if is_yes:
+                self._remove(kept)
+
+        question = word("remove.question", name=inert_line(kept.name, MAX_NAME_CHARACTERS))
+        self.app.push_screen(QuestionScreen(question), answered)
+
+    @work(group="keep", exclusive=True)
+    async def _remove(self, kept: Kept) -> None:
+        try:
+            await asyncio.to_thread(remove, self._config, kept)
+        except ConfigError as error:
+            self._tell(str(error), is_wrong=True)
+            return
+        which = self.query_one("#which", Choice)
+        which.value = ""
+        self._offer_configured()
+        self._show_provider(None)
+        self._tell(word("removed", name=kept.name, path=self._path()))
+        self.query_one("#which" if self._configured else "#kind").focus()
+
+    def _path(self) -> str:
+        return inert_line(str(self._config))
 
     def _taken(self) -> frozenset[str]:
-        try:
-            configured = read_table(self._config).get("providers", {})
-        except ConfigError:
-            configured = {}  # it is said when the file is written
-        return frozenset((*configured, DEMO_PROVIDER)) if isinstance(configured, dict) else frozenset()
+        return frozenset((*configured(self._config), DEMO_PROVIDER))
 
     def _free_name(self, kind: str) -> str:
         taken = self._taken()
@@ -268,7 +347,7 @@ class SetupScreen(ModalScreen[str]):
     def _show_form(self) -> None:
         self.query_one("#choosing").display = False
         self.query_one("#form").display = True
-        self.query_one(".hint", Static).update(self._own(word("hint")))
+        self._hint()
         self._tell("")
         self.query_one("#address").focus()
 

@@ -1,0 +1,124 @@
+"""The providers that the config file has, as the set-up screen shows them, and what it writes of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from agent_tui.config import PROVIDER_URLS, read_table
+from agent_tui.errors import ConfigError
+from agent_tui.keys import forget_key, read_key, store_key
+from tui.setting import add_table, change_table, remove_table
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One ``[providers.NAME]``; ``address`` is where it is, without a login that may stand in the file."""
+
+    name: str
+    kind: str
+    address: str
+    variable: str
+    model: str
+    in_keyring: bool
+    url: str = field(repr=False)  # as the file has it
+    file_key: str = field(repr=False)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key is kept for it, in the keyring or in the file."""
+        return self.in_keyring or bool(self.file_key)
+
+    def key(self) -> str:
+        """Return its key; asks the keyring, so call it in a thread. Raises ``ConfigError`` without one."""
+        return (read_key(self.name) if self.in_keyring else "") or self.file_key
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person wants of a provider; an empty ``key`` and ``model`` leave what is kept."""
+
+    name: str
+    kind: str
+    address: str
+    variable: str
+    key: str = field(repr=False)
+    model: str = ""
+
+    def url(self, kept: Kept | None) -> str:
+        """Return the address to ask: with the login of the file, while nobody has typed another one."""
+        return kept.url if kept is not None and kept.url and kept.address == self.address else self.address
+
+    def fields(self, kept: Kept | None) -> dict[str, str | bool | None]:
+        """Return the lines of the config file, ``None`` for those that are to go."""
+        fields: dict[str, str | bool | None] = {"kind": self.kind}
+        usual = self.address == PROVIDER_URLS[self.kind]
+        if kept is None or kept.address != self.address or (kept.kind != self.kind and not kept.url):
+            fields["base_url"] = None if usual else self.address
+        if self.key:
+            fields |= {"keyring": True, "api_key": None, "api_key_env": None}
+        else:
+            fields["api_key_env"] = self.variable or None
+        if self.model:
+            fields["model"] = self.model
+        return fields
+
+
+def configured(path: Path) -> dict[str, Kept]:
+    """Return the providers of the config file by name, in its order; none where it cannot be read."""
+    try:
+        tables = read_table(path).get("providers", {})
+    except ConfigError:
+        return {}  # it is said when the file is written
+    if not isinstance(tables, Mapping):
+        return {}
+    return {name: _kept(name, table) for name, table in tables.items() if isinstance(table, Mapping)}
+
+
+def _kept(name: str, table: Mapping[str, object]) -> Kept:
+    def text(key: str) -> str:
+        value = table.get(key)
+        return value if isinstance(value, str) else ""
+
+    kind = text("kind") if text("kind") in PROVIDER_URLS else "openai"
+    return Kept(
+        name,
+        kind,
+        _without_login(text("base_url") or PROVIDER_URLS[kind]),
+        text("api_key_env"),
+        text("model"),
+        table.get("keyring") is True,
+        text("base_url"),
+        text("api_key"),
+    )
+
+
+def _without_login(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if parts.netloc else url
+
+
+def keep(path: Path, wanted: Wanted, kept: Kept | None) -> None:
+    """Write a provider, and its key to the keyring; call it in a thread. Raises ``ConfigError``."""
+    if wanted.key:
+        store_key(wanted.name, wanted.key)
+    fields, name = wanted.fields(kept), f"providers.{wanted.name}"
+    if kept is None:
+        add_table(path, name, {key: value for key, value in fields.items() if value is not None})
+    else:
+        change_table(path, name, fields)
+
+
+def remove(path: Path, kept: Kept) -> None:
+    """Take a provider out of the file, and its key out of the keyring; call it in a thread.
+
+    Raises ``ConfigError``; the file is written first: a key that nobody uses does no harm.
+    """
+    remove_table(path, f"providers.{kept.name}")
+    if kept.in_keyring:
+        forget_key(kept.name)
