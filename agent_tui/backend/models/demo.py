@@ -70,11 +70,17 @@ def turn_text(request: ModelRequest, seed: int) -> str:
     """Return what the demo model says to ``request``: Markdown, at most ``max_tokens`` tokens long."""
     room = read_room(request)
     salt = _number(seed, request.task)
-    rng = random.Random(_number(seed, repr(request)))
+    rng = random.Random(_number(seed, _told(request)))
     place = _number(seed, request.speaker)
     phrases = PHRASES[room.task.language]
     turn = Turn(room, phrases, rng, salt=salt, place=place)
     return turn.text(_phase(request), request.round, request.max_tokens * phrases.token)
+
+
+def _told(request: ModelRequest) -> str:
+    """Return all that makes this turn another than the next one."""
+    messages = [(message.role, message.content) for message in request.messages]
+    return repr((messages, request.speaker, request.task, request.round, request.max_rounds))
 
 
 def _phase(request: ModelRequest) -> Phase:
