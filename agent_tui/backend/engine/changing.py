@@ -20,7 +20,8 @@ def changed(row: RoomRow, change: RoomChange, models: ModelSource, now: str) -> 
     """Return what ``change`` writes; raises ``Refused``: 422 for what is out of bounds, 409 for what runs.
 
     A new task of a room that was started is also said to the room, so that agents and readers learn of
-    it. More rounds for a room that is completed make it a paused one.
+    it. More rounds for a room that is completed make it a paused one, at once or, while it says a turn
+    again, after that.
     """
     values = changed_values(row, change)
     if change.archived and row.status == "running":
@@ -33,7 +34,7 @@ def changed(row: RoomRow, change: RoomChange, models: ModelSource, now: str) -> 
         put = InboxPut(uuid4().hex, str(task), "", "next", record.USER_NAME, "", now)
         changes.append(put)
     events: Sequence[NewEvent] = ()
-    if row.status == "completed" and int(values.get("max_rounds", row.max_rounds)) > row.round_done:
+    if int(values.get("max_rounds", row.max_rounds)) > row.round_done >= row.max_rounds:
         reopening = reopened(row)
         events, changes = reopening.events, [*changes, *reopening.changes]
     if values:
@@ -42,7 +43,14 @@ def changed(row: RoomRow, change: RoomChange, models: ModelSource, now: str) -> 
 
 
 def reopened(row: RoomRow) -> Record:
-    """A completed room has rounds to go again: it stands still until somebody resumes it."""
+    """All rounds are over and there are more now: the room stands still until somebody resumes it.
+
+    If it runs, to say a turn again, ``plan`` makes it stand still before the next round.
+    """
+    if row.status == "running":
+        return Record((), [RoomSet({"desired": "paused"})])
+    if row.status != "completed":
+        return Record((), ())
     name, data = encode(ev.RunPaused(row.id, row.round_open or None))
     return Record(
         [NewEvent(name, dump(data))], [RoomSet({"status": "paused", "desired": "paused", "interrupted": ""})]

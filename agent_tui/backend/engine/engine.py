@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from agent_tui.backend.engine import budget
-from agent_tui.backend.engine.acts import Acts
+from agent_tui.backend.engine.acts import Acts, Scene
 from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.changing import changed, removed
 from agent_tui.backend.engine.rooms import (
@@ -232,23 +232,30 @@ class Engine(Acts):
 
     async def _run(self, room_id: str) -> int:
         async with self._lock(room_id):
-            row = await self._settled(room_id)
-            if room_id in self._runners:
-                return self._runners[room_id].run_seq
-            if row.status == "completed":
-                return row.last_seq
-            return await self._start(row)
+            scene = await self._wanted(room_id)
+            if scene.runner is not None:
+                return scene.runner.run_seq
+            if scene.room.status == "completed":
+                return scene.room.last_seq
+            return await self._start(scene.room)
 
     async def _resume(self, room_id: str) -> RoomInfo:
         async with self._lock(room_id):
-            row = await self._settled(room_id)
-            if row.status == "completed":
+            scene = await self._wanted(room_id)
+            if scene.room.status == "completed":
                 raise Refused("The room is completed", "There is nothing left to say.", status=409)
-            if not row.run_seq:
+            if not scene.room.run_seq:
                 raise Refused("The room was never started", "Run it first.", status=409)
-            if room_id not in self._runners:
-                await self._start(row)
+            if scene.runner is None:
+                await self._start(scene.room)
             return await self.room(room_id)
+
+    async def _wanted(self, room_id: str) -> Scene:
+        """Return the room as it stands; if it runs, it goes on even where it was to wait for somebody."""
+        async with self._scene(room_id) as scene:
+            if scene.runner is not None and scene.room.desired == "paused":
+                await self._write(room_id, RoomSet({"desired": "running"}))
+        return scene
 
     async def _pause(self, room_id: str, reason: str) -> RoomInfo:
         async with self._lock(room_id):
@@ -327,7 +334,7 @@ class Engine(Acts):
     async def _recover(self, row: RoomRow) -> None:
         """Close the turns and the run that ended without saying so. Speaks no word."""
         runner = Runner(self._store, self._models, self._timing, row)
-        runner.cut(row.interrupted if row.desired == "paused" else "crash")
+        runner.cut((row.interrupted if row.desired == "paused" else "") or "crash")
         await runner.go_on()
 
     def _look(self, room_id: str) -> None:

@@ -191,7 +191,9 @@ def _between(room: RoomRow, cut: str) -> Step:
     if room.round_done >= room.max_rounds:
         # What came while the last turn was spoken is said all the same.
         return Say(room.queue) if room.queue else Complete()
-    return Pause(cut or "budget") if cut or used_up(room) else OpenRound(room.round_open + 1)
+    if cut or room.desired == "paused":
+        return Pause(cut or room.interrupted)
+    return Pause("budget") if used_up(room) else OpenRound(room.round_open + 1)
 
 
 def _speak(room: RoomRow, newest: Newest, due: tuple[Turn, ...]) -> Step:
