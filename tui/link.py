@@ -30,6 +30,7 @@ class RoomLink:
         self._source = source
         self._embedded = not isinstance(source, Server)
         self._client: RoomsClient | None = None
+        self._url = ""
         self._opening = asyncio.Lock()
 
     @property
@@ -38,8 +39,14 @@ class RoomLink:
         return self._embedded
 
     async def client(self) -> RoomsClient:
-        """Return the client, opened once. Raises what finding or starting the backend raises."""
+        """Return the client, opened once, and again where our own backend has ended: it does so when nobody
+        asks anything for a while, as when a form is filled in. Raises what finding or starting it raises.
+        """
         async with self._opening:
+            is_gone = not isinstance(self._source, Server) and not self._source.is_at(self._url)
+            if self._client is not None and is_gone:
+                await self._client.aclose()
+                self._client = None
             if self._client is None:
                 self._client = await self._open()
             return self._client
@@ -52,6 +59,7 @@ class RoomLink:
             asyncio.to_thread(importlib.import_module, "agent_tui.clients.net"),
             asyncio.to_thread(reach, self._source),
         )
+        self._url = server.url
         opened = net.Net(server.url, token=server.token, timeout=server.timeout)
         client: RoomsClient = rooms.RoomsClient(opened, server.paths)
         return client

@@ -77,6 +77,13 @@ class Starting:
         if not _alive(_read_runtime(data)):
             self._spawn()
 
+    def is_at(self, url: str) -> bool:
+        """Say whether the backend of this folder is still the one at ``url``; asks nobody, starts none."""
+        for child in _children:
+            child.poll()  # what nobody took note of seems alive
+        runtime = _read_runtime(self._data)
+        return runtime is not None and runtime.url == url and _alive(runtime)
+
     def wait(self) -> Endpoint:
         """Return the running backend, ours or the one somebody else started meanwhile.
 

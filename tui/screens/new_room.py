@@ -230,6 +230,8 @@ class NewRoomScreen(Screen[Made | None]):
         for line in lines:
             line.value = ""
         self._list_agents()
+        checklist = self.query_one(Checklist)
+        checklist.highlighted = checklist.option_count - 1  # in sight
         lines[0].focus()
         return True
 

@@ -1,0 +1,41 @@
+"""The way from a screen to its own backend, which may end while nobody asks anything."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tui.programs import own_environ
+from tui import runtime
+from tui.link import RoomLink
+
+
+@pytest.fixture
+def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, value in own_environ(tmp_path / "home").items():
+        monkeypatch.setenv(name, value)
+    yield
+    runtime.stop()
+
+
+@pytest.mark.usefixtures("_own_data")
+async def test_a_backend_that_ended_or_was_killed_is_started_again_for_the_next_call() -> None:
+    link = RoomLink(runtime.begin())
+    try:
+        first = await link.client()
+        assert await link.client() is first
+        runtime.stop()
+        second = await link.client()
+        room = await second.create("What was written into the form is not lost?")
+        found = runtime.find()
+        assert found is not None
+        os.kill(found.pid, signal.SIGKILL)
+        while runtime.find() is not None:
+            pass
+        assert [listed.id for listed in await (await link.client()).list()] == [room.id]
+    finally:
+        await link.close()
