@@ -21,6 +21,10 @@ class ListedClient:
         self.refuse: AgentTuiError | None = None
         self.lost: list[AgentTuiError] = []  # raised by the next questions for changes
         self.lacks: Mapping[str, str] = {}
+        self.known_providers = [
+            ProviderInfo("demo", "Demo", "demo", "demo"),
+            ProviderInfo("local", "Local", "openai", "big"),
+        ]
         self.made: list[dict[str, Any]] = []
         self._tells_changes = tells_changes
         self._news: asyncio.Queue[RoomChanges] = asyncio.Queue()
@@ -89,7 +93,7 @@ class ListedClient:
         yield "a frame"
 
     async def providers(self) -> Sequence[ProviderInfo]:
-        return [ProviderInfo("demo", "Demo", "demo", "demo"), ProviderInfo("local", "Local", "openai", "big")]
+        return self.known_providers
 
     async def models(self, provider_id: str) -> Sequence[str]:
         return ["big", "small"]

@@ -12,6 +12,7 @@ import pytest
 from rich.cells import cell_len
 from textual.pilot import Pilot
 
+from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.config import Config
 from agent_tui.errors import ConnectFailed, Refused
 from agent_tui.events import AgentInfo, RoomInfo
@@ -24,6 +25,7 @@ from tui.screens import rooms_deleting, rooms_feed
 from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
 from tui.screens.rooms_list import RoomList
+from tui.screens.rooms_offer import SetupOffer
 
 
 def room(number: int, **fields: Any) -> RoomInfo:
@@ -349,3 +351,21 @@ async def test_no_size_breaks_it(tmp_path: Path, size: tuple[int, int]) -> None:
     async with listed(tmp_path, *rooms, size=size) as seen:
         await seen.press("down", "end", "home")
         assert seen.cursor == "r1"
+
+
+async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        link = FakeLink()
+        link.calls = cast("Any", seen.client)
+        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False, is_embedded=True)
+        screen.key_of = seen.app.key_names
+        seen.client.known_providers = [ProviderInfo("demo", "demo", "demo", "demo")]
+        await seen.app.push_screen(screen)
+        offer = screen.query_one(SetupOffer)
+        while not offer.display:
+            await seen.pilot.pause()
+        assert "Only the demo model speaks; f4 sets up a real one." in await seen.text()
+        seen.client.known_providers.append(ProviderInfo("local", "local", "openai", "big"))
+        await seen.pilot.press("question_mark", "escape")  # what stood above the list may have changed it
+        while offer.display:
+            await seen.pilot.pause()

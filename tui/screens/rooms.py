@@ -30,6 +30,7 @@ from tui.screens.rooms_deleting import Deletions
 from tui.screens.rooms_feed import RoomsFeed
 from tui.screens.rooms_list import RoomList
 from tui.screens.rooms_listing import SORT_KEYS, Listing, name_of
+from tui.screens.rooms_offer import SetupOffer
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 
@@ -109,6 +110,7 @@ class RoomsScreen(Screen[None]):
         self._list = RoomList(self.listing, self.acts.marks, ascii_only=ascii_only, id="list")
         # Held, not looked for: an answer may come in while the screen is being taken down.
         self._empty = Static("", id="empty", classes="-hidden", markup=False)
+        self._offer = SetupOffer(link)
         self._top = StatusLine(id="top", ascii_only=ascii_only)
         self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
 
@@ -121,6 +123,7 @@ class RoomsScreen(Screen[None]):
             line = Input(placeholder=say("list.filter"), id="filter", compact=True, select_on_focus=False)
             line.max_length = MAX_NEEDLE_CHARACTERS
             yield line
+        yield self._offer
         yield self._bottom
 
     def on_mount(self) -> None:
@@ -133,6 +136,8 @@ class RoomsScreen(Screen[None]):
     def on_screen_resume(self) -> None:
         """Go on where it stopped when a room was opened."""
         self._follow()
+        if self._is_embedded:
+            self._offer.look(self.key_of("app.setup"))
 
     def on_screen_suspend(self) -> None:
         """Ask for nothing while nobody looks."""

@@ -1,0 +1,34 @@
+"""One line under the list of rooms while nothing but the demo model can speak."""
+
+from __future__ import annotations
+
+from textual import work
+from textual.widgets import Static
+
+from agent_tui.config import DEMO_PROVIDER
+from agent_tui.errors import AgentTuiError
+from tui.link import RoomLink
+from tui.screens.words import say
+
+
+class SetupOffer(Static):
+    """Says which key sets up a provider, for as long as there is none; takes no row otherwise."""
+
+    DEFAULT_CSS = (
+        "SetupOffer { height: auto; padding: 0 1; display: none; } SetupOffer.-shown { display: block; }"
+    )
+
+    def __init__(self, link: RoomLink) -> None:
+        super().__init__(markup=False)
+        self._link = link
+
+    @work(group="offer", exclusive=True)
+    async def look(self, key: str) -> None:
+        """Ask the backend for its providers; ``key`` is the one that sets one up, "" where there is none."""
+        try:
+            providers = await (await self._link.client()).providers()
+        except AgentTuiError:
+            return  # nobody knows; the next look may tell
+        is_needed = bool(key) and all(provider.kind == DEMO_PROVIDER for provider in providers)
+        self.update(say("list.only_demo", press=key) if is_needed else "")
+        self.set_class(is_needed, "-shown")
