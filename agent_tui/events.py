@@ -25,6 +25,8 @@ from agent_tui.records import (
 
 LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"]
 
+LOCAL_ID = "local-"  # begins the ids that our clients make up, for messages that a server does not name
+
 
 # --- a run -----------------------------------------------------------------------------------------
 
@@ -123,6 +125,7 @@ class TurnStarted:
     attempt: int = 1
     supersedes: str = ""  # id of the turn that is said again by this one
     trimmed: int = 0  # see ``Message``
+    parent_id: str = ""  # chat: the message it answers (its ``sender_name`` is the model's name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,10 @@ class TextAdded:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """``message_end`` with the whole text; ``interrupted`` says why a cut turn was cut."""
+    """``message_end`` with the whole text; ``interrupted`` says why a cut turn was cut.
+
+    Also ``answer_ended`` of a chat, which has no text but may have ``error`` and ``seconds``.
+    """
 
     turn_id: str
     text: str
@@ -146,6 +152,8 @@ class TurnEnded:
     agent_id: str = ""
     interrupted: str = ""
     usage: Usage | None = None
+    error: str = ""
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

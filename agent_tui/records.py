@@ -40,6 +40,7 @@ class Step:
     success: bool = True  # of a result
     status: str = ""  # of a call, in the words of ``ToolStatusChanged``; empty: it is not known or over
     seconds: float | None = None  # how long it took
+    ask: ToolAsk | None = None  # of a call that asks
 
 
 @dataclass(frozen=True, slots=True)
