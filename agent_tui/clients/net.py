@@ -195,8 +195,11 @@ class Net:
             await response.aclose()
 
     def _url(self, path: str, params: Mapping[str, str] | None) -> httpx.URL:
-        url = httpx.URL(f"{str(self._base).rstrip('/')}/{path.lstrip('/')}")
-        return url.copy_merge_params(dict(params)) if params else url
+        try:
+            url = httpx.URL(f"{str(self._base).rstrip('/')}/{path.lstrip('/')}")
+            return url.copy_merge_params(dict(params)) if params else url
+        except httpx.InvalidURL as error:  # of an id or a cursor that the server gave us
+            raise ProtocolError("the server cannot be asked that", inert_line(str(error))) from error
 
     async def _open(
         self,

@@ -57,6 +57,11 @@ class Terminal:
         """What stands on the terminal now."""
         return "\n".join(self._screen.display)
 
+    def grounds(self, row: int) -> list[str]:
+        """Return the background of each cell of a row, and whether it is reversed, as a name."""
+        cells = [self._screen.buffer[row][column] for column in range(self._screen.columns)]
+        return [f"{cell.bg} {cell.reverse}" for cell in cells]
+
     def wait_for(self, condition: str | Callable[[str], bool], seconds: float = PATIENCE_SECONDS) -> float:
         """Read until ``condition`` (words on the screen, or a question to its text) holds.
 

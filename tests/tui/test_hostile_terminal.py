@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.rooms_server import Event, OriginalRoomsServer, in_thread, run_events
+from tests.fakes.http_server import FakeServer, Request, Responder, answers_json
+from tests.fakes.rooms_server import (
+    Event,
+    LogRoom,
+    LogRoomsServer,
+    OriginalRoomsServer,
+    in_thread,
+    run_events,
+)
 from tests.fakes.terminal import Terminal, terminal
 from tests.tui.programs import PROGRAM, Home, home_at
 
@@ -41,6 +49,13 @@ COPIED = re.compile(rb"\x1b\]52;c;[A-Za-z0-9+/]+=*\x07")
 FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
+
+
+def hostile_in(seen: bytes) -> str:
+    """Return where among what was written something stands that this program did not mean; "" for nowhere."""
+    rest = OWN.sub(b"", seen).decode("utf-8")  # strictly: no half characters either
+    found = FORBIDDEN.search(rest)
+    return rest[max(0, found.start() - 60) : found.start() + 60] if found else ""
 
 
 @pytest.fixture
@@ -102,8 +117,164 @@ def test_nothing_hostile_reaches_the_terminal_in_any_view(home: Home) -> None:
     seen = bytes(view.raw)
     assert len(COPIED.findall(seen)) == 1
     assert b";https://good.example/path?q=1\x1b\\" in seen
-    rest = COPIED.sub(b"", OWN.sub(b"", seen)).decode("utf-8")  # strictly: no half characters either
-    found = FORBIDDEN.search(rest)
-    assert found is None, rest[max(0, found.start() - 60) : found.start() + 60]
+    assert hostile_in(COPIED.sub(b"", seen)) == ""
     for target in (b"secret@", b"javascript:", b"file:", "é".encode()):
         assert not re.search(rb"\x1b\]8;[^\x1b]*" + re.escape(target), seen)
+
+
+def marked(word: str, more: int = 20_000) -> str:
+    """Return a hostile text that can be found again: its markup has to be read as it is written."""
+    return f"[red]{word}[/]{NASTY}" + "很长" * more
+
+
+def refuses(word: str, status: int = 409) -> Responder:
+    problem = {"title": marked(word, 9), "detail": marked(f"{word} more", 9), "status": status}
+    return answers_json(problem, status, kind="application/problem+json")
+
+
+class HostileServer(LogRoomsServer):
+    """Has two rooms of hostile texts, hostile providers, and refuses every change with a hostile reason."""
+
+    def __init__(self) -> None:
+        agent = {"name": marked("Ada"), "color": NASTY, "model": marked("model"), "provider_id": NASTY}
+        agents = [
+            {**agent, "id": "a", "status": "speaking", "system_prompt": marked("prompt"), "turn_order": 0},
+            {**agent, "id": "b", "status": NASTY, "turn_order": 1},
+        ]
+        fields = {"name": marked("room"), "task": marked("task"), "created_at": NASTY, "updated_at": NASTY}
+        words = {"last_words": marked("words"), "last_speaker": marked("speaker")}
+        queue = [{"id": "q", "content": marked("queued"), "to": "a", "when": "next"}]
+        super().__init__(
+            LogRoom("r1", status="running", agents=agents, fields=fields, queue=queue),
+            LogRoom("r2", status="completed", agents=agents, fields={**fields, **words}),
+            LogRoom("r3", status="paused", agents=agents, fields={**fields, "interrupted": marked("why")}),
+            LogRoom("r4", status="error", agents=agents, fields={**fields, **words}),
+        )
+        self.providers = [
+            {"id": marked("id", more), "name": marked(name), "kind": NASTY, "model": NASTY}
+            for name, more in (("far", 20_000), ("near", 9))
+        ]
+
+    def responder(self, request: Request) -> Responder:
+        if request.path.endswith("/models"):
+            return answers_json({"models": [{"id": marked("model")}]})
+        if request.method in ("PATCH", "DELETE") or (
+            request.method == "POST" and not request.path.endswith("/test")
+        ):
+            return refuses(request.path.rpartition("/")[2])
+        return super().responder(request)
+
+
+def back(view: Terminal, gone: str) -> None:
+    """Leave a dialog: behind an escape the next letter would be alt+letter, so wait until it is gone."""
+    view.send("\x1b")
+    view.wait_for(lambda text: gone not in text)
+
+
+def go_to(view: Terminal, words: str, *, tabs: int) -> None:
+    """Go on, or back, by ``tabs`` fields of a form: the row with ``words`` has the focus then, on a ground of its own."""
+
+    def has_focus(text: str) -> bool:
+        rows = [number for number, row in enumerate(text.splitlines()) if words in row]
+        return any(len(set(view.grounds(row)[12:])) > 1 for row in rows)
+
+    view.send("\t" * tabs or "\x1b[Z" * -tabs)
+    view.wait_for(has_focus)
+
+
+def look_at_the_list(view: Terminal) -> None:
+    """Open what the list can open, and have everything refused."""
+    for word in ("room", "Ada", "words"):
+        view.wait_for(f"[red]{word}[/]")
+    view.send("c")
+    view.wait_for("[red]rooms[/]")
+    view.send("R")
+    view.wait_for("The name of the room")
+    back(view, "The name of the room")
+    view.send("n")
+    view.wait_for("A new room")
+    view.send("why?")
+    view.wait_for("why?")
+    view.send("\x07")  # ctrl+g: refused
+    view.wait_for(lambda text: "✗ " in text and "[red]rooms[/]" in text)
+    go_to(view, "provider", tabs=8)
+    view.send(" ")
+    view.wait_for("[red]far[/]")
+    go_to(view, "model", tabs=1)
+    view.wait_for("URL too long")
+    go_to(view, "provider", tabs=-1)
+    view.send(" ")
+    view.wait_for("[red]near[/]")
+    go_to(view, "model", tabs=1)
+
+    def is_offered(text: str) -> bool:
+        view.send("\x15[red]mo")  # again: the models come in meanwhile, and are offered for the next letter
+        return "[red]model[/]" in text
+
+    view.wait_for(is_offered)
+    back(view, "A new room")
+
+
+def look_at_the_room(view: Terminal) -> None:
+    """Open a room, its composer, queue, settings and the form of an agent."""
+    view.send("\r")
+    view.wait_for("queued for the next turn: [red]queued[/]")
+    view.wait_for("[red]task[/]")
+    view.send("x")
+    view.wait_for("[red]skip[/]")
+    view.send("i@[")
+    view.wait_for("@[red]Ada[/]")
+    view.send("\x7f\x7f")
+    view.wait_for("Say something")
+    view.send("nobody")
+    view.wait_for("nobody")
+    view.send("\r")
+    view.wait_for("[red]messages[/]")
+    back(view, "enter send")
+    view.send("u")
+    view.wait_for("What waits")
+    view.wait_for(lambda text: text.count("[red]queued[/]") > 1)
+    back(view, "What waits")
+    view.send("e")
+    view.wait_for("in the order they speak")
+    go_to(view, "1  [red]Ada[/]", tabs=5)
+    view.send("\r")
+    view.wait_for("[red]prompt[/]")
+    back(view, "[red]prompt[/]")
+    back(view, "in the order they speak")
+
+
+def test_nothing_hostile_reaches_the_terminal_in_the_list_the_forms_and_the_dialogs(home: Home) -> None:
+    environ = {**home.environ, "COLORTERM": "truecolor"}
+    with (
+        in_thread(HostileServer()) as server,
+        terminal([*PROGRAM, "rooms", "--url", server.url], environ, home.folder, rows=40) as view,
+    ):
+        look_at_the_list(view)
+        look_at_the_room(view)
+        view.send("\x11")  # ctrl+q
+        view.wait_for("[red]room[/]")
+        seen = bytes(view.raw)
+    assert hostile_in(seen) == ""
+    assert len(seen) < 2_000_000
+
+
+def test_nothing_hostile_reaches_the_terminal_while_a_provider_is_set_up(home: Home) -> None:
+    server = FakeServer()
+    server.on(
+        "GET", "/v1/models", answers_json({"data": [{"id": "[red]model[/]"}, {"id": marked("model", 9)}]})
+    )
+    refused = {"error": {"message": marked("refused"), "type": NASTY, "code": NASTY}}
+    server.on("POST", "/v1/chat/completions", answers_json(refused, 400))
+    with (
+        in_thread(server),
+        terminal([*PROGRAM, "models", "setup"], home.environ, home.folder) as view,
+    ):
+        view.wait_for("OPENAI_API_KEY")
+        view.send(f"\t\x15{server.url}/v1\t\t\x15\r")
+        view.wait_for("[red]model[/]")
+        view.send("\r")
+        view.wait_for("[red]refused[/]")
+        seen = bytes(view.raw)
+    assert hostile_in(seen) == ""
+    assert len(seen) < 500_000

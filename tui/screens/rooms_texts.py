@@ -67,6 +67,7 @@ class Mark:
 
 
 GAP: Final = 2
+TOKEN_CELLS: Final = 10  # "99.9 k tok"
 HEAD_CELLS: Final = 4  # the mark of the cursor, the sign of the status
 NO_MARK: Final = Mark()
 
@@ -75,9 +76,9 @@ def form(room_cells: int, *, has_cost: bool) -> Form:
     """Return the columns for rows of so many cells."""
     left = room_cells - HEAD_CELLS
     if left >= 88:
-        fixed = Form(0, 10, 0, 9, 9 if has_cost else 0, 11)
+        fixed = Form(0, 10, 0, TOKEN_CELLS, 9 if has_cost else 0, 11)
     elif left >= 68:
-        fixed = Form(0, 5, 0, 9, 0, 10)
+        fixed = Form(0, 5, 0, TOKEN_CELLS, 0, 10)
     elif left >= 48:
         fixed = Form(0, 5, 0, 0, 0, 10)
     else:
@@ -210,9 +211,10 @@ def tokens_text(tokens: int) -> str:
     """Return "1.3 k tok"; "" for none."""
     if tokens <= 0:
         return ""
-    for limit, unit in ((1_000_000, "M"), (1_000, "k")):
-        if tokens >= limit:
-            return say("list.tokens", tokens=f"{tokens / limit:.{0 if tokens >= 100 * limit else 1}f} {unit}")
+    for limit, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        size = tokens / limit
+        if size >= 0.9995 and tokens >= 1_000:  # "1.0 M", never "1000 k"
+            return say("list.tokens", tokens=f"{size:.{1 if size < 99.95 else 0}f} {unit}")
     return say("list.tokens", tokens=str(tokens))
 
 
