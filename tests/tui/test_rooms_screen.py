@@ -369,3 +369,22 @@ async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> N
         await seen.pilot.press("question_mark", "escape")  # what stood above the list may have changed it
         while offer.display:
             await seen.pilot.pause()
+
+
+async def test_an_answer_that_is_older_than_what_was_told_since_changes_nothing(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1, status="running", last_event_id=7), room(2)) as seen:
+        seen.client.tell(room(1, status="paused", interrupted="pause", last_event_id=9))
+        await seen.text()
+        seen.screen.acts.seen(room(1, status="running", last_event_id=8))
+        assert "0 running" in await seen.press("down")
+
+
+async def test_a_copy_of_a_copy_is_numbered(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1, name="Plan"), room(2, name="Other")) as seen:
+        for _ in range(3):
+            await seen.press("c")
+        assert [made["name"] for made in seen.client.made] == [
+            "Plan (copy)",
+            "Plan (copy 2)",
+            "Plan (copy 3)",
+        ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import itertools
+import re
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 8  # calls under way at the same time
 MAX_ERROR_CHARACTERS: Final = 300
+_COPY: Final = re.compile(r" \(copy(?: \d+)?\)$")
 _ROOM_FIELDS: Final = ("execution_mode", "max_rounds", "keep_running")
 _BUDGET_FIELDS: Final = ("max_tokens", "max_cost", "on_error")
 _AGENT_FIELDS: Final = ("name", "color", "system_prompt", "model", "provider_id")
@@ -49,8 +52,13 @@ class RoomActs:
     # --- what is seen ---
 
     def seen(self, room: RoomInfo) -> None:
-        """Take a room as the server describes it; what was asked of it is done if its status changed."""
+        """Take a room as the server describes it; what was asked of it is done if its status changed.
+
+        The answer to a call may be older than what was told meanwhile: then that stays.
+        """
         before, mark = self._listing.get(room.id), self.marks.get(room.id)
+        if before is not None and room.last_event_id < before.last_event_id:
+            return
         if mark is not None and mark.asked and (before is None or before.status != room.status):
             del self.marks[room.id]
         self._listing.put(room)
@@ -115,7 +123,8 @@ class RoomActs:
         try:
             client = await self._link.client()
             whole = await client.show(room.id)
-            copy = await client.create(whole.task, **copied_fields(whole))
+            taken = {name_of(room) for room in self._listing.rooms}
+            copy = await client.create(whole.task, **copied_fields(whole, taken))
         except AgentTuiError as error:
             self._tell(_line(error), True)
             return None
@@ -174,8 +183,10 @@ class RoomActs:
         return True
 
 
-def copied_fields(room: RoomInfo) -> dict[str, Any]:
-    """Return what ``RoomsClient.create`` needs for a room like this one, without what says nothing."""
+def copied_fields(room: RoomInfo, taken: Collection[str] = ()) -> dict[str, Any]:
+    """Return what ``RoomsClient.create`` needs for a room like this one, without what says nothing; its
+    name is none of those that are ``taken``.
+    """
     agents = [
         {name: value for name in _AGENT_FIELDS if (value := getattr(agent, name))}
         for agent in sorted(room.agents, key=lambda agent: agent.turn_order)
@@ -184,8 +195,20 @@ def copied_fields(room: RoomInfo) -> dict[str, Any]:
     budget = {
         name: value for name in _BUDGET_FIELDS if (value := getattr(room, name)) not in (0, "continue", "")
     }
-    name = say("list.copy", name=name_of(room))
-    return {"name": name, **fields, **budget, **({"agents": agents} if agents else {})}
+    return {
+        "name": _free_name(name_of(room), taken),
+        **fields,
+        **budget,
+        **({"agents": agents} if agents else {}),
+    }
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """Return "Plan (copy)" for "Plan" and for its copies, or the first "Plan (copy 2)" that is free."""
+    original = _COPY.sub("", name)
+    numbered = (say("list.copy.number", name=original, number=number) for number in itertools.count(2))
+    tries = itertools.chain((say("list.copy", name=original),), numbered)
+    return next(tried for tried in tries if tried not in taken)
 
 
 async def start_room(client: RoomsClient, room_id: str) -> None:

@@ -129,6 +129,7 @@ ENGLISH: Final[dict[str, str]] = {
     "list.paused.error": "paused – {failure}",
     "list.yesterday": "yesterday",
     "list.copy": "{name} (copy)",
+    "list.copy.number": "{name} (copy {number})",
     "list.completed": "the room is done: open it and say something to go on",
     "list.found": "{found} of {all} rooms found",
     "list.filter": "words of a name, a task, an agent or a status – enter keeps, esc clears",
