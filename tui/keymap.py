@@ -18,6 +18,7 @@ from textual.dom import DOMNode
 
 from tui.key_names import character_of, parse, shown, shown_all
 from tui.screens.agent_form import AgentFormScreen
+from tui.screens.choose import ChooseScreen
 from tui.screens.find_bar import FindBar
 from tui.screens.help import HelpScreen
 from tui.screens.new_room import NewRoomScreen
@@ -62,9 +63,10 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
     "queue": (QueueScreen, ""),
     "settings": (SettingsScreen, ""),
     "agent_form": (AgentFormScreen, ""),
+    "choose": (ChooseScreen, ""),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
-IN_A_ROOM: Final = (APP, "room", "pane")
+IN_A_ROOM: Final = (APP, "room", "pane", "composer")
 _OURS: Final = ("tui.", "widgets.")
 _MAX_ID: Final = 60  # characters of an unknown id, in a complaint
 

@@ -71,6 +71,11 @@ def ground_of(background: Color, theme: Theme) -> Ground:
     return Ground(background.hex6, theme.dark, float(theme.variables.get(LEAST_CONTRAST, MIN_CONTRAST)))
 
 
+def is_color(text: str) -> bool:
+    """Whether ``text`` is ``#rgb`` or ``#rrggbb``."""
+    return len(text) <= 7 and _HEX.fullmatch(text) is not None
+
+
 @lru_cache(maxsize=512)
 def readable(color: str, ground: Ground | str, name: str = "") -> str:
     """Return ``color`` (``#rgb`` or ``#rrggbb``) with its lightness moved until it stands out from
@@ -82,7 +87,7 @@ def readable(color: str, ground: Ground | str, name: str = "") -> str:
     """
     if isinstance(ground, str):
         ground = Ground(ground)
-    is_colour = len(color) <= 7 and _HEX.fullmatch(color) is not None
+    is_colour = is_color(color)
     if not ground.color:
         return _own(color if is_colour else "", ground.is_dark, name)
     below = _rgb(ground.color)

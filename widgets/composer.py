@@ -133,14 +133,25 @@ class Composer(TextArea):
     # --- keys ------------------------------------------------------------------------------------------
 
     def action_send(self) -> None:
-        """Ask for the text to be sent; a name that is only begun is completed instead."""
+        """Ask for the text to be sent; a name that is only begun is completed instead.
+
+        A priority binding comes before the letters that were typed ahead of it in one burst and still wait
+        for this line: it has to wait behind them, or what is sent lacks its end, and an empty line is not
+        sent at all.
+        """
+        self.call_later(self._send)
+
+    def _send(self) -> None:
         if self.candidates and self.text[1:] not in self.names and self.complete():
             return
         if self.text.strip():
             self.post_message(self.Submitted(self.text))
 
     def action_new_line(self) -> None:
-        """Begin another line."""
+        """Begin another line, behind what was typed before."""
+        self.call_later(self._begin_line)
+
+    def _begin_line(self) -> None:
         self._replace_via_keyboard("\n", *self.selection)
 
     def action_when(self) -> None:

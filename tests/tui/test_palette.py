@@ -26,6 +26,7 @@ LEFT_OUT = {
     "queue.": "acts on what waits, and that dialog is not open",
     "settings.": "changes the room, and that dialog is not open",
     "agent_form.": "changes an agent, and that dialog is not open",
+    "choose.": "chooses from a list, and that dialog is not open",
 }
 NOT_IN_README = {
     "help.": "the dialog names its own keys",
@@ -39,6 +40,7 @@ NOT_IN_README = {
     "queue.": "the dialog names its own keys",
     "settings.": "the dialog names its own keys",
     "agent_form.": "the dialog names its own keys",
+    "choose.": "the dialog names its own keys",
 }
 
 

@@ -12,9 +12,8 @@ from agent_tui.state.room import RoomState
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tui.screens.agent_form import AgentFormScreen
 from tui.screens.form_fields import Choice, Line
-from tui.screens.room_acts import labels_of
 from tui.screens.room_settings import SettingsScreen, estimate, read_value
-from tui.screens.room_texts import used
+from tui.screens.room_texts import labels_of, used
 from widgets.composer import Composer
 
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] <b>"

@@ -69,6 +69,24 @@ async def test_keys_typed_in_one_burst_reach_the_line_that_the_first_of_them_ope
         assert seen.link.calls.asked == [("say next pqs xre12?", "r0")]
 
 
+async def test_enter_does_not_overtake_the_letters_typed_before_it_in_one_burst(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("i")
+        for key in (*"one", "ctrl+j", *"two", "enter", *"three", "enter", "enter"):
+            character = {"enter": "\r", "ctrl+j": "\n"}.get(key, key)
+            seen.app.post_message(Key(key, character))
+        await seen.text()
+        assert seen.link.calls.asked == [("say next one\ntwo", "r0"), ("say next three", "r0")]
+
+
+async def test_a_name_with_nothing_behind_it_is_not_sent_and_says_so() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        text = await screen.press("i", *"@Mika ", "enter")
+        assert "say something behind the name" in text
+        assert said(screen) == []
+
+
 async def test_a_second_line_a_second_moment_and_a_second_message() -> None:
     async with opened((120, 40)) as screen:
         await screen.send(running(), LIVE)
@@ -178,7 +196,11 @@ async def test_a_completed_room_asks_for_a_round_first() -> None:
         assert isinstance(screen.app.screen, QuestionScreen)
         await screen.press("escape")
         assert said(screen) == []
-        await screen.press("enter", "enter")
+        for _ in range(2):  # at once: it is asked only once
+            line(screen).action_send()
+        await screen.text()
+        assert len(screen.app.screen_stack) == 3
+        await screen.press("enter")
         assert [call for call, _ in screen.link.calls.asked] == [
             "change {'max_rounds': 4}",
             "say next one more",
@@ -198,11 +220,17 @@ async def test_what_waits_can_be_changed_and_taken_back() -> None:
         assert "\x1b" not in text
         text = await screen.press("down", "enter", *"!", "enter")
         assert "to Ada: second!" in text
+        text = await screen.press("t", *"everyb", "enter")
+        assert "to Ada" not in text
+        text = await screen.press("t", *"老", "enter")
+        assert "to 老王: second!" in text
         text = await screen.press("d")
         assert "second" not in text
         await screen.press("escape")
         assert [call for call, _ in screen.link.calls.asked] == [
             "change_queued q2 {'content': 'second!'}",
+            "change_queued q2 {'to': ''}",
+            "change_queued q2 {'to': 'c'}",
             "drop_queued q2",
         ]
 

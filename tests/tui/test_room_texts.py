@@ -72,10 +72,10 @@ def test_hints_are_what_is_possible_now() -> None:
     def keys(shown: texts.Shown) -> list[str]:
         return [hint.key for hint in texts.hints(room(status="running"), shown)]
 
-    assert keys(texts.Shown()) == ["p", "i", "ctrl+p", "?", "q"]
-    assert keys(texts.Shown(panes=1)) == ["p", "t", "/", "i", "ctrl+p", "?", "q"]
-    assert keys(texts.Shown(panes=3)) == ["p", "tab", "z", "t", "/", "i", "ctrl+p", "?", "q"]
-    assert keys(texts.Shown(panes=3, is_timeline=True)) == ["p", "t", "/", "i", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown()) == ["p", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown(panes=1)) == ["p", "t", "/", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown(panes=3)) == ["p", "tab", "z", "t", "/", "ctrl+p", "?", "q"]
+    assert keys(texts.Shown(panes=3, is_timeline=True)) == ["p", "t", "/", "ctrl+p", "?", "q"]
     assert keys(texts.Shown(panes=3, is_following=False))[1] == "end"
     assert keys(texts.Shown(panes=3, has_selection=True)) == ["y", "esc"]
     assert keys(texts.Shown(panes=3, is_finding=True)) == ["n", "N", "esc"]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.color import Color
 from textual.containers import Horizontal
 from textual.message import Message
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from agent_tui.inert import inert, inert_line
+from widgets.color import ground_of, is_color, readable
 from widgets.composer import Composer
 
 MAX_LINE_CHARACTERS = 400
@@ -30,6 +33,32 @@ class Line(Input):
         """Put ``text``, made harmless, between two places."""
         room = MAX_LINE_CHARACTERS - len(self.value) + abs(end - start)
         super().replace(inert(text).replace("\n", " ").replace("\t", " ")[: max(0, room)], start, end)
+
+
+def shown_color(node: Widget | Screen[Any], color: str) -> str:
+    """Return an agent's colour as it can be read where ``node`` stands, "" where it is no colour."""
+    if not is_color(color):
+        return ""
+    ground = ground_of(Color.parse(node.app.theme_variables["panel"]), node.app.current_theme)
+    own = readable(color, ground)
+    return own if own.startswith("#") else f"ansi_{own}"
+
+
+class Picking(Line):
+    """A line that can also be filled from a list: the down key asks for it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("down", "pick", "Choose from a list", show=False)]
+
+    class Asked(Message):
+        """The list is wanted."""
+
+        def __init__(self, line: Picking) -> None:
+            super().__init__()
+            self.line = line
+
+    def action_pick(self) -> None:
+        """Ask for the list."""
+        self.post_message(self.Asked(self))
 
 
 class Choice(Static, can_focus=True):
@@ -65,9 +94,13 @@ class Choice(Static, can_focus=True):
         self._tell()
         self.post_message(self.Changed())
 
+    @property
+    def label(self) -> str:
+        """What a person reads of what is chosen."""
+        return inert_line(next(text for value, text in self._options if value == self.value), 80)
+
     def _tell(self) -> None:
-        text = next(text for value, text in self._options if value == self.value)
-        self.update(f"‹ {inert_line(text, 80)} ›" if len(self._options) > 1 else inert_line(text, 80))
+        self.update(f"‹ {self.label} ›" if len(self._options) > 1 else self.label)
 
 
 class Field(Widget):
@@ -96,3 +129,14 @@ class Field(Widget):
         complaint = self.query_one(".complaint", Static)
         complaint.update(inert_line(text, 300))
         complaint.set_class(bool(text), "-open")
+        complaint.set_class(False, "-remark")
+
+    def remark(self, text: str) -> None:
+        """Say below it what is not wrong but good to know; ``""`` for nothing."""
+        self.complain(text)
+        self.query_one(".complaint", Static).set_class(bool(text), "-remark")
+
+    def withhold(self, reason: str) -> None:
+        """Let nothing be chosen here, and say why."""
+        self.inner.disabled = True
+        self.remark(reason)

@@ -17,6 +17,8 @@ from textual.widgets.option_list import Option
 
 from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
+from tui.screens.choose import Candidate, ChooseScreen
+from tui.screens.room_texts import labels_of
 from tui.screens.words import say
 from widgets.composer import Composer
 
@@ -25,10 +27,13 @@ SHOWN_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to become of one message; no ``content``: it is taken back."""
+    """What is to become of one message: other words, or another one it is for (``""``: all); neither: it is
+    taken back.
+    """
 
     message_id: str
-    content: str | None
+    content: str | None = None
+    to: str | None = None
 
 
 class QueueScreen(ModalScreen[None]):
@@ -38,6 +43,7 @@ class QueueScreen(ModalScreen[None]):
     AUTO_FOCUS = "OptionList"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit", "Change the message", id="queue.edit"),
+        Binding("t", "address", "To everybody, or to one agent", id="queue.to"),
         Binding("d,delete", "drop", "Take the message back", id="queue.drop"),
         Binding("escape", "back", "Back", id="queue.back", priority=True),
     ]
@@ -104,6 +110,29 @@ class QueueScreen(ModalScreen[None]):
             line.add_class("-open")
             line.focus()
 
+    def action_address(self) -> None:
+        """Choose whom the message is for."""
+        chosen = self._chosen
+        if not chosen or self._edited:
+            return
+        people = [Candidate("", say("queue.everybody"))]
+        people += [
+            Candidate(agent_id, label, self._state.agents[agent_id].color)
+            for label, agent_id in labels_of(self._state).items()
+        ]
+
+        async def known() -> list[Candidate]:
+            return people
+
+        def address(to: str | None) -> None:
+            if to is not None and to != self._to_of(chosen):
+                self._do(Change(chosen, to=to))
+
+        self.app.push_screen(ChooseScreen(say("queue.to"), known, self._to_of(chosen)), address)
+
+    def _to_of(self, message_id: str) -> str:
+        return next((waits.to for waits in self._state.queue if waits.id == message_id), "")
+
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         """Keep what was written."""
         event.stop()
@@ -112,7 +141,7 @@ class QueueScreen(ModalScreen[None]):
     def action_drop(self) -> None:
         """Take the message back."""
         if self._chosen and not self._edited:
-            self._do(Change(self._chosen, None))
+            self._do(Change(self._chosen))
 
     @work(group="change", exclusive=True)
     async def _do(self, change: Change) -> None:

@@ -24,9 +24,10 @@ from tui.link import RoomLink
 from tui.screens import room_texts as texts
 from tui.screens.find_bar import FIND_BINDINGS, FindBar
 from tui.screens.quit import QuitScreen
-from tui.screens.room_acts import RoomActs, labels_of
+from tui.screens.room_acts import RoomActs
 from tui.screens.room_composer import RoomComposer
 from tui.screens.room_panes import PANE_BINDINGS, RoomPanes
+from tui.screens.room_texts import labels_of
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
@@ -155,7 +156,7 @@ class RoomScreen(RoomActs):
     def _show_lines(self) -> None:
         state = self.state
         left = round(max(0.0, self._retry_at - time.monotonic()))
-        shown = replace(self._panes.shown, is_finding=self._bar.is_finding)
+        shown = self._shown
         progress = texts.progress(state) if state.loaded or state.round else ""
         self._top.show(
             [texts.title(state)],
@@ -176,12 +177,32 @@ class RoomScreen(RoomActs):
             [
                 Part(hint.text, hint.rank, key)
                 for hint in texts.hints(state, shown)
-                if (key := self.key_now(hint.key))
+                if (key := self.key_now(hint.key)) or not hint.key
             ],
             right=[part for part in facts if part.text],
         )
         self._composer.show_queue(state.queue, self.key_now("u"))
         self._composer.show_names(list(labels_of(state)))
+
+    @property
+    def _shown(self) -> texts.Shown:
+        agent = self.focused_agent
+        return replace(
+            self._panes.shown,
+            is_finding=self._bar.is_finding,
+            is_writing=self._composer.has_line_focus,
+            when=self._composer.when,
+            can=frozenset(act for act in ("say", "stop", "skip", "retry") if not self.why_not(act)),
+            is_skipped=agent is not None and agent.skip_next and agent.open_turn is None,
+        )
+
+    def on_descendant_focus(self) -> None:
+        """Say which keys make sense there."""
+        self._show_soon()
+
+    def on_composer_when_toggled(self) -> None:
+        """Say how to get back."""
+        self._show_soon()
 
     def on_resize(self, event: Resize) -> None:
         """Leave the panes what they need."""

@@ -20,6 +20,7 @@ from tui.screens.room_composer import RoomComposer
 from tui.screens.room_panes import RoomPanes
 from tui.screens.room_running import RoomRunning
 from tui.screens.room_settings import SettingsScreen
+from tui.screens.room_texts import labels_of
 from tui.screens.words import say
 from widgets.composer import Composer, whispered
 
@@ -57,7 +58,8 @@ class RoomActs(RoomRunning):
 
     def _begin_acts(self) -> None:
         self._sending: Sending | None = None  # not yet acknowledged
-        self._is_sending = False
+        self._is_sending = self._is_asking = False
+        self._is_more = False  # something else is to be sent behind what is on its way
         self._missing: Mapping[str, str] = {}
 
     # --- what can be done ------------------------------------------------------------------------------
@@ -135,7 +137,12 @@ class RoomActs(RoomRunning):
         """Send what was written; a text that could not be sent goes again as the same message."""
         event.stop()
         reason = self.why_not("say")
-        if reason or self._is_sending:
+        if self._is_sending or self._is_asking:  # enter was pressed twice
+            self._is_more = (
+                self._is_sending and self._sending is not None and event.text != self._sending.text
+            )
+            return
+        if reason:
             self._composer.tell(reason)
             return
         labels = labels_of(self.state)
@@ -145,23 +152,26 @@ class RoomActs(RoomRunning):
         if known is None or (known.text, known.to, known.when) != (event.text, to, when):
             known = Sending(event.text, content, to, when, uuid4().hex)
         if not content:
+            self._composer.tell(say("composer.nothing"))
             return
         self._sending = known
         if self.state.status == "completed":
+            self._is_asking = True
             self.app.push_screen(QuestionScreen(say("composer.round")), self._add_a_round)
         else:
-            self._send(add_a_round=False)
+            self._begin_sending(known, add_a_round=False)
 
     def _add_a_round(self, is_wanted: bool | None) -> None:
-        if is_wanted:
-            self._send(add_a_round=True)
+        self._is_asking = False
+        if is_wanted and self._sending is not None:
+            self._begin_sending(self._sending, add_a_round=True)
+
+    def _begin_sending(self, sending: Sending, *, add_a_round: bool) -> None:
+        self._is_sending = True  # before the worker begins: more may be submitted until then
+        self._send(sending, add_a_round=add_a_round)
 
     @work(group="say")
-    async def _send(self, *, add_a_round: bool) -> None:
-        sending = self._sending
-        if sending is None or self._is_sending:
-            return
-        self._is_sending = True
+    async def _send(self, sending: Sending, *, add_a_round: bool) -> None:
         try:
             client = await self._link.client()
             if add_a_round:
@@ -180,6 +190,9 @@ class RoomActs(RoomRunning):
         finally:
             self._is_sending = False
         self._show()
+        if self._is_more and self._sending is None:
+            self._composer.line.action_send()
+        self._is_more = False
 
     def _take_queue(self, queue: Sequence[ev.QueuedMessage]) -> None:
         """Show what waits; what was said meanwhile does not wait any more."""
@@ -200,10 +213,12 @@ class RoomActs(RoomRunning):
         """Change or drop what waits; return what went wrong."""
         try:
             client = await self._link.client()
-            if change.content is None:
+            if change.content is None and change.to is None:
                 queue = await client.drop_queued(self.state.id, change.message_id)
             else:
-                queue = await client.change_queued(self.state.id, change.message_id, content=change.content)
+                queue = await client.change_queued(
+                    self.state.id, change.message_id, content=change.content, to=change.to
+                )
         except AgentTuiError as error:
             return str(error)
         self._take_queue(queue)
@@ -221,19 +236,6 @@ class RoomActs(RoomRunning):
         await self._apply(ev.RoomChanged(room))
 
 
-def labels_of(state: RoomState) -> dict[str, str]:
-    """Return what to call each agent behind an ``@`` → its id; those of one name are numbered."""
-    found: dict[str, str] = {}
-    for agent in state.ordered_agents:
-        label, number = agent.name, 1
-        while label in found:
-            number += 1
-            label = f"{agent.name} ({number})"
-        if label:
-            found[label] = agent.id
-    return found
-
-
 def why_not(state: RoomState, agent: Agent | None, act: str) -> str:
     """Return the last part of the key of the sentence that says why an agent cannot be stopped, skipped or
     asked again; ``""`` if it can.
@@ -247,12 +249,10 @@ def why_not(state: RoomState, agent: Agent | None, act: str) -> str:
     if not agent.turns:
         return "nothing_to_retry"
     newest = agent.turns[-1]
-    later = False
-    for turn in state.turns.values():
+    for turn in reversed(state.turns.values()):
         if turn is newest:
-            later = True
-            continue
-        is_anothers = later and turn.role != "user" and turn.agent_id != agent.id
+            break
+        is_anothers = turn.role != "user" and turn.agent_id != agent.id
         if is_anothers and (state.mode != "parallel" or turn.round_number > newest.round_number):
             return "spoke_after"
     return ""

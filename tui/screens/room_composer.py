@@ -160,7 +160,6 @@ class RoomComposer(Vertical):
 
     def on_composer_when_toggled(self, event: Composer.WhenToggled) -> None:
         """Mean the other moment."""
-        event.stop()
         self.when = "now" if self.when == "next" else "next"
         self._say_what_is_meant()
 

@@ -122,7 +122,9 @@ def dollars(amount: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A key and what it does; ``rank`` says how soon it may go when the row is narrow, 0 is never."""
+    """A key (none where letters do it) and what it does; ``rank`` says how soon it may go when the row is
+    narrow, 0 is never.
+    """
 
     key: str
     text: str
@@ -132,7 +134,7 @@ class Hint:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What is in sight, as far as the lines speak of it. ``is_finding`` says that
-    something is looked for."""
+    something is looked for, ``is_writing`` that the keys go to the lines for the room."""
 
     panes: int = 0
     is_zoomed: bool = False
@@ -140,6 +142,10 @@ class Shown:
     is_following: bool = True
     has_selection: bool = False
     is_finding: bool = False
+    is_writing: bool = False
+    when: str = "next"  # the moment that is meant
+    can: frozenset[str] = frozenset()  # of stop, skip, retry, say: for the agent that keys act on
+    is_skipped: bool = False  # its next turn
 
 
 def arrangement(shown: Shown, key_now: KeyNow = str) -> str:
@@ -162,21 +168,41 @@ def hints(state: RoomState, shown: Shown = Shown()) -> list[Hint]:
             Hint("N", say("hint.previous"), 1),
             Hint("esc", say("hint.close")),
         ]
+    if shown.is_writing:
+        return _writing_hints(state, shown)
     found = _main_hint(state)
+    skip = "hint.skip.undo" if shown.is_skipped else "hint.skip"
+    acts = (("say", "i", "hint.say", 2), ("stop", "s", "hint.stop", 2), ("skip", "x", skip, 3))
+    for act, key, text, rank in (*acts, ("retry", "r", "hint.retry", 3)):
+        if act in shown.can:
+            found.append(Hint(key, say(text), rank))
     if not shown.is_following:
         found.append(Hint("end", say("hint.newest"), 1))
     if shown.panes > 1 and not shown.is_timeline:
-        found.append(Hint("tab", say("hint.tab"), 2))
-        found.append(Hint("z", say("hint.back" if shown.is_zoomed else "hint.zoom"), 3))
+        found.append(Hint("tab", say("hint.tab"), 4))
+        found.append(Hint("z", say("hint.back" if shown.is_zoomed else "hint.zoom"), 5))
     if shown.panes:
-        found.append(Hint("t", say("hint.back" if shown.is_timeline else "hint.timeline"), 4))
-        found.append(Hint("/", say("hint.find"), 5))
+        found.append(Hint("t", say("hint.back" if shown.is_timeline else "hint.timeline"), 6))
+        found.append(Hint("/", say("hint.find"), 7))
     return [
         *found,
-        Hint("i", say("hint.say"), 6),
-        Hint("ctrl+p", say("hint.palette"), 7),
+        Hint("ctrl+p", say("hint.palette"), 9),
         Hint("?", say("hint.help"), 1),
-        Hint("q", say("hint.quit"), 6),
+        Hint("q", say("hint.quit"), 8),
+    ]
+
+
+def _writing_hints(state: RoomState, shown: Shown) -> list[Hint]:
+    """Return what keys do in the lines for the room; letters are only letters there."""
+    other = "now" if shown.when == "next" else "next"
+    pause = _main_hint(state)
+    return [
+        Hint("enter", say("hint.send")),
+        Hint("ctrl+n", say(f"hint.when.{other}"), 1),
+        Hint("alt+enter", say("hint.new_line"), 3),
+        Hint("", say("hint.whisper"), 4),
+        *(Hint("ctrl+s", hint.text, 2) for hint in pause if hint.key == "p"),
+        Hint("esc", say("hint.back"), 1),
     ]
 
 
@@ -317,6 +343,19 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
             break
         text = longer
     return text
+
+
+def labels_of(state: RoomState) -> dict[str, str]:
+    """Return what to call each agent behind an ``@`` → its id; those of one name are numbered."""
+    found: dict[str, str] = {}
+    for agent in state.ordered_agents:
+        label, number = agent.name, 1
+        while label in found:
+            number += 1
+            label = f"{agent.name} ({number})"
+        if label:
+            found[label] = agent.id
+    return found
 
 
 def cut_reason(turn: Turn) -> str:
