@@ -7,56 +7,15 @@ for what is missing; what still does not fit becomes ``Unknown`` with the reason
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_tui import events as ev
-from agent_tui.wire.content import content_text, dump, encodable
+from agent_tui.wire.content import content_text
+from agent_tui.wire.fields import AnyUsage, Flag, Number, Text, Wire, listed, parse, reason
 from agent_tui.wire.rooms_encode import TERMINAL as TERMINAL
-
-MAX_REASON_CHARACTERS = 200
-
-
-def _text(value: object) -> object:
-    if value is None:
-        return ""
-    if isinstance(value, dict | list):  # an original server may send content that is not JSON text yet
-        return dump(value)
-    return encodable(value) if isinstance(value, str) else value
-
-
-def _number(value: object) -> object:
-    return 0 if value is None else value
-
-
-Text = Annotated[str, BeforeValidator(_text)]
-Number = Annotated[int, BeforeValidator(_number)]
-Flag = Annotated[bool, BeforeValidator(lambda value: False if value is None else value)]
-
-
-class _Wire(BaseModel):
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
-
-
-class _Usage(_Wire):
-    prompt_tokens: Number = 0
-    completion_tokens: Number = 0
-    first_token_seconds: float | None = None
-    cost: float | None = None
-
-    def usage(self) -> ev.Usage:
-        return ev.Usage(**self.model_dump())
-
-
-def _usage(value: object) -> object:
-    """Take only what is usage: elsewhere a server may mean anything by that name."""
-    try:
-        return _Usage.model_validate(value)
-    except ValidationError:
-        return None
 
 
 def _queue(value: object) -> object:
@@ -72,10 +31,7 @@ def _is_queued(item: object) -> bool:
     return True
 
 
-AnyUsage = Annotated[_Usage | None, BeforeValidator(_usage)]
-
-
-class _RoomStarted(_Wire):
+class _RoomStarted(Wire):
     room_id: Text = ""
     task: Text = ""
     resumed: Flag = False
@@ -84,7 +40,7 @@ class _RoomStarted(_Wire):
         return ev.RunStarted(self.room_id, self.task, self.resumed)
 
 
-class _RoomPaused(_Wire):
+class _RoomPaused(Wire):
     room_id: Text = ""
     round: int | None = None
     interrupted: Text = ""
@@ -93,7 +49,7 @@ class _RoomPaused(_Wire):
         return ev.RunPaused(self.room_id, self.round, self.interrupted)
 
 
-class _RoomCompleted(_Wire):
+class _RoomCompleted(Wire):
     room_id: Text = ""
     total_rounds: Number = 0
 
@@ -101,14 +57,14 @@ class _RoomCompleted(_Wire):
         return ev.RunCompleted(self.room_id, self.total_rounds)
 
 
-class _Error(_Wire):
+class _Error(Wire):
     content: Text = ""
 
     def event(self) -> ev.Event:
         return ev.RunFailed(self.content)
 
 
-class _RoundStart(_Wire):
+class _RoundStart(Wire):
     round: int
     max_rounds: Number = 0
 
@@ -116,12 +72,12 @@ class _RoundStart(_Wire):
         return ev.RoundStarted(self.round, self.max_rounds)
 
 
-class _AgentRef(_Wire):
+class _AgentRef(Wire):
     id: Text
     name: Text = ""
 
 
-class _ParallelStart(_Wire):
+class _ParallelStart(Wire):
     round: int
     max_rounds: Number = 0
     agents: list[_AgentRef] = Field(default_factory=list)
@@ -131,7 +87,7 @@ class _ParallelStart(_Wire):
         return ev.ParallelStarted(self.round, self.max_rounds, agents)
 
 
-class _ParallelEnd(_Wire):
+class _ParallelEnd(Wire):
     round: int
     agent_count: Number = 0
 
@@ -139,14 +95,14 @@ class _ParallelEnd(_Wire):
         return ev.ParallelEnded(self.round, self.agent_count)
 
 
-class _RoundEnd(_Wire):
+class _RoundEnd(Wire):
     round: int
 
     def event(self) -> ev.Event:
         return ev.RoundEnded(self.round)
 
 
-class _AgentStatus(_Wire):
+class _AgentStatus(Wire):
     agent_id: Text = ""
     agent_name: Text = ""
     status: Text
@@ -155,7 +111,7 @@ class _AgentStatus(_Wire):
         return ev.AgentStatusChanged(self.agent_id, self.agent_name, self.status)
 
 
-class _MessageStart(_Wire):
+class _MessageStart(Wire):
     id: Text
     room_id: Text = ""
     role: Text = "assistant"
@@ -182,7 +138,7 @@ class _MessageStart(_Wire):
         )
 
 
-class _MessageChunk(_Wire):
+class _MessageChunk(Wire):
     id: Text
     content: Text = ""
     accumulated: str | None = None
@@ -193,7 +149,7 @@ class _MessageChunk(_Wire):
         return ev.TextAdded(self.id, self.content, self.accumulated, self.agent_id, self.progress)
 
 
-class _MessageEnd(_Wire):
+class _MessageEnd(Wire):
     id: Text
     content: Text = ""
     token_count: Number = 0
@@ -207,7 +163,7 @@ class _MessageEnd(_Wire):
         return ev.TurnEnded(self.id, text, self.token_count, self.agent_id, self.interrupted, usage)
 
 
-class _AgentError(_Wire):
+class _AgentError(Wire):
     agent: Text = ""
     error: Text = ""
     agent_id: Text = ""
@@ -217,7 +173,7 @@ class _AgentError(_Wire):
         return ev.TurnFailed(self.error, self.agent_id, self.agent_name or self.agent)
 
 
-class _Message(_Wire):
+class _Message(Wire):
     id: Text
     room_id: Text = ""
     role: Text = ""
@@ -245,7 +201,7 @@ class _Message(_Wire):
         return ev.MessageStored(self.message())
 
 
-class _Agent(_Wire):
+class _Agent(Wire):
     id: Text = ""
     name: Text = ""
     color: Text = ""
@@ -258,7 +214,7 @@ class _Agent(_Wire):
     tokens: Number = 0
 
 
-class _Queued(_Wire):
+class _Queued(Wire):
     id: Text
     content: Text = ""
     to: Text = ""
@@ -267,7 +223,7 @@ class _Queued(_Wire):
     created_at: Text = ""
 
 
-class _Room(_Wire):
+class _Room(Wire):
     id: Text
     name: Text = ""
     task: Text = ""
@@ -303,7 +259,7 @@ class _Room(_Wire):
         )
 
 
-_FRAMES: Mapping[str, type[_Wire]] = {
+_FRAMES: Mapping[str, type[Wire]] = {
     "room_started": _RoomStarted,
     "room_paused": _RoomPaused,
     "room_completed": _RoomCompleted,
@@ -321,35 +277,15 @@ _FRAMES: Mapping[str, type[_Wire]] = {
 }
 
 
-def _reason(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where or 'data'}: {first['msg']}"[:MAX_REASON_CHARACTERS]
-
-
-def _parse(model: type[_Wire], data: str) -> _Wire:
-    try:
-        return model.model_validate_json(data)
-    except ValidationError as error:
-        # pydantic's JSON reader refuses lone surrogates; a server that writes them is still readable.
-        if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
-            raise
-        try:
-            value = json.loads(data)
-        except (ValueError, RecursionError):
-            raise error from None
-        return model.model_validate(value)
-
-
 def decode(name: str, data: str) -> ev.Event:
     """Return the event of one SSE frame; whatever does not fit becomes ``Unknown``. Never raises."""
     model = _FRAMES.get(name)
     if model is None:
         return ev.Unknown(name, data, "no such event in the protocol")
     try:
-        event: ev.Event = _parse(model, data).event()  # type: ignore[attr-defined]
+        event: ev.Event = parse(model, data).event()  # type: ignore[attr-defined]
     except ValidationError as error:
-        return ev.Unknown(name, data, _reason(error))
+        return ev.Unknown(name, data, reason(error))
     return event
 
 
@@ -360,12 +296,12 @@ def decode_room(value: object) -> ev.RoomInfo:
 
 def decode_rooms(value: object) -> list[ev.RoomInfo]:
     """Return the rooms of ``{"rooms": […]}`` or of a bare list; skips what is no room."""
-    return [room for item in _listed(value, "rooms") if (room := _room_or_none(item))]
+    return [room for item in listed(value, "rooms") if (room := _room_or_none(item))]
 
 
 def decode_messages(value: object) -> tuple[list[ev.Message], str | None, int | None]:
     """Return (messages, next, as_of) of a messages answer or of a bare list; skips what is no message."""
-    messages = [m for item in _listed(value, "messages") if (m := _message_or_none(item))]
+    messages = [m for item in listed(value, "messages") if (m := _message_or_none(item))]
     if not isinstance(value, Mapping):
         return messages, None, None
     following, as_of = value.get("next"), value.get("as_of")
@@ -374,12 +310,6 @@ def decode_messages(value: object) -> tuple[list[ev.Message], str | None, int | 
         str(following) if following is not None else None,
         as_of if isinstance(as_of, int) else None,
     )
-
-
-def _listed(value: object, key: str) -> Iterable[object]:
-    if isinstance(value, Mapping):
-        value = value.get(key)
-    return value if isinstance(value, list) else []
 
 
 def _room_or_none(item: object) -> ev.RoomInfo | None:

@@ -1,0 +1,93 @@
+"""Fields of what comes in, read tolerantly: numbers may stand for ids, ``null`` for what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from agent_tui import events as ev
+from agent_tui.wire.content import dump, encodable
+
+MAX_REASON_CHARACTERS = 200
+
+
+def _text(value: object) -> object:
+    if value is None:
+        return ""
+    if isinstance(value, dict | list):  # an original server may send content that is not JSON text yet
+        return dump(value)
+    return encodable(value) if isinstance(value, str) else value
+
+
+def _number(value: object) -> object:
+    return 0 if value is None else value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Number = Annotated[int, BeforeValidator(_number)]
+Flag = Annotated[bool, BeforeValidator(lambda value: False if value is None else value)]
+
+
+class Wire(BaseModel):
+    """What came in, unknown fields ignored."""
+
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+
+
+W = TypeVar("W", bound=Wire)
+
+
+class UsageFields(Wire):
+    """What a turn has used."""
+
+    prompt_tokens: Number = 0
+    completion_tokens: Number = 0
+    first_token_seconds: float | None = None
+    cost: float | None = None
+
+    def usage(self) -> ev.Usage:
+        """Return it as events have it."""
+        return ev.Usage(**self.model_dump())
+
+
+def _usage(value: object) -> object:
+    """Take only what is usage: elsewhere a server may mean anything by that name."""
+    try:
+        return UsageFields.model_validate(value)
+    except ValidationError:
+        return None
+
+
+AnyUsage = Annotated[UsageFields | None, BeforeValidator(_usage)]
+
+
+def reason(error: ValidationError) -> str:
+    """Return in one short line what does not fit."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where or 'data'}: {first['msg']}"[:MAX_REASON_CHARACTERS]
+
+
+def parse(model: type[W], data: str) -> W:
+    """Return ``data``, JSON text, as ``model``; raises ``ValidationError``."""
+    try:
+        return model.model_validate_json(data)
+    except ValidationError as error:
+        # pydantic's JSON reader refuses lone surrogates; a server that writes them is still readable.
+        if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
+            raise
+        try:
+            value = json.loads(data)
+        except (ValueError, RecursionError):
+            raise error from None
+        return model.model_validate(value)
+
+
+def listed(value: object, key: str) -> Iterable[Any]:
+    """Return the items of ``{key: […]}`` or of a bare list; none of anything else."""
+    if isinstance(value, Mapping):
+        value = value.get(key)
+    return value if isinstance(value, list) else []
