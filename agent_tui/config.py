@@ -18,6 +18,7 @@ from typing import Any
 from platformdirs import user_config_path, user_data_path
 
 from agent_tui.errors import ConfigError
+from agent_tui.tool_config import McpConfig, ToolsConfig, read_mcp, read_tools
 
 APP = "agent-tui"
 BACKEND_KINDS = ("rooms", "chat", "tasks", "socket")
@@ -34,7 +35,7 @@ EMBEDDED = "embedded"  # the reserved name of the backend that we start ourselve
 DEMO_PROVIDER = "demo"  # the reserved name of the provider that needs no key and no network
 HIDDEN = "********"
 SECRET_KEYS = ("token", "api_key", "auth_header")
-SECTIONS = ("backends", "providers", "theme", "keys", "screen")
+SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp")
 MOTIONS = ("full", "reduced")
 FRAME_RATES = (1, 60)  # frames a second, least and most
 MAX_KEYS = 500
@@ -104,6 +105,8 @@ class Config:
     keys: Mapping[str, str] = field(default_factory=dict)
     screen: ScreenConfig = ScreenConfig()
     warnings: tuple[str, ...] = ()
+    tools: ToolsConfig = field(default_factory=ToolsConfig)
+    mcp: Mapping[str, McpConfig] = field(default_factory=dict)
 
 
 def config_path() -> Path:
@@ -131,9 +134,14 @@ def load(path: Path | None = None) -> Config:
     theme = reader.text(table, "theme", "theme")
     keys = reader.keys(reader.table(table, "keys"))
     screen = reader.screen(reader.table(table, "screen"))
+    tools = read_tools(reader.table(table, "tools"), reader.fail, reader.warnings)
+    mcp = {
+        name: read_mcp(name, entry, reader.fail, reader.warnings)
+        for name, entry in reader.tables(table, "mcp")
+    }
     reader.warnings += [f"{key}: unknown setting, ignored" for key in table if key not in SECTIONS]
     reader.warn_if_readable(table)
-    return Config(path, backends, providers, theme, keys, screen, tuple(reader.warnings))
+    return Config(path, backends, providers, theme, keys, screen, tuple(reader.warnings), tools, mcp)
 
 
 def read_table(path: Path) -> dict[str, Any]:
@@ -152,6 +160,8 @@ def read_table(path: Path) -> dict[str, Any]:
 def hide_secrets(value: Any, key: str = "") -> Any:
     """Return ``value`` with everything secret replaced, for showing."""
     if isinstance(value, Mapping):
+        if key == "env":  # what a program is given is as often as not a secret
+            return {name: HIDDEN if entry else entry for name, entry in value.items()}
         return {name: hide_secrets(entry, str(name)) for name, entry in value.items()}
     if isinstance(value, list):
         return [hide_secrets(entry, key) for entry in value]
@@ -165,16 +175,16 @@ class _Reader:
         self._path = path
         self.warnings: list[str] = []
 
-    def _fail(self, key: str, detail: str) -> ConfigError:
+    def fail(self, key: str, detail: str) -> ConfigError:
         return ConfigError(f"{self._path}: {key}", detail)
 
     def tables(self, table: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
         section = table.get(key, {})
         if not isinstance(section, Mapping):
-            raise self._fail(key, f"must be tables like [{key}.NAME]")
+            raise self.fail(key, f"must be tables like [{key}.NAME]")
         for name, entry in section.items():
             if not isinstance(entry, Mapping):
-                raise self._fail(f"{key}.{name}", f"must be a table: [{key}.{name}]")
+                raise self.fail(f"{key}.{name}", f"must be a table: [{key}.{name}]")
         return list(section.items())
 
     def table(self, table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -219,21 +229,21 @@ class _Reader:
     def text(self, table: Mapping[str, Any], key: str, where: str, *, needed: bool = False) -> str:
         value = table.get(key, "")
         if not isinstance(value, str):
-            raise self._fail(where, "must be a string")
+            raise self.fail(where, "must be a string")
         if needed and not value:
-            raise self._fail(where, "is missing")
+            raise self.fail(where, "is missing")
         return value
 
     def number(self, table: Mapping[str, Any], key: str, where: str, default: float) -> float:
         value = table.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            raise self._fail(where, "must be a number above 0")
+            raise self.fail(where, "must be a number above 0")
         return float(value)
 
     def _kind(self, entry: Mapping[str, Any], where: str, kinds: tuple[str, ...]) -> str:
         kind = self.text(entry, "kind", f"{where}.kind", needed=True)
         if kind not in kinds:
-            raise self._fail(f"{where}.kind", f"is {kind!r}; known: {', '.join(kinds)}")
+            raise self.fail(f"{where}.kind", f"is {kind!r}; known: {', '.join(kinds)}")
         return kind
 
     def _unknown(self, entry: Mapping[str, Any], where: str, known: tuple[str, ...]) -> None:
@@ -242,16 +252,16 @@ class _Reader:
     def _url(self, entry: Mapping[str, Any], key: str, where: str) -> str:
         url = self.text(entry, key, f"{where}.{key}", needed=True)
         if not url.startswith(("http://", "https://")):
-            raise self._fail(f"{where}.{key}", "must begin with http:// or https://")
+            raise self.fail(f"{where}.{key}", "must begin with http:// or https://")
         return url
 
     def backend(self, name: str, entry: Mapping[str, Any]) -> BackendConfig:
         where = f"backends.{name}"
         if name == EMBEDDED:
-            raise self._fail(where, "this name is reserved for the backend that agent-tui starts itself")
+            raise self.fail(where, "this name is reserved for the backend that agent-tui starts itself")
         paths = entry.get("paths", {})
         if not isinstance(paths, Mapping) or not all(isinstance(p, str) for p in paths.values()):
-            raise self._fail(f"{where}.paths", "must be a table of strings")
+            raise self.fail(f"{where}.paths", "must be a table of strings")
         kind = self._kind(entry, where, BACKEND_KINDS)
         if kind == "rooms":
             self._unknown(entry, where, ("kind", "url", "token", "token_env", "timeout", "paths"))
@@ -268,7 +278,7 @@ class _Reader:
     def provider(self, name: str, entry: Mapping[str, Any]) -> ProviderConfig:
         where = f"providers.{name}"
         if name == DEMO_PROVIDER:
-            raise self._fail(where, "this name is reserved for the demo model")
+            raise self.fail(where, "this name is reserved for the demo model")
         known = tuple(one.name for one in fields(ProviderConfig) if one.name != "name")
         self._unknown(entry, where, known)
         kind = self._kind(entry, where, PROVIDER_KINDS)
@@ -277,7 +287,7 @@ class _Reader:
         most = self._whole(entry, "max_tokens", where, 0)
         keyring = entry.get("keyring", False)
         if not isinstance(keyring, bool):
-            raise self._fail(f"{where}.keyring", "must be true or false")
+            raise self.fail(f"{where}.keyring", "must be true or false")
         return ProviderConfig(
             name,
             kind,
@@ -300,7 +310,7 @@ class _Reader:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise self._fail(f"{where}.{key}", "must be a number, US dollars per million tokens")
+            raise self.fail(f"{where}.{key}", "must be a number, US dollars per million tokens")
         return float(value)
 
     def warn_if_readable(self, table: Mapping[str, Any]) -> None:
