@@ -154,20 +154,16 @@ class RoomsScreen(Screen[None]):
                     self._take_link(event)
                     continue
                 if event.is_all:
-                    self._drop_all_but({room.id for room in event.rooms})
+                    self.acts.seen_all(event.rooms)
                 for room in event.rooms:
                     self.acts.seen(room)
                 for room_id in event.removed:
                     self.acts.gone(room_id)
                 self._show()
 
-    def _drop_all_but(self, known: set[str]) -> None:
-        for room in self.listing.rooms:
-            # A list without archived rooms says nothing about them.
-            if room.id not in known and not room.archived:
-                self.acts.gone(room.id)
-
     def _take_link(self, link: LinkChanged) -> None:
+        if link.status == "live" and self._state.status != "live" and self._is_embedded:
+            self._tell(say("link.restarted"), False)
         self._state = link
         self._show_lines()
 
@@ -214,6 +210,8 @@ class RoomsScreen(Screen[None]):
 
     def _link_text(self) -> str:
         state = self._state
+        if state.status == "connecting":
+            return state.detail
         if state.status == "waiting":
             return say("list.waiting", title=inert_line(state.detail), seconds=round(state.delay))
         if state.status == "refused":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,6 +62,13 @@ class RoomActs:
         if mark is not None and mark.asked and (before is None or before.status != room.status):
             del self.marks[room.id]
         self._listing.put(room)
+
+    def seen_all(self, rooms: Iterable[RoomInfo]) -> None:
+        """Take note that there are no other rooms; a list without archived ones says nothing about them."""
+        known = {room.id for room in rooms}
+        for room in self._listing.rooms:
+            if room.id not in known and not room.archived:
+                self.gone(room.id)
 
     def gone(self, room_id: str) -> None:
         """Take note that a room is no more."""

@@ -10,6 +10,7 @@ from typing import Final
 from agent_tui.errors import AgentTuiError, NotFound, NotOffered, TransportError
 from agent_tui.events import LinkChanged, RoomInfo
 from tui.link import RoomLink
+from tui.screens.words import say
 
 WAIT_SECONDS: Final = 25.0  # how long one question waits for news
 PLAIN_SECONDS: Final = 5.0  # between looks where the server has no news
@@ -45,9 +46,14 @@ class RoomsFeed:
             try:
                 seen, pause = await self._ask(archived())
             except AgentTuiError as error:
+                is_gone = isinstance(error, TransportError)
+                if is_gone and self._is_embedded and not self._attempt:
+                    self._attempt = 1
+                    yield LinkChanged("connecting", say("link.starting"))
+                    await self._link.close()
+                    continue
                 delay = RETRY_SECONDS[min(self._attempt, len(RETRY_SECONDS) - 1)]
                 self._attempt += 1
-                is_gone = isinstance(error, TransportError)
                 status = "waiting" if is_gone else "refused"
                 yield LinkChanged(status, str(error), delay, self._attempt)  # type: ignore[arg-type]  # both are
                 if is_gone and self._is_embedded:

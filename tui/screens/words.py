@@ -177,7 +177,7 @@ ENGLISH: Final[dict[str, str]] = {
     "new.agents": "agents",
     "new.own": "another agent",
     "new.own_name": "name",
-    "new.own_prompt": "what it is told – enter adds it",
+    "new.own_prompt": "prompt – enter adds it",
     "new.own_model": "model",
     "new.provider": "provider",
     "new.model": "model",
