@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import islice
+from typing import Final
 
 from agent_tui.state.turn import Agent, Turn
 from tui.garbage import uncollected
 from tui.screens.room_texts import ending, person_title, turn_title
 from widgets.painter import PEOPLE
 from widgets.transcript import Transcript
+
+CODE: Final = "```"
+_LINE_END: Final = re.compile(r"(?<=\S)\n(?=\S)")
 
 
 class TurnFeed:
@@ -31,9 +36,9 @@ class TurnFeed:
         turn = self.turn
         if self._revision != turn.revision or (not self._is_open and self._given != turn.length):
             # Replaced, or added to after its end: rare repairs, so the whole text is given again.
-            self._transcript.text_replaced(self._key, turn.text)
+            self._transcript.text_replaced(self._key, self._as_meant(turn.text))
         elif self._given != turn.length:
-            self._transcript.text_added(self._key, turn.since(self._given))
+            self._transcript.text_added(self._key, self._as_meant(turn.since(self._given)))
         self._given, self._revision = turn.length, turn.revision
         if turn.status == "speaking":
             return
@@ -42,6 +47,12 @@ class TurnFeed:
             self._is_open, self._is_superseded = False, turn.superseded
             if turn.superseded:
                 self._transcript.turn_faded(self._key)
+
+    def _as_meant(self, text: str) -> str:
+        """Return the text; a person's line ends where they ended it, which Markdown does not see."""
+        if self.turn.role != "user" or CODE in text:
+            return text
+        return _LINE_END.sub("  \\n", text)
 
 
 class PaneFeed:

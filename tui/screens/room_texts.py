@@ -174,7 +174,7 @@ def hints(state: RoomState, shown: Shown = Shown()) -> list[Hint]:
     skip = "hint.skip.undo" if shown.is_skipped else "hint.skip"
     acts = (("say", "i", "hint.say", 2), ("stop", "s", "hint.stop", 2), ("skip", "x", skip, 3))
     for act, key, text, rank in (*acts, ("retry", "r", "hint.retry", 3)):
-        if act in shown.can:
+        if act in shown.can and (act == "say" or not shown.is_timeline):  # which agent is seen in panes
             found.append(Hint(key, say(text), rank))
     if not shown.is_following:
         found.append(Hint("end", say("hint.newest"), 1))
