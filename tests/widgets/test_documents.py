@@ -247,7 +247,7 @@ def test_twice_the_text_costs_twice_the_work(name: str) -> None:
             for block in blocks:
                 lay_out(block, text[block.start : min(block.end, at + 512)], 40, is_open=True)
 
-    grow(4096)  # what is remembered from the first time on
-    small, middle, large = (calls_of(partial(grow, size)) for size in (8192, 16_384, 32_768))
+    grow(2048)  # what is remembered from the first time on
+    small, middle, large = (calls_of(partial(grow, size)) for size in (4096, 8192, 16_384))
     # Differences: the first characters may cost less (stars may yet be a rule) or more.
     assert (large - middle) / (middle - small) <= 2.1

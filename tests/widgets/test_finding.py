@@ -300,8 +300,8 @@ def read_closely(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def test_a_frame_reads_a_bounded_piece_of_ten_thousand_messages(read_closely: list[int]) -> None:
-    view = a_view(*["some **words** here\n\n- and there\n- more\n"] * 10_000)
+def test_a_frame_reads_a_bounded_piece_of_thousands_of_messages(read_closely: list[int]) -> None:
+    view = a_view(*["some **words** here\n\n- and there\n- more\n"] * 3_000)
     finder = Finder(view, "words")
     frames = 0
     while finder.work():
@@ -309,7 +309,7 @@ def test_a_frame_reads_a_bounded_piece_of_ten_thousand_messages(read_closely: li
         assert sum(read_closely) <= FIND_BUDGET + 100
         assert not finder.found.is_complete
         read_closely.clear()
-    assert finder.found == Found(0, 10_000, True)
+    assert finder.found == Found(0, 3_000, True)
     assert frames > 5
 
 
