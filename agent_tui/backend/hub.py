@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Callable
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import Frame
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import NotFound, StoreError
+from agent_tui.errors import StoreError
 from agent_tui.wire.rooms_encode import frame_bytes
 
 __all__ = ["Batch", "Frame", "Hub"]
@@ -223,11 +223,7 @@ class Hub:
             self.end(room_id)
 
     async def _exists(self, room_id: str) -> bool:
-        try:
-            await self._store.read(queries.room, room_id)
-        except NotFound:
-            return False
-        return True
+        return await self._store.read(queries.exists, room_id)
 
     def _leave(self, room_id: str, reader: _Reader) -> None:
         room = self._rooms[room_id]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, literal_column, select
+from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindparam, literal_column, select
 
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.messages import turn_message, user_message
@@ -20,7 +21,8 @@ AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", 
 
 _NO_STATUS: ColumnElement[str] = literal_column("''")
 
-_ROOMS = select(*(column for column in schema.room.c if column.name != "number"))
+_IS_ROOM = schema.room.c.kind == "room"  # chats are rooms too: chat_queries.py
+_ROOMS = select(*(column for column in schema.room.c if column.name != "number")).where(_IS_ROOM)
 _AGENTS = (
     # In the order of ``AgentInfo``: a list of a thousand rooms has thousands of agents.
     select(
@@ -54,6 +56,25 @@ FEW_ROOMS = 100  # of more than so many the agents are read with those of all ot
 
 _FRAMES = select(*(schema.event.c[name] for name in ("room_id", "seq", "name", "data", "message_id")))
 
+# What is read at every step of a room is put together once: that takes longer than to read it.
+_SOME: BindParameter[Any] = bindparam("ids", expanding=True)
+_ROOM = _ROOMS.where(schema.room.c.id == bindparam("id"))
+_THEIR_AGENTS = _AGENTS.where(schema.room_agent.c.room_id.in_(_SOME))
+_THEIR_QUEUE = _QUEUE.where(schema.inbox.c.room_id.in_(_SOME))
+_NEWEST_TURNS = _STANDS.where(
+    schema.turn.c.room_id == bindparam("id"), schema.turn.c.round >= bindparam("round")
+).order_by(schema.turn.c.first_seq)
+_CHUNKS = (
+    select(schema.event.c.message_id, schema.event.c.data)
+    .where(
+        schema.event.c.room_id == bindparam("id"),
+        schema.event.c.seq > bindparam("after"),
+        schema.event.c.name == "message_chunk",
+        schema.event.c.message_id.in_(bindparam("turns", expanding=True)),
+    )
+    .order_by(schema.event.c.seq)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -83,10 +104,16 @@ class Page:
 
 def room(connection: Connection, room_id: str) -> RoomRow:
     """Return the room; raises ``NotFound`` also while it is being deleted."""
-    found = _rooms(connection, _ROOMS.where(schema.room.c.id == room_id))
+    found = _rooms(connection, _ROOM, {"id": room_id})
     if not found or found[0].desired == "deleted":
         raise NotFound(f"There is no room {room_id[:100]}", status=404)
     return found[0]
+
+
+def exists(connection: Connection, room_id: str) -> bool:
+    """Return whether there is a room or chat of that id, and it is not being deleted."""
+    query = select(schema.room.c.desired).where(schema.room.c.id == room_id)
+    return connection.execute(query).scalar() not in (None, "deleted")
 
 
 def rooms(
@@ -97,7 +124,7 @@ def rooms(
     With ``deleted`` those that are being deleted, and only them.
     """
     condition = schema.room.c.desired == "deleted"
-    query = _ROOMS.where(condition if deleted else ~condition)
+    query = _ROOMS.where(condition if deleted else ~condition).order_by(schema.room.c.number)
     return _rooms(connection, query if ids is None else query.where(schema.room.c.id.in_(ids)))
 
 
@@ -106,6 +133,7 @@ def stands(connection: Connection, ids: Collection[str] | None = None) -> dict[s
     turn, room_ = schema.turn.c, schema.room.c
     newest = (turn.room_id == room_.id) & (turn.round == room_.round_open)
     query = select(turn.agent_id, turn.status).join_from(schema.room, schema.turn, newest)
+    query = query.where(_IS_ROOM)
     if ids is not None:
         query = query.where(room_.id.in_(ids))
     return {row.agent_id: row.status for row in connection.execute(query.order_by(turn.attempt))}
@@ -124,8 +152,7 @@ def state(connection: Connection, room_id: str) -> tuple[RoomRow, list[TurnRow]]
     The one before the newest is among them because a turn of it may be said again.
     """
     row = room(connection, room_id)
-    condition = (schema.turn.c.room_id == room_id) & (schema.turn.c.round >= row.round_open - 1)
-    return row, _turns(connection, room_id, _STANDS.where(condition).order_by(schema.turn.c.first_seq))
+    return row, _turns(connection, room_id, _NEWEST_TURNS, {"id": room_id, "round": row.round_open - 1})
 
 
 def said(connection: Connection, room_id: str, from_round: int = 0) -> list[Said]:
@@ -213,17 +240,19 @@ def messages(connection: Connection, room_id: str, after: str | None, limit: int
     return Page([message for _, message in placed[:limit]], len(placed) > limit, row.last_seq)
 
 
-def _rooms(connection: Connection, query: Select[Any]) -> list[RoomRow]:
-    found = connection.execute(query.order_by(schema.room.c.number)).mappings().all()
+def _rooms(
+    connection: Connection, query: Select[Any], values_of: Mapping[str, object] = MappingProxyType({})
+) -> list[RoomRow]:
+    found = connection.execute(query, values_of).mappings().all()
     agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in found}
-    few = list(agents) if len(agents) <= FEW_ROOMS else None
-    chosen = _AGENTS if few is None else _AGENTS.where(schema.room_agent.c.room_id.in_(few))
-    for room_id, *values in connection.execute(chosen) if found else ():
+    all_agents, all_waiting, some = _AGENTS, _QUEUE, {}
+    if len(agents) <= FEW_ROOMS:
+        all_agents, all_waiting, some = _THEIR_AGENTS, _THEIR_QUEUE, {"ids": list(agents)}
+    for room_id, *values in connection.execute(all_agents, some) if found else ():
         if room_id in agents:
             agents[room_id].append(AgentInfo(*values))
     queues: dict[str, list[QueuedMessage]] = {row["id"]: [] for row in found}
-    waiting = _QUEUE if few is None else _QUEUE.where(schema.inbox.c.room_id.in_(few))
-    for row in connection.execute(waiting).mappings() if found else ():
+    for row in connection.execute(all_waiting, some).mappings() if found else ():
         words = dict(row)
         queue = queues.get(words.pop("room_id"))
         if queue is not None:
@@ -231,8 +260,13 @@ def _rooms(connection: Connection, query: Select[Any]) -> list[RoomRow]:
     return [RoomRow(**row, agents=tuple(agents[row["id"]]), queue=tuple(queues[row["id"]])) for row in found]
 
 
-def _turns(connection: Connection, room_id: str, query: Select[Any]) -> list[TurnRow]:
-    rows = [TurnRow(**row) for row in connection.execute(query).mappings()]
+def _turns(
+    connection: Connection,
+    room_id: str,
+    query: Select[Any],
+    values: Mapping[str, object] = MappingProxyType({}),
+) -> list[TurnRow]:
+    rows = [TurnRow(**row) for row in connection.execute(query, values).mappings()]
     open_turns = {row.message_id: row.first_seq for row in rows if row.status == "streaming"}
     texts = _texts(connection, room_id, open_turns)
     return [replace(row, text=texts[row.message_id]) if row.message_id in texts else row for row in rows]
@@ -244,17 +278,10 @@ def _texts(
     """Return the joined committed chunks of each of ``turns`` (message id → first seq)."""
     if not turns:
         return {}
-    event = schema.event.c
-    query = select(event.message_id, event.data).where(
-        event.room_id == room_id,
-        event.seq > min(turns.values()),
-        event.name == "message_chunk",
-        event.message_id.in_(turns),
-    )
-    if before is not None:
-        query = query.where(event.seq < before)
+    query = _CHUNKS if before is None else _CHUNKS.where(schema.event.c.seq < before)
+    values = {"id": room_id, "after": min(turns.values()), "turns": list(turns)}
     pieces: dict[str, list[str]] = {message_id: [] for message_id in turns}
-    for message_id, data in connection.execute(query.order_by(event.seq)):
+    for message_id, data in connection.execute(query, values):
         pieces[message_id].append(json.loads(data)["content"])
     return {message_id: "".join(texts) for message_id, texts in pieces.items()}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agent_tui.backend.store.chat_rows import ChatChange
 from agent_tui.events import AgentInfo, QueuedMessage, Usage
 
 
@@ -59,6 +60,7 @@ class RoomRow:
     used_cost: float | None = None
     last_speaker: str = ""
     last_words: str = ""
+    kind: str = "room"
     agents: tuple[AgentInfo, ...] = ()
     queue: tuple[QueuedMessage, ...] = ()
 
@@ -92,6 +94,10 @@ class TurnRow:
     trimmed: int = 0
     supersedes: str = ""
     again: bool = False
+    parent: str = ""
+    model: str = ""
+    seconds: float | None = None
+    client_key: str = ""
 
     @property
     def usage(self) -> Usage | None:
@@ -150,6 +156,7 @@ class TurnClosed:
     completion_tokens: int = 0
     first_token_seconds: float | None = None
     cost: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +229,8 @@ class UserSaid:
     sender_color: str
     created_at: str
     to_agent: str = ""
+    parent: str = ""
+    attachments: str = ""
     event: int = 0
 
 
@@ -253,6 +262,7 @@ Change = (
     | UserSaid
     | EventsDropped
     | RoomDropped
+    | ChatChange
 )
 
 

@@ -1,5 +1,6 @@
 """The tables. The event log is the record; everything else says where a room stands in it.
 
+A chat is a room with one agent: its row has the kind chat, what only a chat has stands in conversation.
 One migration per change under ``migrations/versions``; a test holds the first one against this file.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 from sqlalchemy import (
     Boolean,
     Column,
+    Connection,
     Float,
     ForeignKey,
     Index,
@@ -17,10 +19,13 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    column,
+    table,
     text,
 )
+from sqlalchemy import event as sqlalchemy_event
 
-HEAD = "0002"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0003"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -37,7 +42,8 @@ version = Table(
 # run_seq: the seq of the newest room_started, 0 before the first run. round_open is the newest round that
 # began, round_done the newest that ended; they differ while a round is under way; round_mode is how the
 # newest one is spoken, whatever execution_mode is by now. number orders the rooms. max_tokens, max_cost: the
-# budget (0: none). used_tokens, used_cost: what all turns used (cost null: no price is known).
+# budget (0: none). used_tokens, used_cost: what all turns used (cost null: no price is known). kind: room |
+# chat; of a chat, round_open is the number of its newest answer.
 room = Table(
     "room",
     metadata,
@@ -66,6 +72,22 @@ room = Table(
     Column("used_cost", Float),
     Column("last_speaker", Text, nullable=False),
     Column("last_words", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+)
+
+# What only a chat has. tools: the names that may be used, as JSON, null for those that need not be allowed.
+# workspace: the folder of its tools, empty for none. head: the last message of the branch that is shown.
+# is_named: a person gave it its name (room.name); until then that is the beginning of the first question.
+conversation = Table(
+    "conversation",
+    metadata,
+    Column("room_id", Text, ForeignKey("room.id"), primary_key=True),
+    Column("temperature", Float),
+    Column("thinking", Boolean, nullable=False),
+    Column("tools", Text),
+    Column("workspace", Text, nullable=False),
+    Column("head", Text, nullable=False),
+    Column("is_named", Boolean, nullable=False),
 )
 
 # Removed agents stay as rows: what they said is theirs. skip_next: its next turn is skipped.
@@ -90,7 +112,10 @@ room_agent = Table(
 # again since, by the attempt whose supersedes names it). reason: why it was cut. again: somebody asked for
 # it to be said again. sender_name, sender_color: the agent's as they were then.
 # text: all of it, once the attempt is closed; until then its chunks are the record. first_seq: where its
-# first event stands in the log, and so its place among the messages.
+# first event stands in the log, and so its place among the messages. In a chat each answer is a round of its
+# own, and attempt counts the answers to one question; parent: that question's id; model: whose words they
+# are; seconds: how long it took; client_key: what the asker called the question, empty for none; text: that
+# of all its text steps.
 turn = Table(
     "turn",
     metadata,
@@ -115,6 +140,10 @@ turn = Table(
     Column("trimmed", Integer, nullable=False),
     Column("supersedes", Text, nullable=False),
     Column("again", Boolean, nullable=False),
+    Column("parent", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("seconds", Float),
+    Column("client_key", Text, nullable=False),
 )
 
 # The database itself refuses to have a turn completed twice.
@@ -127,8 +156,17 @@ Index(
     sqlite_where=text("status = 'completed'"),
 )
 Index("turn_by_first_seq", turn.c.room_id, turn.c.first_seq)
+# Nor may the same question be answered twice.
+Index(
+    "turn_client_key_once",
+    turn.c.room_id,
+    turn.c.client_key,
+    unique=True,
+    sqlite_where=text("client_key != ''"),
+)
 
 # What people said to the room; its first row is the task. to_agent: the one agent that is told, or empty.
+# In a chat: parent is the answer that it follows (empty: it begins the conversation), attachments are JSON.
 user_message = Table(
     "user_message",
     metadata,
@@ -141,6 +179,8 @@ user_message = Table(
     Column("first_seq", Integer, nullable=False),
     Column("created_at", Text, nullable=False),
     Column("to_agent", Text, nullable=False),
+    Column("parent", Text, nullable=False),
+    Column("attachments", Text, nullable=False),
 )
 Index("user_message_by_first_seq", user_message.c.room_id, user_message.c.first_seq, unique=True)
 
@@ -169,6 +209,66 @@ Index(
     unique=True,
     sqlite_where=text("client_key != ''"),
 )
+
+# The steps of a turn (protocols.md §2), in the order of their place. A call stands here before it runs:
+# status is asks | running | done | failed | denied | unknown | cut, ask what a person is asked, as JSON.
+# Thinking and text stand here once they are whole; until then what the log says of them is the record.
+step = Table(
+    "step",
+    metadata,
+    Column("room_id", Text, ForeignKey("room.id"), primary_key=True),
+    Column("message_id", Text, primary_key=True),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("id", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("id_ref", Text, nullable=False),
+    Column("arguments", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("success", Boolean, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("started_at", Text, nullable=False),
+    Column("seconds", Float),
+    Column("ask", Text, nullable=False),
+)
+
+# Which calls run without being asked for: everywhere, or in one conversation (room_id).
+tool_rule = Table(
+    "tool_rule",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("room_id", Text, nullable=False),
+    Column("tool", Text, nullable=False),
+    Column("pattern", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+)
+Index("tool_rule_once", tool_rule.c.room_id, tool_rule.c.pattern, unique=True)
+
+# What is found by its words; number is the rowid of its words in search_words. Newer ones have greater ones.
+searched = Table(
+    "searched",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("room_id", Text, ForeignKey("room.id"), nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+)
+Index("searched_by_room", searched.c.room_id)
+
+# SQLite's full text search (FTS5). SQLAlchemy knows no such tables: it makes this one by its own words.
+MAKE_SEARCH_WORDS = (
+    "CREATE VIRTUAL TABLE search_words USING fts5("
+    "words, tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2 3')"
+)
+SEARCH_WORDS = "search_words"
+search_words = table(SEARCH_WORDS, column("rowid", Integer), column("words", Text))
+
+
+@sqlalchemy_event.listens_for(metadata, "after_create")
+def _make_search_words(_: MetaData, connection: Connection, **_options: object) -> None:
+    connection.exec_driver_sql(MAKE_SEARCH_WORDS)
+
 
 # The log: seq is dense from 1 in each room, data the JSON exactly as it goes out. Rows are never changed.
 event = Table(

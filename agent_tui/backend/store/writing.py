@@ -8,6 +8,16 @@ from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
+from agent_tui.backend.store import chat_writing
+from agent_tui.backend.store.chat_rows import (
+    ChatCreated,
+    ChatSet,
+    RuleDropped,
+    RulePut,
+    Searchable,
+    StepPut,
+    StepStands,
+)
 from agent_tui.backend.store.queries import AGENT_COLUMNS
 from agent_tui.backend.store.rows import (
     AgentSkips,
@@ -121,9 +131,12 @@ def _change(connection: Connection, room_id: str, change: Change, seqs: Sequence
             condition = (event.c.room_id == room_id) & (event.c.seq <= change.up_to)
             connection.execute(delete(event).where(condition))
         case RoomDropped():
+            chat_writing.drop(connection, room_id)
             for table in (turn, user_message, inbox, room_agent):
                 connection.execute(delete(table).where(table.c.room_id == room_id))
             connection.execute(delete(room).where(room.c.id == room_id))
+        case ChatCreated() | ChatSet() | StepPut() | StepStands() | RulePut() | RuleDropped() | Searchable():
+            chat_writing.change(connection, room_id, change)
 
 
 def _change_turn(

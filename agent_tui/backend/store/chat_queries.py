@@ -1,0 +1,255 @@
+"""What is read of chats, each in one transaction: ``await store.read(chat_queries.chat, room_id)``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, literal, literal_column, select, text, union_all
+
+from agent_tui.backend.store import schema
+from agent_tui.backend.store.chat_messages import answer_message, question_message
+from agent_tui.backend.store.chat_rows import ChatPage, ChatRow, Hit, Link, ToolRule
+from agent_tui.backend.store.chat_words import BEGIN, END, expression, shown
+from agent_tui.backend.store.chat_writing import AGENT_COLUMNS, ROOM_COLUMNS
+from agent_tui.backend.store.rows import Frame, TurnRow, UserSaid
+from agent_tui.errors import NotFound
+from agent_tui.events import Message, Step, ToolAsk
+
+SNIPPET_WORDS = 24
+IDS_PER_QUERY = 500
+
+_IS_CHAT = schema.room.c.kind == "chat"
+_ONLY_CHATS = ("temperature", "thinking", "tools", "workspace", "head", "is_named")
+_CHATS = (
+    select(
+        *(schema.room.c[name] for name in ROOM_COLUMNS),
+        schema.room_agent.c.id.label("agent_id"),
+        *(schema.room_agent.c[name] for name in AGENT_COLUMNS),
+        *(schema.conversation.c[name] for name in _ONLY_CHATS),
+    )
+    .join_from(schema.room, schema.conversation)
+    .join(schema.room_agent, schema.room_agent.c.room_id == schema.room.c.id)
+    .where(_IS_CHAT)
+)
+_TURNS = select(*(column for column in schema.turn.c if column.name != "room_id"))
+_QUESTIONS = select(
+    *(schema.user_message.c[field.name] for field in fields(UserSaid) if field.name != "event")
+)
+_STEPS = select(schema.step).order_by(schema.step.c.message_id, schema.step.c.place)
+_SEARCH = text(
+    "SELECT searched.room_id, room.name, searched.message_id, searched.role, "
+    "snippet(search_words, 0, :begin, :end, '…', :tokens), searched.created_at "
+    "FROM search_words JOIN searched ON searched.number = search_words.rowid "
+    "JOIN room ON room.id = searched.room_id "
+    "WHERE search_words MATCH :words AND room.desired != 'deleted' "
+    "ORDER BY search_words.rowid DESC LIMIT :most"
+)
+_SNIPPET = {"begin": BEGIN, "end": END, "tokens": SNIPPET_WORDS}
+
+
+def chat(connection: Connection, room_id: str) -> ChatRow:
+    """Return the chat; raises ``NotFound`` also while it is being deleted."""
+    found = connection.execute(_CHATS.where(schema.room.c.id == room_id)).mappings().first()
+    if found is None or found["desired"] == "deleted":
+        raise NotFound(f"There is no conversation {room_id[:100]}", status=404)
+    return _chat(found)
+
+
+def chats(connection: Connection, *, deleted: bool = False) -> list[ChatRow]:
+    """Return all chats, the one in which something happened last first."""
+    condition = schema.room.c.desired == "deleted"
+    query = _CHATS.where(condition if deleted else ~condition)
+    newest = schema.room.c.updated_at.desc(), schema.room.c.number.desc()
+    return [_chat(row) for row in connection.execute(query.order_by(*newest)).mappings()]
+
+
+def links(connection: Connection, room_id: str) -> dict[str, Link]:
+    """Return every message of the chat by its id, as it stands in the tree, in the order they were begun."""
+    turn, user = schema.turn.c, schema.user_message.c
+    people = select(user.id, user.parent, literal("user").label("role"), user.first_seq)
+    answers = select(turn.message_id, turn.parent, literal("assistant"), turn.first_seq)
+    both = union_all(people.where(user.room_id == room_id), answers.where(turn.room_id == room_id))
+    found = connection.execute(both.order_by(literal_column("first_seq")))
+    return {row.id: Link(*row) for row in found}
+
+
+def branch(links: Mapping[str, Link], head: str) -> list[str]:
+    """Return the ids of the messages from the first one to ``head``."""
+    path: list[str] = []
+    at = head
+    while at in links:
+        path.append(at)
+        at = links[at].parent
+    return path[::-1]
+
+
+def leaf(links: Mapping[str, Link], message_id: str) -> str:
+    """Return the last message of the newest branch that goes through ``message_id``."""
+    newest = {link.parent: link.id for link in links.values()}  # in their order: the newest child stays
+    while message_id in newest:
+        message_id = newest[message_id]
+    return message_id
+
+
+def versions(links: Mapping[str, Link]) -> dict[str, tuple[str, ...]]:
+    """Return of each message with siblings all of them, itself too, oldest first."""
+    children: dict[tuple[str, str], list[str]] = {}
+    for link in links.values():
+        children.setdefault((link.parent, link.role), []).append(link.id)
+    return {id_: tuple(ids) for ids in children.values() if len(ids) > 1 for id_ in ids}
+
+
+def page(connection: Connection, room_id: str, after: str | None, limit: int) -> ChatPage:
+    """Return a page of the shown branch; raises ``NotFound`` for an unknown chat or ``after``."""
+    row = chat(connection, room_id)
+    tree = links(connection, room_id)
+    path = branch(tree, row.head)
+    start = 0
+    if after is not None:
+        if after not in path:
+            raise NotFound(f"There is no message {after[:100]} in this branch", status=404)
+        start = path.index(after) + 1
+    wanted = path[start : start + limit]
+    found = messages(connection, room_id, wanted, versions(tree))
+    return ChatPage(found, len(path) > start + limit, row.last_seq)
+
+
+def told(connection: Connection, room_id: str, last: str) -> list[Message]:
+    """Return the messages up to ``last``: what a model is told of the chat."""
+    return messages(connection, room_id, branch(links(connection, room_id), last), {})
+
+
+def messages(
+    connection: Connection, room_id: str, ids: Sequence[str], versions: Mapping[str, tuple[str, ...]]
+) -> list[Message]:
+    """Return these messages in this order; an answer under way with its steps so far."""
+    found: dict[str, Message] = {}
+    turn, user = schema.turn.c, schema.user_message.c
+    for at in range(0, len(ids), IDS_PER_QUERY):
+        some = ids[at : at + IDS_PER_QUERY]
+        for values in connection.execute(_QUESTIONS.where(user.room_id == room_id, user.id.in_(some))):
+            said = UserSaid(*values)
+            found[said.id] = question_message(room_id, said, versions.get(said.id, ()))
+        answers = _TURNS.where(turn.room_id == room_id, turn.message_id.in_(some))
+        rows = [TurnRow(**row) for row in connection.execute(answers).mappings()]
+        taken = steps(connection, room_id, rows)
+        for row in rows:
+            others = versions.get(row.message_id, ())
+            found[row.message_id] = answer_message(room_id, row, taken.get(row.message_id, ()), others)
+    return [found[id_] for id_ in ids if id_ in found]
+
+
+def steps(connection: Connection, room_id: str, rows: Sequence[TurnRow]) -> dict[str, tuple[Step, ...]]:
+    """Return the steps of these answers; of those under way also what only the log says so far."""
+    ids = [row.message_id for row in rows]
+    query = _STEPS.where(schema.step.c.room_id == room_id, schema.step.c.message_id.in_(ids))
+    taken: dict[str, dict[str, Step]] = {id_: {} for id_ in ids}
+    for row in connection.execute(query):
+        taken[row.message_id][row.id] = _step(row)
+    for turn in rows:
+        if turn.status == "streaming":
+            logged = _logged(connection, room_id, turn)
+            taken[turn.message_id] = {**logged, **taken[turn.message_id]}
+    ordered = {id_: sorted(of.values(), key=lambda one: one.index) for id_, of in taken.items()}
+    return {id_: tuple(of) for id_, of in ordered.items()}
+
+
+def open_answer(connection: Connection, room_id: str) -> tuple[TurnRow, tuple[Step, ...]] | None:
+    """Return the answer that is under way, or was when its process ended, and its steps so far."""
+    query = _TURNS.where(schema.turn.c.room_id == room_id, schema.turn.c.status == "streaming")
+    found = connection.execute(query).mappings().first()
+    if found is None:
+        return None
+    row = TurnRow(**found)
+    return row, steps(connection, room_id, [row])[row.message_id]
+
+
+def asked(connection: Connection, room_id: str, client_key: str) -> tuple[str, int] | None:
+    """Return (id of its answer, seq before its first event) of the question that was called so before."""
+    turn, user = schema.turn.c, schema.user_message.c
+    mine = (turn.room_id == room_id) & (turn.client_key == client_key)
+    query = select(turn.message_id, turn.first_seq, user.first_seq).select_from(schema.turn)
+    query = query.outerjoin(schema.user_message, user.id == turn.parent).where(mine)
+    found = connection.execute(query).first() if client_key else None
+    if found is None:
+        return None
+    # A question is put on record just before its first answer begins.
+    return found[0], found[1] - (2 if found[2] == found[1] - 1 else 1)
+
+
+def rules(connection: Connection, room_id: str = "") -> list[ToolRule]:
+    """Return the rules that hold everywhere; with ``room_id`` those of that conversation alone."""
+    rule = schema.tool_rule.c
+    query = select(rule.id, rule.tool, rule.pattern, rule.created_at, rule.room_id)
+    found = connection.execute(query.where(rule.room_id == room_id).order_by(rule.created_at, rule.id))
+    return [ToolRule(*row) for row in found]
+
+
+def search(connection: Connection, words: str, limit: int) -> list[Hit]:
+    """Return the newest messages that hold all of ``words``, whatever characters there are in them."""
+    wanted = expression(words)
+    if not wanted:
+        return []
+    found = connection.execute(_SEARCH, {"words": wanted, "most": limit, **_SNIPPET})
+    return [Hit(id_, name, message, role, shown(snip), at) for id_, name, message, role, snip, at in found]
+
+
+def _chat(row: Mapping[Any, Any]) -> ChatRow:
+    values = dict(row)
+    tools = values.pop("tools")
+    return ChatRow(**values, tools=None if tools is None else tuple(json.loads(tools)))
+
+
+def _step(row: Row[Any]) -> Step:
+    return Step(
+        id=row.id,
+        index=row.place,
+        type=row.type,
+        content=row.content,
+        name=row.name,
+        arguments=row.arguments,
+        id_ref=row.id_ref,
+        success=row.success,
+        status=row.status,
+        seconds=row.seconds,
+        ask=ToolAsk(**json.loads(row.ask)) if row.ask else None,
+    )
+
+
+def _logged(connection: Connection, room_id: str, turn: TurnRow) -> dict[str, Step]:
+    """Return the steps of an answer as the log has them: deltas of one step joined."""
+    begun: dict[str, dict[str, Any]] = {}
+    pieces: dict[tuple[str, str], list[str]] = {}
+    for frame in _frames_of(connection, room_id, turn):
+        data = json.loads(frame.data)
+        if frame.name == "process_step":
+            step = data["step"]
+            begun[step["id"]] = step
+            for field in ("content", "arguments"):
+                pieces[step["id"], field] = [step.get(field, "")]
+        elif frame.name == "process_step_delta":
+            for field in ("content", "arguments"):
+                pieces[data["id"], field].append(data.get(field, ""))
+    return {
+        id_: Step(
+            id=id_,
+            index=step["index"],
+            type=step["type"],
+            content="".join(pieces[id_, "content"]),
+            name=step.get("name", ""),
+            arguments="".join(pieces[id_, "arguments"]),
+            id_ref=step.get("id_ref", ""),
+            success=step.get("success", True),
+        )
+        for id_, step in begun.items()
+    }
+
+
+def _frames_of(connection: Connection, room_id: str, turn: TurnRow) -> list[Frame]:
+    event = schema.event.c
+    query: Select[Any] = select(event.room_id, event.seq, event.name, event.data, event.message_id)
+    mine = (event.room_id == room_id) & (event.seq > turn.first_seq) & (event.message_id == turn.message_id)
+    return [Frame(*row) for row in connection.execute(query.where(mine).order_by(event.seq))]

@@ -1,0 +1,143 @@
+"""What a transaction does to chats: their rows, the steps of their answers, rules, what is found by words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from agent_tui.backend.store.chat_rows import (
+    ChatChange,
+    ChatCreated,
+    ChatRow,
+    ChatSet,
+    RuleDropped,
+    RulePut,
+    Searchable,
+    StepPut,
+    StepStands,
+    StoredStep,
+)
+from agent_tui.backend.store.chat_words import indexed
+from agent_tui.backend.store.schema import (
+    conversation,
+    room,
+    room_agent,
+    search_words,
+    searched,
+    step,
+    tool_rule,
+)
+from agent_tui.errors import StoreError
+from agent_tui.wire.content import dump
+
+_NEXT_NUMBER = select(func.coalesce(func.max(room.c.number), 0) + 1).scalar_subquery()
+# What the rows of a chat share with it, by name.
+ROOM_COLUMNS = tuple(field.name for field in fields(ChatRow) if field.name in room.c)
+AGENT_COLUMNS = ("system_prompt", "model", "provider_id")
+
+
+def change(connection: Connection, room_id: str, change: ChatChange) -> None:
+    """Carry out one change of the chat ``room_id``."""
+    match change:
+        case ChatCreated(row):
+            _create(connection, row)
+        case ChatSet(values, agent):
+            if values:
+                mine = conversation.c.room_id == room_id
+                connection.execute(update(conversation).where(mine).values(**values))
+            if agent:
+                connection.execute(update(room_agent).where(room_agent.c.room_id == room_id).values(**agent))
+        case StepPut(stored):
+            _put_step(connection, room_id, stored)
+        case StepStands(message_id, place, status, seconds, success):
+            one = (step.c.room_id == room_id) & (step.c.message_id == message_id) & (step.c.place == place)
+            values = {"status": status, "seconds": seconds, "success": success}
+            if connection.execute(update(step).where(one).values(**values)).rowcount != 1:
+                raise StoreError(f"Step {place} of {message_id} is not on record", "It cannot stand anyhow.")
+        case RulePut(rule):
+            connection.execute(sqlite_insert(tool_rule).values(**asdict(rule)).on_conflict_do_nothing())
+        case RuleDropped(rule_id):
+            connection.execute(delete(tool_rule).where(tool_rule.c.id == rule_id))
+        case Searchable():
+            _index(connection, room_id, change)
+
+
+def drop(connection: Connection, room_id: str) -> None:
+    """Delete what only chats have."""
+    mine = select(searched.c.number).where(searched.c.room_id == room_id)
+    connection.execute(delete(search_words).where(search_words.c.rowid.in_(mine)))
+    for table in (searched, step, conversation, tool_rule):
+        connection.execute(delete(table).where(table.c.room_id == room_id))
+
+
+def _create(connection: Connection, row: ChatRow) -> None:
+    values = {name: getattr(row, name) for name in ROOM_COLUMNS}
+    fresh = {
+        "task": "",
+        "execution_mode": "sequential",
+        "max_rounds": 0,
+        "keep_running": False,
+        "round_done": 0,
+        "run_seq": 0,
+        "round_mode": "",
+        "on_error": "continue",
+        "last_speaker": "",
+        "kind": "chat",
+    }
+    connection.execute(insert(room).values({**values, **fresh, "number": _NEXT_NUMBER}))
+    agent = {
+        **{name: getattr(row, name) for name in AGENT_COLUMNS},
+        "room_id": row.id,
+        "id": row.agent_id,
+        "turn_order": 0,
+        "name": row.model,
+        "color": "",
+        "removed": False,
+        "skip_next": False,
+        "tokens": 0,
+    }
+    connection.execute(insert(room_agent).values(agent))
+    connection.execute(
+        insert(conversation).values(
+            room_id=row.id,
+            temperature=row.temperature,
+            thinking=row.thinking,
+            tools=None if row.tools is None else dump(list(row.tools)),
+            workspace=row.workspace,
+            head=row.head,
+            is_named=row.is_named,
+        )
+    )
+
+
+def _put_step(connection: Connection, room_id: str, stored: StoredStep) -> None:
+    one = stored.step
+    values = {
+        "id": one.id,
+        "type": one.type,
+        "name": one.name,
+        "id_ref": one.id_ref,
+        "arguments": one.arguments,
+        "content": one.content,
+        "success": one.success,
+        "status": one.status,
+        "started_at": stored.started_at,
+        "seconds": one.seconds,
+        "ask": "" if one.ask is None else dump(asdict(one.ask)),
+    }
+    key = {"room_id": room_id, "message_id": stored.message_id, "place": stored.place}
+    written = sqlite_insert(step).values({**key, **values})
+    connection.execute(written.on_conflict_do_update(index_elements=list(key), set_=values))
+
+
+def _index(connection: Connection, room_id: str, found: Searchable) -> None:
+    words = indexed(found.text)
+    if not words.strip():
+        return
+    row = insert(searched).values(
+        room_id=room_id, message_id=found.message_id, role=found.role, created_at=found.created_at
+    )
+    number = connection.execute(row.returning(searched.c.number)).scalar_one()
+    connection.execute(insert(search_words).values(rowid=number, words=words))

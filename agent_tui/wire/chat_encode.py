@@ -1,0 +1,126 @@
+"""Chats on the wire, outwards (protocols.md §2): events to SSE frames, conversations and messages to JSON.
+
+The log holds every event in its *full* form, as our own client gets it; what others get is made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from agent_tui import events as ev
+from agent_tui.wire.content import dump
+from agent_tui.wire.rooms_encode import usage_fields
+
+# The events after which an answer's stream ends. (Here, because the backend starts without pydantic.)
+TERMINAL = frozenset({"done", "error"})
+
+
+def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
+    """Return (event name, data) of ``event`` in the full form; ``ValueError`` for what is not a chat's."""
+    match event:
+        case ev.StepSet(_, step):
+            return "process_step", {"step": step_fields(step)}
+        case ev.StepAdded(_, step_id, content, arguments):
+            return "process_step_delta", {"id": step_id, **_set(content=content, arguments=arguments)}
+        case ev.ToolStatusChanged(_, step_id, status, seconds, ask):
+            return "tool_status", {"id": step_id, **_call_fields(status, seconds, ask)}
+        case ev.TurnStarted():
+            fields = {"message_id": event.turn_id, "parent_id": event.parent_id, "model": event.sender_name}
+            return "answer_started", {**fields, "attempt": event.attempt}
+        case ev.TurnEnded():
+            return "answer_ended", {
+                "message_id": event.turn_id,
+                **_set(interrupted=event.interrupted, error=event.error),
+                "token_count": event.token_count,
+                **usage_fields(event.usage),
+                **({} if event.seconds is None else {"seconds": event.seconds}),
+            }
+        case ev.TurnDone(_, message_id, tokens, usage):
+            used = usage or ev.Usage()
+            counts = {"prompt_tokens": used.prompt_tokens, "completion_tokens": used.completion_tokens}
+            counts["total_tokens"] = used.prompt_tokens + used.completion_tokens
+            return "done", {"message_id": message_id, "token_count": tokens, "usage": counts}
+        case ev.RunFailed(content):
+            return "error", {"content": content}
+        case ev.MessageStored(message):
+            return "message", stored_message_fields(message)
+        case ev.ConversationChanged(conversation):
+            return "conversation", conversation_fields(conversation)
+        case _:
+            raise ValueError(f"{type(event).__name__} is not of a chat")
+
+
+def step_fields(step: ev.Step) -> dict[str, Any]:
+    """Return a step with exactly the fields that protocols.md §2 names for its type."""
+    head: dict[str, Any] = {"id": step.id, "index": step.index, "type": step.type}
+    match step.type:
+        case "tool_call":
+            return {**head, "id_ref": step.id_ref, "name": step.name, "arguments": step.arguments}
+        case "tool_result":
+            told = {"id_ref": step.id_ref, "name": step.name, "content": step.content}
+            return {**head, **told, "success": step.success}
+        case _:
+            return {**head, "content": step.content}
+
+
+def conversation_fields(conversation: ev.ConversationInfo) -> dict[str, Any]:
+    """Return a conversation as ``GET /api/conversations/{id}`` answers it."""
+    fields = asdict(conversation)
+    tools = conversation.enabled_tools
+    return {**fields, "enabled_tools": None if tools is None else list(tools)}
+
+
+def stored_message_fields(message: ev.Message) -> dict[str, Any]:
+    """Return one item of ``GET …/messages``; ``calls`` says how its tool calls stand, by step id."""
+    fields: dict[str, Any] = {
+        "id": message.id,
+        "conversation_id": message.room_id,
+        "role": message.role,
+        "content": message.content,
+        "token_count": message.token_count,
+        "created_at": message.created_at,
+        "parent_id": message.parent_id,
+    }
+    calls = {
+        step.id: _call_fields(step.status, step.seconds, step.ask)
+        for step in message.steps
+        if step.type == "tool_call" and step.status
+    }
+    said = _set(interrupted=message.interrupted, error=message.error, status=message.status, calls=calls)
+    versions = {"versions": list(message.versions)} if message.versions else {}
+    model = {"model": message.sender_name} if message.role == "assistant" else {}
+    seconds = {} if message.seconds is None else {"seconds": message.seconds}
+    more = {**said, **versions, **model, **seconds, **_set(trimmed=message.trimmed)}
+    return {**fields, **more, **usage_fields(message.usage)}
+
+
+def question_content(text: str, attachments: Sequence[ev.Attachment]) -> str:
+    """Return the stored content of a person's message."""
+    named = [{"name": one.name, "type": one.type, "content": one.content} for one in attachments]
+    return dump({"text": text, "attachments": named})
+
+
+def answer_content(text: str, steps: Sequence[ev.Step]) -> str:
+    """Return the stored content of an answer; ``tool_calls`` only where there are some."""
+    calls = [
+        {"id": step.id_ref, "name": step.name, "arguments": step.arguments}
+        for step in steps
+        if step.type == "tool_call"
+    ]
+    return dump({"text": text, "steps": [step_fields(step) for step in steps], **_set(tool_calls=calls)})
+
+
+def _call_fields(status: str, seconds: float | None, ask: ev.ToolAsk | None) -> dict[str, Any]:
+    fields: dict[str, Any] = {"status": status}
+    if seconds is not None:
+        fields["seconds"] = seconds
+    if ask is not None and status == "asks":
+        fields["ask"] = asdict(ask)
+    return fields
+
+
+def _set(**fields: Any) -> Mapping[str, Any]:
+    """Return the fields that say something: absent means false or empty on this wire."""
+    return {name: value for name, value in fields.items() if value}
