@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_tui.events import Usage
-from agent_tui.growing_text import GrowingText
+from agent_tui.state.told_text import ToldText
 
 TurnStatus = Literal["speaking", "said", "cut", "failed"]
 AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed", "skipped"]
@@ -17,9 +17,7 @@ FINISHED_BY = frozenset({"stop", "skip"})
 
 @dataclass(slots=True)
 class Turn:
-    """One contribution. ``revision`` counts how often the text was replaced instead of added to, so that a
-    reader who asks ``since`` for what is new knows when to start over.
-    """
+    """One contribution; its text as ``ToldText`` has it."""
 
     id: str
     agent_id: str = ""
@@ -38,13 +36,17 @@ class Turn:
     to_name: str = ""  # its name, or its id where nobody has that
     usage: Usage | None = None
     trimmed: int = 0  # how many older messages its model was not told
-    revision: int = 0
-    _said: GrowingText = field(default_factory=GrowingText, repr=False)
+    _said: ToldText = field(default_factory=ToldText, repr=False)
+
+    @property
+    def revision(self) -> int:
+        """How often the text was replaced instead of added to."""
+        return self._said.revision
 
     @property
     def text(self) -> str:
         """The whole text so far. Costs its length: for ends and exports, not for every chunk."""
-        return self._said.text()
+        return self._said.text
 
     @property
     def length(self) -> int:
@@ -55,7 +57,7 @@ class Turn:
         """Return what stands behind the first ``length`` characters. Costs what it returns, not what was
         said before.
         """
-        return self._said.slice(max(0, length), self._said.length)
+        return self._said.since(length)
 
     @property
     def tokens(self) -> int:
@@ -83,19 +85,11 @@ class Turn:
 
     def add(self, text: str) -> None:
         """Append a chunk."""
-        self._said.append(text)
+        self._said.add(text)
 
     def replace(self, text: str) -> None:
         """Take ``text`` for the whole; a longer text that begins with the known one is only added to."""
-        known = self.text
-        if text == known:
-            return
-        if text.startswith(known):
-            self.add(text[len(known) :])
-            return
-        self._said = GrowingText()
-        self._said.append(text)
-        self.revision += 1
+        self._said.replace(text)
 
     def compact(self) -> None:
         """Let the text take as little memory as it can: the turn is over."""

@@ -47,3 +47,16 @@ def content_text(content: str) -> str:
         return "\n\n".join(piece for piece in pieces if isinstance(piece, str))
     text = value.get("text")
     return text if isinstance(text, str) else content
+
+
+def content_success(content: str) -> bool:
+    """Return whether a tool's result went well: the truth of its ``success`` where it is a JSON object
+    that has it, else true (protocols.md §2).
+    """
+    if not content.lstrip().startswith("{"):
+        return True
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return True
+    return bool(value.get("success", True)) if isinstance(value, dict) else True

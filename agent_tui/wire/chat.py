@@ -1,0 +1,251 @@
+"""Chats on the wire, inwards (protocols.md §2): SSE frames and JSON answers to events.
+
+Tolerant, because foreign servers are. One decoder reads all three forms of a stream: the plain one (each
+step whole, again and again), ``deltas=1``, and ours with ``full=1``. The way out is ``chat_encode``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, ValidationError
+
+from agent_tui import events as ev
+from agent_tui.wire.chat_message import (
+    AnyAsk,
+    AnySeconds,
+    ChatMessage,
+    Count,
+    StepFields,
+    fitting,
+    tool_ask,
+)
+from agent_tui.wire.content import encodable
+from agent_tui.wire.fields import AnyUsage, Flag, Number, Text, Wire, parse, reason
+
+# The events that end an answer, and with it the stream that its question opened.
+TERMINAL: Final = frozenset({"done", "error"})
+
+_CLOSING = '"}}'  # behind the content of a snapshot, where its frame is written as the original does
+_SURROGATE = "\\ud"  # half of a pair, escaped: the other half may stand before it
+
+
+class _Step(Wire):
+    step: StepFields
+
+
+class _Added(Wire):
+    id: Text
+    content: Text = ""
+    arguments: Text = ""
+
+
+class _ToolStatus(Wire):
+    id: Text
+    status: Text
+    seconds: AnySeconds = None
+    ask: AnyAsk = None
+    message_id: Text = ""
+
+
+class _AnswerStarted(Wire):
+    message_id: Text
+    parent_id: Text = ""
+    model: Text = ""
+    attempt: Number = 1
+
+
+class _AnswerEnded(Wire):
+    message_id: Text
+    interrupted: Text = ""
+    error: Text = ""
+    token_count: Count = 0
+    usage: AnyUsage = None
+    seconds: AnySeconds = None
+
+
+class _Done(Wire):
+    message_id: Text = ""
+    token_count: Count = 0
+    usage: AnyUsage = None
+
+
+class _Error(Wire):
+    content: Text
+
+
+class _Conversation(Wire):
+    id: Text
+    title: Text = ""
+    status: Text = "idle"
+    system_prompt: Text = ""
+    model: Text = ""
+    provider_id: Text = ""
+    temperature: float | None = None
+    thinking_enabled: Flag = False
+    enabled_tools: tuple[Text, ...] | None = None
+    workspace: Text = ""
+    head: Text = ""
+    archived: Flag = False
+    max_tokens: Number = 0
+    max_cost: Annotated[float, BeforeValidator(lambda value: value or 0.0)] = 0.0
+    tokens: Number = 0
+    cost: float | None = None
+    last_words: Text = ""
+    last_event_id: Number = 0
+    created_at: Text = ""
+    updated_at: Text = ""
+
+    def info(self) -> ev.ConversationInfo:
+        return ev.ConversationInfo(**self.model_dump())
+
+
+class ChatDecoder:
+    """Frames of one connection to events. ``turn_id`` is the turn that its steps belong to, until an
+    ``answer_started`` names another.
+
+    A snapshot that only goes on from the one before it is not parsed again: its cost is what is new.
+    """
+
+    def __init__(self, turn_id: str) -> None:
+        self.turn_id = turn_id
+        self._first_id = turn_id
+        self._is_over = False
+        self._answers = 1
+        self._known = ""  # the newest snapshot, up to the quote behind its content
+        self._known_id = ""
+
+    def decode(self, name: str, data: str) -> ev.Event:
+        """Return the event of one frame; whatever does not fit becomes ``Unknown``. Never raises.
+
+        ``done`` and ``error`` end an answer whatever their data are.
+        """
+        if name == "process_step" and self._known and (added := self._gone_on(data)) is not None:
+            return ev.StepAdded(self.turn_id, self._known_id, added)
+        try:
+            return self._decoded(name, data)
+        except ValidationError as error:
+            if name in TERMINAL:
+                return self._ended(name, data)
+            return ev.Unknown(name, data, reason(error))
+
+    def _gone_on(self, data: str) -> str | None:
+        """Return what ``data`` adds to the snapshot before, ``None`` where it has to be read whole."""
+        known = self._known
+        if len(data) < len(known) + len(_CLOSING) or not data.startswith(known):
+            return None
+        added = data[len(known) : -len(_CLOSING)]
+        if not data.endswith(_CLOSING) or added[: len(_SURROGATE)].lower() == _SURROGATE:
+            return None
+        try:
+            text: str = json.loads(f'"{added}"')  # fails where a quote in it ends the content early
+        except ValueError:
+            return None
+        self._known = data[: -len(_CLOSING)]
+        return encodable(text)
+
+    def _decoded(self, name: str, data: str) -> ev.Event:
+        match name:
+            case "process_step":
+                return self._step(data)
+            case "process_step_delta":
+                added = parse(_Added, data)
+                return ev.StepAdded(self._turn(), added.id, added.content, added.arguments)
+            case "tool_status":
+                status = parse(_ToolStatus, data)
+                turn_id = status.message_id or self.turn_id
+                ask = tool_ask(status.ask)
+                return ev.ToolStatusChanged(turn_id, status.id, status.status, status.seconds, ask)
+            case "message":
+                return ev.MessageStored(parse(ChatMessage, data).message())
+            case "answer_started":
+                return self._started(parse(_AnswerStarted, data))
+            case "answer_ended":
+                end = parse(_AnswerEnded, data)
+                usage = end.usage.usage() if end.usage else None
+                return ev.TurnEnded(
+                    end.message_id, "", end.token_count, "", end.interrupted, usage, end.error, end.seconds
+                )
+            case "conversation":
+                return ev.ConversationChanged(parse(_Conversation, data).info())
+            case "done" | "error":
+                return self._ended(name, data)
+            case _:
+                return ev.Unknown(name, data, "no such event in the protocol")
+
+    def _step(self, data: str) -> ev.Event:
+        fields = parse(_Step, data).step
+        self._known = ""
+        # What the content ends in is looked at, so that nothing that stands behind it is taken for it.
+        if fields.type in ("text", "thinking") and _closes(data, fields.content):
+            self._known, self._known_id = data[: -len(_CLOSING)], fields.id
+        return ev.StepSet(self._turn(), fields.step())
+
+    def _turn(self) -> str:
+        """Return the turn of a step. One that comes after the end is of the next answer, ids and all."""
+        if self._is_over:
+            self._is_over = False
+            self._answers += 1
+            self.turn_id = f"{self._first_id}-{self._answers}"
+        return self.turn_id
+
+    def _started(self, start: _AnswerStarted) -> ev.Event:
+        self.turn_id, self._is_over, self._known = start.message_id, False, ""
+        return ev.TurnStarted(
+            start.message_id,
+            "",
+            "assistant",
+            sender_name=start.model,
+            sender_color="",
+            round_number=0,
+            attempt=start.attempt,
+            parent_id=start.parent_id,
+        )
+
+    def _ended(self, name: str, data: str) -> ev.Event:
+        self._is_over, self._known = True, ""
+        if name == "error":
+            return ev.RunFailed(_error_text(data))
+        try:
+            done = parse(_Done, data)
+        except ValidationError:
+            return ev.TurnDone(self.turn_id, "")
+        # In the original it is not the stored message's id (protocols.md §2): then it means nothing.
+        message_id = done.message_id if done.message_id == self.turn_id else ""
+        usage = done.usage.usage() if done.usage else None
+        return ev.TurnDone(self.turn_id, message_id, done.token_count, usage)
+
+
+def _closes(data: str, content: str) -> bool:
+    """Say whether ``data`` is written so that its last string is ``content``, and nothing is behind it."""
+    if not data.endswith(_CLOSING):
+        return False
+    tail = json.dumps(content[-8:], ensure_ascii=False)[1:-1]
+    escaped = json.dumps(content[-8:])[1:-1]
+    head = data[: -len(_CLOSING)]
+    if not content:
+        return head.endswith(('"content": "', '"content":"'))
+    return head.endswith((tail, escaped))
+
+
+def _error_text(data: str) -> str:
+    try:
+        return parse(_Error, data).content
+    except ValidationError:
+        return encodable(data)
+
+
+def decode_conversation(value: object) -> ev.ConversationInfo:
+    """Return a conversation from a JSON answer; raises ``ValueError`` when it is none."""
+    return _Conversation.model_validate(value).info()
+
+
+def decode_conversations(value: object) -> list[ev.ConversationInfo]:
+    """Return those of ``{"conversations": […]}`` or of a bare list; skips what is none."""
+    return [item.info() for item in fitting(_Conversation, value, "conversations")]
+
+
+def decode_messages(value: object) -> list[ev.Message]:
+    """Return the messages of ``{"messages": […]}`` or of a bare list; skips what is no message."""
+    return [item.message() for item in fitting(ChatMessage, value, "messages")]

@@ -1,0 +1,167 @@
+"""Messages of a chat and their steps, inwards: what is stored (protocols.md §2), read tolerantly."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from agent_tui import events as ev
+from agent_tui.wire.content import content_success, content_text
+from agent_tui.wire.fields import AnyUsage, Text, W, Wire, listed
+
+MAX_SECONDS = 1e9  # thirty years: no tool took longer
+
+
+def _count(value: object) -> object:
+    """Take only what is a whole number: a step is shown whatever its server counts."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _seconds(value: object) -> object:
+    is_time = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_SECONDS
+    return value if is_time else None
+
+
+def _truth(value: object) -> object:
+    return None if value is None else bool(value)
+
+
+def _ask(value: object) -> object:
+    return value if isinstance(value, dict) else None
+
+
+Count = Annotated[int, BeforeValidator(_count)]
+AnySeconds = Annotated[float | None, BeforeValidator(_seconds)]
+
+
+class AskFields(Wire):
+    """What a person is asked before a tool runs."""
+
+    call: Text = ""
+    preview: Text = ""
+    preview_type: Text = "text"
+    pattern: Text = ""
+
+
+AnyAsk = Annotated[AskFields | None, BeforeValidator(_ask)]
+
+
+class StepFields(Wire):
+    """One step; ``success`` of a result that does not say it is found in its content."""
+
+    id: Text = Field(min_length=1)
+    index: Count = 0
+    type: Text = "text"
+    content: Text = ""
+    name: Text = ""
+    arguments: Text = ""
+    id_ref: Text = ""
+    success: Annotated[bool | None, BeforeValidator(_truth)] = None
+
+    def step(self) -> ev.Step:
+        """Return it as events have it."""
+        success = self.success
+        if success is None:
+            success = self.type != "tool_result" or content_success(self.content)
+        return ev.Step(**self.model_dump(exclude={"success"}), success=success)
+
+
+class _Call(Wire):
+    status: Text = ""
+    seconds: AnySeconds = None
+    ask: AnyAsk = None
+
+
+class _Attachment(Wire):
+    name: Text = ""
+    type: Text = "text/plain"
+    content: Text = ""
+
+
+class ChatMessage(Wire):
+    """A stored message of either side."""
+
+    id: Text
+    conversation_id: Text = ""
+    role: Text = ""
+    content: Text = ""
+    token_count: Count = 0
+    created_at: Text = ""
+    parent_id: Text = ""
+    versions: Any = None
+    interrupted: Text = ""
+    error: Text = ""
+    status: Text = ""
+    usage: AnyUsage = None
+    seconds: AnySeconds = None
+    model: Text = ""
+    calls: Any = None
+
+    def message(self) -> ev.Message:
+        """Return it as events have it; the model's name is its sender's."""
+        content = _object(self.content)
+        versions = self.versions if isinstance(self.versions, list) else []
+        return ev.Message(
+            self.id,
+            self.conversation_id,
+            self.role,
+            self.content,
+            content_text(self.content),
+            sender_name=self.model,
+            sender_color="",
+            round_number=0,
+            token_count=self.token_count,
+            created_at=self.created_at,
+            interrupted=self.interrupted,
+            status=self.status,
+            error=self.error,
+            usage=self.usage.usage() if self.usage else None,
+            steps=() if self.role == "user" else self._steps(content),
+            attachments=tuple(
+                ev.Attachment(item.name, item.content, item.type)
+                for item in fitting(_Attachment, content, "attachments")
+            ),
+            parent_id=self.parent_id,
+            versions=tuple(id_ for id_ in versions if isinstance(id_, str)),
+            seconds=self.seconds,
+        )
+
+    def _steps(self, content: dict[str, Any]) -> tuple[ev.Step, ...]:
+        """Return the steps with what is known of their calls; words alone are one step."""
+        steps = [fields.step() for fields in fitting(StepFields, content, "steps")]
+        calls = self.calls if isinstance(self.calls, dict) else {}
+        for place, step in enumerate(steps):
+            known = next(iter(fitting(_Call, [calls.get(step.id)], "")), None)
+            if known is not None:
+                ask = tool_ask(known.ask)
+                steps[place] = replace(step, status=known.status, seconds=known.seconds, ask=ask)
+        if not steps and (text := content_text(self.content)):
+            steps = [ev.Step("step-0", content=text)]
+        return tuple(steps)
+
+
+def tool_ask(fields: AskFields | None) -> ev.ToolAsk | None:
+    """Return what a person is asked, if anything."""
+    return ev.ToolAsk(**fields.model_dump()) if fields is not None else None
+
+
+def _object(content: str) -> dict[str, Any]:
+    try:
+        value = json.loads(content) if content.startswith("{") else {}
+    except (ValueError, RecursionError):
+        value = {}
+    return value if isinstance(value, dict) else {}
+
+
+def fitting(model: type[W], value: object, key: str) -> list[W]:
+    """Return the items of ``{key: […]}`` or of a bare list that are such; skips what is not."""
+    found = []
+    for item in listed(value, key):
+        try:
+            found.append(model.model_validate(item))
+        except ValidationError:
+            continue
+    return found
