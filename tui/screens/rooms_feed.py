@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agent_tui.errors import AgentTuiError, NotFound, NotOffered, TransportError
 from agent_tui.events import LinkChanged, RoomInfo
 from tui.link import RoomLink
 from tui.screens.words import say
+
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import RoomsClient
 
 WAIT_SECONDS: Final = 25.0  # how long one question waits for news
 PLAIN_SECONDS: Final = 5.0  # between looks where the server has no news
@@ -42,9 +45,14 @@ class RoomsFeed:
         """Yield what changes, from what was seen last, without an end; ``archived`` says whether archived
         rooms are wanted too.
         """
+        asked = None
         while True:
             try:
-                seen, pause = await self._ask(archived())
+                client = await self._link.client()
+                if self._is_embedded and asked is not None and client is not asked:
+                    yield LinkChanged("connecting", say("link.starting"))  # somebody else found it gone
+                asked = client
+                seen, pause = await self._ask(client, archived())
             except AgentTuiError as error:
                 is_gone = isinstance(error, TransportError)
                 if is_gone and self._is_embedded and not self._attempt:
@@ -66,9 +74,8 @@ class RoomsFeed:
                 yield seen
             await asyncio.sleep(pause)
 
-    async def _ask(self, archived: bool) -> tuple[RoomsSeen, float]:
+    async def _ask(self, client: RoomsClient, archived: bool) -> tuple[RoomsSeen, float]:
         """Return what changed and how long to wait before the next question, in seconds."""
-        client = await self._link.client()
         if not self._is_plain:
             try:
                 changes = await client.changes(self._cursor, WAIT_SECONDS)
