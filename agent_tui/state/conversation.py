@@ -1,0 +1,348 @@
+"""A chat as the screen knows it: ``ConversationState.apply`` takes every event, in any order.
+
+Shown is one branch of the conversation, from its beginning to its newest message. A message that follows
+an earlier one than the last begins a new branch there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent_tui import events as ev
+from agent_tui.state.steps import Steps, StepState
+
+MAX_KEPT_UNKNOWN = 200
+STOPPED = "Stopped"  # the ``error`` of an answer that somebody stopped (ours)
+INTERRUPTED = "Interrupted: "  # before the reason of one that was cut otherwise (ours)
+
+ChatStatus = Literal["speaking", "said", "cut", "failed"]
+StepEvent = ev.StepSet | ev.StepAdded | ev.ToolStatusChanged
+
+
+@dataclass(slots=True)
+class ChatTurn:
+    """One message of either side; ``text`` is a person's, an answer has ``steps``."""
+
+    id: str
+    role: str = "assistant"
+    parent_id: str = ""
+    text: str = ""
+    attachments: tuple[ev.Attachment, ...] = ()
+    versions: tuple[str, ...] = ()
+    model: str = ""
+    attempt: int = 1
+    status: ChatStatus = "speaking"
+    interrupted: str = ""  # why it was cut
+    error: str = ""  # why it failed
+    token_count: int = 0
+    usage: ev.Usage | None = None
+    seconds: float | None = None
+    created_at: str = ""
+    steps: Steps = field(default_factory=Steps)
+
+    @property
+    def said(self) -> str:
+        """The words of this message, thoughts and tools left out. Costs their length."""
+        return self.text if self.role == "user" else self.steps.text
+
+    @property
+    def tokens(self) -> int:
+        """The server's count once it said it, else the protocol's estimate (characters // 4)."""
+        return self.token_count or (len(self.text) + self.steps.length) // 4
+
+    @property
+    def spent(self) -> int:
+        """Tokens it cost: the provider's count of both sides where that is known, else ``token_count``."""
+        if self.usage is not None:
+            return self.usage.prompt_tokens + self.usage.completion_tokens
+        return 0 if self.role == "user" else self.token_count
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its id is our own, because its server names none."""
+        return self.id.startswith(ev.LOCAL_ID)
+
+
+@dataclass(slots=True)
+class ConversationState:
+    """Everything a chat screen draws.
+
+    ``changed`` holds the ids of turns that must be looked at again (``ChatTurn.steps.changed`` says which
+    steps); who draws, empties both. ``generation`` counts how often turns were taken away or loaded anew:
+    a transcript then starts over.
+    """
+
+    conversation: ev.ConversationInfo = field(default_factory=lambda: ev.ConversationInfo(""))
+    turns: dict[str, ChatTurn] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
+    generation: int = 0
+    loaded: bool = False
+    run_error: str = ""  # why the last answer is not whole, where a server said so of none
+    link: ev.LinkChanged = field(default_factory=lambda: ev.LinkChanged("connecting"))
+    unknown_count: int = 0
+    unknown: deque[ev.Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
+    _asking: dict[tuple[str, str], None] = field(default_factory=dict)
+    _open: str = ""  # id of the turn under way
+    _tells_parents: bool = False  # does the server say which message follows which
+    _loaded_tokens: int = 0
+    _loaded_cost: float | None = None
+    _spent_tokens: int = 0  # since it was loaded
+    _spent_cost: float | None = None
+
+    # --- what screens ask ------------------------------------------------------------------------------
+
+    @property
+    def open_turn(self) -> ChatTurn | None:
+        """The answer under way, if there is one."""
+        return self.turns.get(self._open)
+
+    @property
+    def asking(self) -> list[tuple[str, str]]:
+        """The calls that ask a person, as (turn id, step id), oldest first."""
+        return list(self._asking)
+
+    @property
+    def last_turn(self) -> ChatTurn | None:
+        """The newest message of the branch that is shown."""
+        return self.turns[next(reversed(self.turns))] if self.turns else None
+
+    @property
+    def used_tokens(self) -> int:
+        """What the budget counts: what the server said last, or more where answers cost more since."""
+        return max(self.conversation.tokens, self._loaded_tokens + self._spent_tokens)
+
+    @property
+    def cost(self) -> float | None:
+        """The same in US dollars, ``None`` where no price is known."""
+        ours = [cost for cost in (self._loaded_cost, self._spent_cost) if cost is not None]
+        known = [cost for cost in (self.conversation.cost, sum(ours) if ours else None) if cost is not None]
+        return max(known) if known else None
+
+    def step(self, turn_id: str, step_id: str) -> StepState | None:
+        """Return one step, ``None`` where there is none."""
+        turn = self.turns.get(turn_id)
+        return turn.steps.all.get(step_id) if turn is not None else None
+
+    def whole_text(self) -> str:
+        """Every answer's words in order, cut ones included, joined by a blank line."""
+        texts = (turn.said for turn in self.turns.values() if turn.role != "user")
+        return "\n\n".join(text for text in texts if text)
+
+    # --- the only way in -------------------------------------------------------------------------------
+
+    def apply(self, event: ev.Event) -> None:
+        """Take one event. Never raises for what a server may send."""
+        match event:
+            case ev.StepAdded() | ev.StepSet() | ev.ToolStatusChanged():
+                self._step_told(event)
+            case ev.TurnStarted():
+                self._turn_started(event)
+            case ev.TurnEnded():
+                self._turn_ended(event)
+            case ev.TurnDone():
+                self._turn_done(event)
+            case ev.RunFailed(content):
+                self._failed(content)
+            case ev.MessageStored(message):
+                self._message_stored(message)
+            case ev.ConversationLoaded(conversation, messages):
+                self._loaded(conversation, messages)
+            case ev.ConversationChanged(conversation):
+                self.conversation = conversation
+            case ev.LinkChanged():
+                self.link = event
+            case ev.Unknown():
+                self._count(event)
+            case (
+                ev.RunStarted()
+                | ev.RunPaused()
+                | ev.RunCompleted()
+                | ev.RoundStarted()
+                | ev.ParallelStarted()
+                | ev.ParallelEnded()
+                | ev.RoundEnded()
+                | ev.AgentStatusChanged()
+                | ev.TextAdded()
+                | ev.TurnFailed()
+                | ev.RoomLoaded()
+                | ev.RoomChanged()
+            ):
+                pass  # of rooms
+
+    # --- an answer -------------------------------------------------------------------------------------
+
+    def _turn_started(self, event: ev.TurnStarted) -> None:
+        turn = self.turns.get(event.turn_id)
+        if turn is not None:  # told twice, or late: fill in what an orphan step could not know
+            turn.parent_id = turn.parent_id or event.parent_id
+            turn.model, turn.attempt = event.sender_name or turn.model, event.attempt
+        else:
+            turn = ChatTurn(event.turn_id, event.role, event.parent_id, model=event.sender_name)
+            turn.attempt = event.attempt
+            self._begin(turn)
+        self.changed.add(turn.id)
+
+    def _begin(self, turn: ChatTurn) -> None:
+        self._branch(turn)
+        if (older := self.open_turn) is not None:  # one answer at a time: the older one lost its end
+            self._close(older, "cut", "lost")
+        self.turns[turn.id] = turn
+        self._open, self.run_error = turn.id, ""
+
+    def _branch(self, turn: ChatTurn) -> None:
+        """Make room for ``turn`` behind its parent: what followed that belongs to another branch."""
+        last = self.last_turn
+        self._tells_parents = self._tells_parents or bool(turn.parent_id)
+        if last is None or last.id == turn.parent_id or not self._tells_parents:
+            return
+        ids = list(self.turns)
+        if turn.parent_id in self.turns:
+            gone = ids[ids.index(turn.parent_id) + 1 :]
+        elif turn.parent_id:
+            return  # nobody knows where it belongs: it is shown last
+        else:
+            gone = ids  # another beginning
+        sibling = self.turns[gone[0]]
+        turn.versions = turn.versions or (*(sibling.versions or (sibling.id,)), turn.id)
+        if (older := self.open_turn) is not None and older.id in gone:
+            self._close(older, "cut", "lost")
+        for id_ in gone:
+            del self.turns[id_]
+            self.changed.discard(id_)
+        self.generation += 1
+
+    def _step_told(self, event: StepEvent) -> None:
+        turn = self.turns.get(event.turn_id)
+        if turn is None:
+            turn = ChatTurn(event.turn_id)  # never announced: its steps are kept
+            self._begin(turn)
+        elif turn.status != "speaking" and (
+            not isinstance(event, ev.ToolStatusChanged) or event.status == "asks"
+        ):
+            self._count(ev.Unknown("process_step", repr(event), "a step after its answer's end"))
+            return
+        step = turn.steps.apply(event)
+        self._note_asking(turn, step)
+        if step.call_id:
+            self._note_asking(turn, turn.steps.all[step.call_id])
+        self.changed.add(turn.id)
+
+    def _note_asking(self, turn: ChatTurn, step: StepState) -> None:
+        if step.status == "asks":
+            self._asking[turn.id, step.id] = None
+        elif self._asking:
+            self._asking.pop((turn.id, step.id), None)
+
+    def _turn_ended(self, event: ev.TurnEnded) -> None:
+        turn = self.turns.get(event.turn_id)
+        if turn is None:
+            turn = ChatTurn(event.turn_id)
+            self._begin(turn)
+        turn.seconds = event.seconds if event.seconds is not None else turn.seconds
+        self._account(turn, event.token_count, event.usage)
+        if event.error:
+            self._close(turn, "failed", event.error)
+        elif event.interrupted:
+            self._close(turn, "cut", event.interrupted)
+        else:
+            self._close(turn, "said")
+
+    def _turn_done(self, event: ev.TurnDone) -> None:
+        turn = self.turns.get(event.turn_id) or self.turns.get(event.message_id) or self.open_turn
+        if turn is None:
+            self._count(ev.Unknown("done", event.message_id, "the end of an answer that never began"))
+            return
+        self._account(turn, event.token_count, event.usage)
+        self._close(turn, "said")
+
+    def _failed(self, content: str) -> None:
+        turn = self.open_turn
+        if turn is None:
+            last = self.last_turn  # it may have been told why already
+            is_told = last is not None and last.status in ("cut", "failed")
+            self.run_error = "" if is_told else content
+        elif content == STOPPED:
+            self._close(turn, "cut", "stop")
+        elif content.startswith(INTERRUPTED):
+            self._close(turn, "cut", content.removeprefix(INTERRUPTED))
+        else:
+            self._close(turn, "failed", content)
+
+    def _account(self, turn: ChatTurn, token_count: int, usage: ev.Usage | None) -> None:
+        """Take what an answer has used, once however often it is told."""
+        tokens, cost = turn.spent, turn.usage.cost if turn.usage else None
+        turn.token_count, turn.usage = token_count or turn.token_count, usage or turn.usage
+        self._spent_tokens += turn.spent - tokens
+        if turn.usage is not None and turn.usage.cost is not None:
+            self._spent_cost = (self._spent_cost or 0.0) + turn.usage.cost - (cost or 0.0)
+
+    def _close(self, turn: ChatTurn, status: ChatStatus, why: str = "") -> None:
+        """End a turn, once: what was told first stays true."""
+        if turn.id == self._open:
+            self._open = ""
+        if turn.status == "speaking":
+            turn.status = status
+            turn.error, turn.interrupted = (why, "") if status == "failed" else ("", why)
+            turn.steps.close("unknown" if status == "said" or why == "crash" else "cut")
+            self._asking = {asking: None for asking in self._asking if asking[0] != turn.id}
+        self.changed.add(turn.id)
+
+    # --- what is stored --------------------------------------------------------------------------------
+
+    def _message_stored(self, message: ev.Message) -> None:
+        turn = self.turns.get(message.id)
+        if turn is None:
+            turn = ChatTurn(message.id, message.role, message.parent_id, versions=message.versions)
+            if message.role == "user":
+                turn.status = "said"
+                self._branch(turn)
+                self.turns[turn.id] = turn
+            else:
+                self._begin(turn)
+        turn.parent_id, turn.versions = message.parent_id or turn.parent_id, message.versions or turn.versions
+        turn.created_at = message.created_at or turn.created_at
+        if message.role == "user":
+            turn.text, turn.attachments = message.text, message.attachments
+        else:
+            self._answer_stored(turn, message)
+        self.changed.add(turn.id)
+
+    def _answer_stored(self, turn: ChatTurn, message: ev.Message) -> None:
+        turn.model = message.sender_name or turn.model
+        turn.seconds = message.seconds if message.seconds is not None else turn.seconds
+        for step in message.steps:
+            self._note_asking(turn, turn.steps.apply(ev.StepSet(turn.id, step)))
+        self._account(turn, message.token_count, message.usage)
+        if message.error or message.status == "failed":
+            self._close(turn, "failed", message.error)
+        elif message.interrupted:
+            self._close(turn, "cut", message.interrupted)
+        elif message.status != "streaming":
+            self._close(turn, "said")
+
+    def _loaded(self, conversation: ev.ConversationInfo, messages: tuple[ev.Message, ...]) -> None:
+        known = self.turns
+        self.conversation, self.turns = conversation, {}
+        self._asking, self._open, self.run_error, self._tells_parents = {}, "", "", False
+        for message in messages:
+            self._message_stored(message)
+        self._keep_unstored(known)
+        self._loaded_tokens, self._loaded_cost = conversation.tokens, conversation.cost
+        self._spent_tokens, self._spent_cost = 0, None
+        self.generation += 1
+        self.loaded = True
+        self.changed = set(self.turns)
+
+    def _keep_unstored(self, known: dict[str, ChatTurn]) -> None:
+        """Keep words that a server without ids of ours has no record of: they are lost only there."""
+        stored = {(turn.role, turn.said) for turn in self.turns.values()}
+        for turn in known.values():
+            if turn.is_local and turn.said and (turn.role, turn.said) not in stored:
+                self._close(turn, "cut", "lost")
+                self.turns[turn.id] = turn
+
+    def _count(self, event: ev.Unknown) -> None:
+        self.unknown_count += 1
+        self.unknown.append(event)

@@ -1,0 +1,169 @@
+"""The steps of one turn: what was thought, said, called and answered, in the order it came.
+
+Tolerant of the faults that protocols.md §2 lists: an index that counts differently, content that shrinks,
+a call without a result, a result without a call or before it, an id that is used for two things.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agent_tui import events as ev
+from agent_tui.state.told_text import ToldText
+
+OPEN_STATUSES = frozenset({"", "asks", "running"})
+
+
+@dataclass(slots=True)
+class StepState:
+    """One step. ``id`` is unique in its turn and stays; ``place`` is its order of arrival, from 0.
+
+    A call has its ``result`` once that came, a result its ``call_id`` (empty: no call of it is known).
+    ``status`` of a call is in the words of ``events.ToolStatusChanged``; empty: it is being written, or
+    nobody says more.
+    """
+
+    id: str
+    type: str = "text"
+    place: int = 0
+    name: str = ""
+    id_ref: str = ""
+    success: bool = True
+    status: str = ""
+    seconds: float | None = None
+    ask: ev.ToolAsk | None = None
+    call_id: str = ""
+    content: ToldText = field(default_factory=ToldText)
+    arguments: ToldText = field(default_factory=ToldText)
+    result: StepState | None = None
+
+    @property
+    def revision(self) -> int:
+        """How often its texts were replaced instead of added to."""
+        return self.content.revision + self.arguments.revision
+
+
+class Steps:
+    """The steps of a turn by id, in the order they came.
+
+    ``changed`` holds the ids of steps that must be looked at again; who draws, empties it.
+    """
+
+    __slots__ = ("_by_call", "_guessed", "_named", "_waiting", "all", "changed")
+
+    def __init__(self) -> None:
+        self.all: dict[str, StepState] = {}
+        self.changed: set[str] = set()
+        self._named: dict[str, StepState] = {}  # by the id on the wire: the newest of that name
+        self._by_call: dict[str, StepState] = {}  # calls by the provider's own id
+        self._waiting: dict[str, StepState] = {}  # results whose call has not come, by what they name
+        self._guessed: set[str] = set()  # those whose type nobody has told yet
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    @property
+    def text(self) -> str:
+        """What was said: the text steps joined by a blank line. Costs its length."""
+        said = (step.content.text for step in self.all.values() if step.type == "text")
+        return "\n\n".join(text for text in said if text)
+
+    @property
+    def length(self) -> int:
+        """Characters said and thought so far. Costs the number of steps."""
+        return sum(step.content.length for step in self.all.values() if step.type in ("text", "thinking"))
+
+    # --- the only ways in ------------------------------------------------------------------------------
+
+    def apply(self, event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged) -> StepState:
+        """Take one event and return the step it was about. O(1) for what is added."""
+        match event:
+            case ev.StepAdded(_, step_id, content, arguments):
+                step = self._named.get(step_id) or self._guess(step_id, "tool_call" if arguments else "text")
+                if content:
+                    step.content.add(content)
+                if arguments:
+                    step.arguments.add(arguments)
+            case ev.StepSet(_, told):
+                step = self._set(told)
+            case ev.ToolStatusChanged(_, step_id, status, seconds, ask):
+                step = self._named.get(step_id) or self._guess(step_id, "tool_call")
+                step.status, step.ask = status, ask if status == "asks" else None
+                step.seconds = seconds if seconds is not None else step.seconds
+        self.changed.add(step.id)
+        return step
+
+    def close(self, status: str) -> None:
+        """The turn is over: a call that has no result gets none, and is ``status``."""
+        for step in self.all.values():
+            if step.type == "tool_call" and step.status in OPEN_STATUSES:
+                step.status, step.ask = status, None
+                self.changed.add(step.id)
+            step.content.compact()
+            step.arguments.compact()
+
+    # --- steps -----------------------------------------------------------------------------------------
+
+    def _set(self, told: ev.Step) -> StepState:
+        step = self._named.get(told.id)
+        if step is not None and step.id in self._guessed:
+            self._guessed.discard(step.id)
+            step.type = told.type
+        elif step is None or step.type != told.type:
+            step = self._new(told.id, told.type)
+        step.name, step.id_ref = told.name or step.name, told.id_ref or step.id_ref
+        step.content.replace(told.content)
+        if told.arguments:  # a whole that is empty never takes away what was received
+            step.arguments.replace(told.arguments)
+        step.seconds = told.seconds if told.seconds is not None else step.seconds
+        if told.type == "tool_result":
+            step.success = told.success
+            self._find_call(step)
+        elif told.type == "tool_call":
+            self._call_told(step, told)
+        return step
+
+    def _call_told(self, step: StepState, told: ev.Step) -> None:
+        if told.status:
+            step.status, step.ask = told.status, told.ask if told.status == "asks" else None
+        elif not step.status and told.arguments:
+            step.status = "running"  # it is whole, and its server tells no more
+        if step.id_ref:
+            self._by_call[step.id_ref] = step
+        for name in (told.id, step.id_ref):
+            if step.result is None and (result := self._waiting.pop(name, None)) is not None:
+                self._join(step, result)
+
+    def _find_call(self, result: StepState) -> None:
+        """Give a result to the call it names, by its step or as some do by the provider's id."""
+        if result.call_id or not result.id_ref:
+            if result.call_id:
+                self._join(self.all[result.call_id], result)
+            return
+        for known in (self._named, self._by_call):
+            call = known.get(result.id_ref)
+            if call is not None and call.type == "tool_call" and call.result is None:
+                self._join(call, result)
+                return
+        self._waiting[result.id_ref] = result
+
+    def _join(self, call: StepState, result: StepState) -> None:
+        call.result, result.call_id = result, call.id
+        result.name = result.name or call.name
+        if call.status in OPEN_STATUSES:
+            call.status, call.ask = "done" if result.success else "failed", None
+        self.changed.update((call.id, result.id))
+
+    def _guess(self, step_id: str, type_: str) -> StepState:
+        """Begin a step that was never announced."""
+        step = self._new(step_id, type_)
+        self._guessed.add(step.id)
+        return step
+
+    def _new(self, named: str, type_: str) -> StepState:
+        id_, number = named, 2
+        while id_ in self.all:  # a server that uses one id for two things: both are kept
+            id_, number = f"{named}~{number}", number + 1
+        step = StepState(id_, type_, place=len(self.all))
+        self.all[id_] = self._named[named] = step
+        return step
