@@ -19,6 +19,7 @@ class ListedClient:
         self.rooms = {room.id: room for room in rooms}
         self.asked: list[tuple[str, str]] = []
         self.refuse: AgentTuiError | None = None
+        self.no_models: AgentTuiError | None = None  # raised where a provider is asked for its models
         self.lost: list[AgentTuiError] = []  # raised by the next questions for changes
         self.lacks: Mapping[str, str] = {}
         self.known_providers = [
@@ -96,6 +97,8 @@ class ListedClient:
         return self.known_providers
 
     async def models(self, provider_id: str) -> Sequence[str]:
+        if self.no_models is not None:
+            raise self.no_models
         return ["big", "small"]
 
     def _changed(self, call: str, room_id: str, **fields: Any) -> RoomInfo:

@@ -172,7 +172,7 @@ def back(view: Terminal, gone: str) -> None:
 
 
 def go_to(view: Terminal, words: str, *, tabs: int) -> None:
-    """Go on, or back, by ``tabs`` fields of a form: the row with ``words`` has the focus then, on a ground of its own."""
+    """Go on, or back, by ``tabs`` fields of a form: then the row with ``words`` has the focus."""
 
     def has_focus(text: str) -> bool:
         rows = [number for number, row in enumerate(text.splitlines()) if words in row]

@@ -1,0 +1,247 @@
+"""The form of a new room: who speaks, what runs them, how far they may go."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
+
+from agent_tui.agent_templates import templates
+from agent_tui.errors import Refused
+from tests.tui.test_rooms_screen import Listed, listed, room
+from tui.screens.new_room import NewRoomScreen
+from tui.screens.room import RoomScreen
+from tui.screens.rooms import RoomsScreen
+
+TASK = "Should sessions live in Redis?"
+
+
+@pytest.fixture(autouse=True)
+def _english(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("AGENT_TUI_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
+
+
+class NewRoom:
+    """What a test sees of the form and does to it."""
+
+    def __init__(self, seen: Listed) -> None:
+        self.seen = seen
+
+    @property
+    def form(self) -> NewRoomScreen:
+        screen = self.seen.app.screen
+        assert isinstance(screen, NewRoomScreen)
+        return screen
+
+    async def go_to(self, name: str) -> None:
+        """Give the field the focus."""
+        self.form.set_focus(self.form.query_one(f"#{name}"))
+        await self.seen.pilot.pause()
+
+    async def fill(self, **texts: str) -> None:
+        """Paste into fields, over what stood there."""
+        for name, text in texts.items():
+            await self.go_to(name)
+            widget = self.form.focused
+            if isinstance(widget, TextArea):
+                widget.text = ""
+            elif isinstance(widget, Input):
+                widget.value = ""
+            self.seen.app.post_message(events.Paste(text))
+            await self.seen.pilot.pause()
+
+    async def press(self, *keys: str) -> str:
+        return await self.seen.press(*keys)
+
+    def problem(self, name: str) -> str:
+        """Return what is said beside a field; "" is the line below all of them."""
+        line = self.form.query_one(f"#problem-{name}" if name else "#problem", Static)
+        return str(line.content)
+
+    @property
+    def problems(self) -> list[str]:
+        lines = [*self.form.query(".problem").results(Static), self.form.query_one("#problem", Static)]
+        return [str(line.content) for line in lines if str(line.content)]
+
+
+@asynccontextmanager
+async def new_room(folder: Path, size: tuple[int, int] = (120, 40)) -> AsyncGenerator[NewRoom, None]:
+    async with listed(folder, room(1), room(2), size=size) as seen:
+        await seen.press("n")
+        yield NewRoom(seen)
+
+
+async def test_agents_come_from_templates_and_are_taken_and_left_with_the_space_bar(tmp_path: Path) -> None:
+    known = templates()
+    async with new_room(tmp_path) as page:
+        await page.fill(task=TASK)
+        await page.go_to("agents")
+        text = await page.press("space", "down", "space", "down", "space", "space")
+        assert f"☑ {known[0].names['en']}" in text
+        assert f"☑ {known[1].names['en']}" in text
+        assert f"☐ {known[2].names['en']}" in text
+        await page.press("ctrl+n")
+        (made,) = page.seen.client.made
+    assert [agent["name"] for agent in made["agents"]] == [known[0].names["en"], known[1].names["en"]]
+    assert made["agents"][0]["system_prompt"] == known[0].prompts["en"]
+
+
+@pytest.mark.parametrize(("task", "language"), [("会话应该放在哪里?", "zh"), ("Где хранить сессии?", "ru")])
+async def test_agents_speak_the_language_of_the_task(tmp_path: Path, task: str, language: str) -> None:
+    first = templates()[0]
+    async with new_room(tmp_path) as page:
+        await page.fill(task=task)
+        await page.go_to("agents")
+        text = await page.press("space")
+        assert f"☑ {first.names[language]}" in text
+        await page.press("ctrl+n")
+        assert page.seen.client.made[0]["agents"][0]["system_prompt"] == first.prompts[language]
+
+
+async def test_an_agent_is_written_in_place_added_by_enter_and_left_again(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.fill(task=TASK, own_name="Юля 😀", own_prompt="You doubt [red]it[/].", own_model="big")
+        await page.press("enter")
+        assert page.form.focused is page.form.query_one("#own_name")
+        await page.fill(own_name="Ada")  # not added: it is meant all the same
+        await page.press("ctrl+n")
+        assert page.seen.client.made[0]["agents"] == [
+            {"name": "Юля 😀", "system_prompt": "You doubt [red]it[/].", "model": "big"},
+            {"name": "Ada"},
+        ]
+        await page.press("n")
+        await page.fill(own_name="Mika")
+        await page.press("enter")
+        await page.go_to("agents")
+        assert "☑ Mika" in await page.press("end")
+        assert "☑ Mika" not in await page.press("space")
+
+
+async def test_the_provider_is_chosen_and_its_models_are_offered_for_every_agent(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.fill(task=TASK)
+        await page.go_to("agents")
+        await page.press("space")
+        await page.go_to("provider")
+        assert "‹ Local big ›" in await page.press("right", "right")
+        await page.go_to("model")
+        await page.seen.text()
+        await page.press("s")
+        await page.press("right")  # at the end of the line it takes what is offered
+        await page.press("ctrl+n")
+        (agent,) = page.seen.client.made[0]["agents"]
+    assert (agent["provider_id"], agent["model"]) == ("local", "small")
+
+
+async def test_a_provider_that_cannot_be_asked_says_why_and_any_model_can_be_typed(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.fill(task=TASK, own_name="Ada")
+        await page.go_to("provider")
+        await page.press("right", "right")
+        page.seen.client.no_models = Refused("the provider refused the key [red]")
+        await page.fill(model="mine")
+        assert "the provider refused the key [red]" in await page.seen.text()
+        await page.press("ctrl+n")
+        assert page.seen.client.made[0]["agents"][0]["model"] == "mine"
+
+
+async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.fill(task=TASK, name="Sessions")
+        await page.go_to("mode")
+        await page.press("space")
+        await page.fill(rounds="5", tokens="50,000", cost="$2,50")
+        await page.go_to("on_error")
+        await page.press("space", "ctrl+n")
+        assert page.seen.client.made == [
+            {
+                "task": TASK,
+                "name": "Sessions",
+                "execution_mode": "parallel",
+                "max_rounds": 5,
+                "max_tokens": 50_000,
+                "max_cost": 2.5,
+                "on_error": "pause",
+            }
+        ]
+
+
+BAD = (
+    ("task", "", "task", "what shall they talk about?"),
+    ("rounds", "0", "max_rounds", "a whole number from 1 to 1,000"),
+    ("rounds", "many", "max_rounds", "a whole number from 1 to 1,000"),
+    ("rounds", "", "max_rounds", "a whole number from 1 to 1,000"),
+    ("tokens", "-5", "max_tokens", "a whole number from 0 to"),
+    ("tokens", "1e6", "max_tokens", "a whole number from 0 to"),
+    ("cost", "cheap", "max_cost", "an amount such as 2.50"),
+    ("cost", "nan", "max_cost", "an amount such as 2.50"),
+)
+
+
+async def test_a_bad_value_is_one_clear_line_beside_its_field_and_in_sight(tmp_path: Path) -> None:
+    async with new_room(tmp_path, (80, 24)) as page:
+        await page.fill(task=TASK)
+        for field, text, where, words in BAD:
+            await page.fill(**{field: text})
+            await page.seen.pilot.press("ctrl+n")
+            await page.seen.pilot.pause()
+            assert len(page.problems) == 1
+            assert words in page.problem(where)
+            beside = page.form.query_one(f"#problem-{where}")
+            assert page.form.query_one("#form").region.contains_region(beside.region)
+            await page.fill(**{field: TASK if field == "task" else "2"})
+        assert page.seen.client.made == []
+        await page.press("ctrl+n")
+        assert len(page.seen.client.made) == 1
+
+
+async def test_what_the_server_refuses_stands_beside_the_field_it_names_and_nothing_is_lost(
+    tmp_path: Path,
+) -> None:
+    async with new_room(tmp_path) as page:
+        await page.fill(task=TASK)
+        page.seen.client.refuse = Refused("max_rounds: at most 12")
+        await page.press("ctrl+n")
+        assert "at most 12" in page.problem("max_rounds")
+        page.seen.client.refuse = Refused("the disk is full")
+        await page.press("ctrl+n")
+        assert page.problems == ["✗ the disk is full"]
+        page.seen.client.refuse = None
+        await page.press("ctrl+n")
+        assert page.seen.client.made[0]["task"] == TASK
+
+
+async def test_created_is_listed_started_is_opened_and_escape_makes_nothing(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.fill(task="One?")
+        await page.press("ctrl+n")
+        assert isinstance(page.seen.app.screen, RoomsScreen)
+        assert page.seen.cursor == "made1"
+        await page.press("n")
+        await page.fill(task="Two?")
+        await page.press("escape")
+        assert [made["task"] for made in page.seen.client.made] == ["One?"]
+        await page.press("n")
+        await page.fill(task="Three?")
+        await page.press("ctrl+g")
+        assert isinstance(page.seen.app.screen, RoomScreen)
+        assert [made["task"] for made in page.seen.client.made] == ["One?", "Three?"]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (50, 14)])
+async def test_every_field_that_has_the_focus_is_in_sight(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with new_room(tmp_path, size) as page:
+        met: list[Widget] = []
+        while (focused := page.form.focused) is not None and focused not in met:
+            met.append(focused)
+            assert page.form.query_one("#form").region.overlaps(focused.region), focused
+            await page.seen.pilot.press("tab")
+            await page.seen.pilot.pause()
+        assert len(met) >= 13
