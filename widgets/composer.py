@@ -68,7 +68,15 @@ class Composer(TextArea):
     }
     """
 
-    def __init__(self, *, placeholder: str = "", most_rows: int = MOST_ROWS, id: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        *,
+        placeholder: str = "",
+        most_rows: int = MOST_ROWS,
+        may_be_empty: bool = False,
+        id: str | None = None,  # noqa: A002 - Textual's own word
+    ) -> None:
+        """``may_be_empty``: nothing can be submitted too."""
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=placeholder, id=id)
         self.cursor_blink = False
         self.names: Sequence[str] = ()
@@ -76,6 +84,7 @@ class Composer(TextArea):
         self._back = 0  # how many steps back in ``past`` the shown text is; 0 is what is being written
         self._written = ""  # kept while something of ``past`` is shown
         self._most_rows = most_rows
+        self._may_be_empty = may_be_empty
 
     # --- what is put in --------------------------------------------------------------------------------
 
@@ -144,7 +153,7 @@ class Composer(TextArea):
     def _send(self) -> None:
         if self.candidates and self.text[1:] not in self.names and self.complete():
             return
-        if self.text.strip():
+        if self.text.strip() or self._may_be_empty:
             self.post_message(self.Submitted(self.text))
 
     def action_new_line(self) -> None:

@@ -79,7 +79,7 @@ class AgentFormScreen(ModalScreen[AgentDraft | None]):
             yield Static(say("agent_form.title"), classes="title", markup=False)
             with VerticalScroll(id="form", can_focus=False):
                 yield Field("name", say("agent_form.name"), Line(agent.name, id="name"))
-                yield Field("prompt", say("agent_form.prompt"), Composer(id="prompt"))
+                yield Field("prompt", say("agent_form.prompt"), Composer(id="prompt", may_be_empty=True))
                 nobody = [(agent.provider_id, agent.provider_id or say("agent_form.provider.default"))]
                 yield Field(
                     "provider", say("agent_form.provider"), Choice(nobody, agent.provider_id, id="provider")

@@ -17,9 +17,8 @@ from textual.widgets.option_list import Option
 
 from agent_tui.errors import AgentTuiError
 from agent_tui.inert import inert_line
-from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line, shown_color
+from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line, swatch
 from tui.screens.words import count, say
-from widgets.signs import GUTTER_FOCUSED
 
 MOST_SHOWN: Final = 200  # of what fits; a provider may offer thousands
 PAGE: Final = 8
@@ -117,12 +116,8 @@ class ChooseScreen(ModalScreen[str | None]):
         shown_note.display = bool(note) or not self._known
 
     def _content(self, one: Candidate) -> Content:
-        label = Content(inert_line(one.label, MAX_LABEL_CHARACTERS))
-        if not one.color:
-            return label
-        color = shown_color(self, one.color)
-        sign = Content.styled(GUTTER_FOCUSED * 2, color) if color else Content(GUTTER_FOCUSED * 2)
-        return Content.assemble(sign, " ", label)
+        label = inert_line(one.label, MAX_LABEL_CHARACTERS)
+        return Content.assemble(swatch(self, one.color), f" {label}") if one.color else Content(label)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what fits."""

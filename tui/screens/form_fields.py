@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
@@ -17,6 +18,7 @@ from textual.widgets import Input, Static
 from agent_tui.inert import inert, inert_line
 from widgets.color import ground_of, is_color, readable
 from widgets.composer import Composer
+from widgets.signs import GUTTER_FOCUSED
 
 MAX_LINE_CHARACTERS = 400
 
@@ -35,13 +37,20 @@ class Line(Input):
         super().replace(inert(text).replace("\n", " ").replace("\t", " ")[: max(0, room)], start, end)
 
 
-def shown_color(node: Widget | Screen[Any], color: str) -> str:
-    """Return an agent's colour as it can be read where ``node`` stands, "" where it is no colour."""
-    if not is_color(color):
+def shown_color(node: Widget | Screen[Any], color: str, name: str = "") -> str:
+    """Return an agent's colour as it can be read where ``node`` stands. Without one it is that of ``name``,
+    and "" where there is neither.
+    """
+    if not name and not is_color(color):
         return ""
     ground = ground_of(Color.parse(node.app.theme_variables["panel"]), node.app.current_theme)
-    own = readable(color, ground)
+    own = readable(color, ground, inert_line(name))
     return own if own.startswith("#") else f"ansi_{own}"
+
+
+def swatch(node: Widget | Screen[Any], color: str, name: str = "") -> Content:
+    """Return a small patch of an agent's colour."""
+    return Content.styled(GUTTER_FOCUSED * 2, shown_color(node, color, name) or "none")
 
 
 class Picking(Line):

@@ -20,7 +20,7 @@ from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
 from tui.link import RoomLink
 from tui.screens.agent_form import AgentDraft, AgentFormScreen
-from tui.screens.form_fields import Choice, Field, Line
+from tui.screens.form_fields import Choice, Field, Line, swatch
 from tui.screens.words import count, say
 from widgets.composer import Composer
 
@@ -86,7 +86,7 @@ class SettingsScreen(ModalScreen[None]):
     def _inner(self, name: str) -> Line | Choice | Composer:
         value = self._values[name]
         if name == "task":
-            return Composer(id=name)
+            return Composer(id=name, may_be_empty=True)
         if name in ("execution_mode", "on_error"):
             options = MODES if name == "execution_mode" else ON_ERROR
             return Choice([(option, say(f"settings.{name}.{option}")) for option in options], value, id=name)
@@ -121,8 +121,10 @@ class SettingsScreen(ModalScreen[None]):
         listed.clear_options()
         for number, agent in enumerate(self._agents, 1):
             model = inert_line(agent.model or agent.provider_id, 40)
-            words = f"{number}  {inert_line(agent.name, 40)}" + (f" · {model}" if model else "")
-            listed.add_option(Option(Content(words)))
+            words = f"{inert_line(agent.name, 40)}" + (f" · {model}" if model else "")
+            listed.add_option(
+                Option(Content.assemble(f"{number}  ", swatch(self, agent.color, agent.name), f" {words}"))
+            )
         if self._agents:
             listed.highlighted = max(0, min(at, len(self._agents) - 1))
 
@@ -264,4 +266,7 @@ def estimate(state: RoomState, rounds: str) -> str:
     left = int(rounds) - done if rounds.isascii() and rounds.isdecimal() and len(rounds) < 6 else 0
     if not used or not done or left <= 0:
         return ""
-    return say("settings.estimate", tokens=count(round(used / done * left)), rounds=count(left))
+    tokens = count(round(used / done * left))
+    if left == 1:
+        return say("settings.estimate.one", tokens=tokens)
+    return say("settings.estimate", tokens=tokens, rounds=count(left))

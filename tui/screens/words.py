@@ -329,6 +329,7 @@ ENGLISH: Final[dict[str, str]] = {
     "settings.agents": "agents, in the order they speak",
     "settings.hint": "enter keep · tab next · on an agent: enter change · a add · d remove"
     " · ctrl+↑ ctrl+↓ move · esc back",
+    "settings.estimate.one": "about {tokens} tokens more for 1 round, as those before",
     "settings.estimate": "about {tokens} tokens more for {rounds} rounds, as those before",
     "settings.whole_number": "a whole number, such as 50,000",
     "settings.rounds_range": "{least} to {most}: rounds that were said cannot be taken back",
