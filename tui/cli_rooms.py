@@ -5,8 +5,12 @@ They import what they need themselves, after the backend was started: the two lo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -23,20 +27,47 @@ Room = Annotated[str, typer.Argument()]
 OptionalRoom = Annotated[str | None, typer.Argument()]
 Output = Annotated[Literal["text", "json"], typer.Option("--output")]
 RunOutput = Annotated[FormatName, typer.Option("--output")]
-FromFile = Annotated[Path | None, typer.Option("--from")]
-Task = Annotated[str | None, typer.Option("--task")]
-Name = Annotated[str | None, typer.Option("--name")]
-Agents = Annotated[list[str] | None, typer.Option("--agent")]
-Templates = Annotated[list[str] | None, typer.Option("--template")]
-Rounds = Annotated[int | None, typer.Option("--rounds", min=1)]
-RoomMode = Annotated[Mode | None, typer.Option("--mode")]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=0)]
-MaxCost = Annotated[float | None, typer.Option("--max-cost", min=0)]
-AfterError = Annotated[OnError | None, typer.Option("--on-error")]
-KeepRunning = Annotated[bool, typer.Option("--keep-running")]
 Yes = Annotated[bool, typer.Option("--yes", "-y")]
 ExportFormat = Annotated[Literal["md", "json", "html", "toml"], typer.Option("--format")]
 OutFile = Annotated[Path | None, typer.Option("--out")]
+
+
+# The options of a new room: field of ``RoomOptions`` → what it is on the command line.
+_OF_A_ROOM: Final[Mapping[str, Any]] = {
+    "from_file": Annotated[Path | None, typer.Option("--from")],
+    "task": Annotated[str | None, typer.Option("--task")],
+    "name": Annotated[str | None, typer.Option("--name")],
+    "agents": Annotated[list[str] | None, typer.Option("--agent")],
+    "templates": Annotated[list[str] | None, typer.Option("--template")],
+    "rounds": Annotated[int | None, typer.Option("--rounds", min=1)],
+    "mode": Annotated[Mode | None, typer.Option("--mode")],
+    "max_tokens": Annotated[int | None, typer.Option("--max-tokens", min=0)],
+    "max_cost": Annotated[float | None, typer.Option("--max-cost", min=0)],
+    "on_error": Annotated[OnError | None, typer.Option("--on-error")],
+    "keep_running": Annotated[bool, typer.Option("--keep-running")],
+}
+
+
+def takes_room_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of a new room in place of its parameter ``options``."""
+
+    @wraps(command)
+    def called(**given: Any) -> int:
+        options = RoomOptions(**{name: given.pop(name) for name in _OF_A_ROOM})
+        return command(options=options, **given)
+
+    of_a_room = [
+        Parameter(
+            name, Parameter.KEYWORD_ONLY, default=False if name == "keep_running" else None, annotation=kind
+        )
+        for name, kind in _OF_A_ROOM.items()
+    ]
+    own = [one for one in signature(command, eval_str=True).parameters.values() if one.name != "options"]
+    parameters = [*(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own), *of_a_room]
+    # Typer reads both.
+    called.__signature__ = Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
 
 
 class RoomsGroup(Group):
@@ -76,24 +107,8 @@ def _list(context: typer.Context, output_format: Output = "text") -> int:
 
 
 @rooms.command("new", cls=Command)
-def _new(
-    context: typer.Context,
-    from_file: FromFile = None,
-    task: Task = None,
-    name: Name = None,
-    agent: Agents = None,
-    template: Templates = None,
-    rounds: Rounds = None,
-    mode: RoomMode = None,
-    max_tokens: MaxTokens = None,
-    max_cost: MaxCost = None,
-    on_error: AfterError = None,
-    keep_running: KeepRunning = False,
-    output_format: Output = "text",
-) -> int:
-    options = RoomOptions(
-        from_file, task, name, agent, template, rounds, mode, keep_running, max_tokens, max_cost, on_error
-    )
+@takes_room_options
+def _new(context: typer.Context, options: RoomOptions, output_format: Output = "text") -> int:
     new = described(options)
     source = choose_source(connection_of(context))
     from tui import rooms_commands
@@ -138,32 +153,20 @@ def _resume(context: typer.Context, room: Room, output_format: Output = "text") 
 
 
 @rooms.command("run", cls=Command)
+@takes_room_options
 def _run(
     context: typer.Context,
+    options: RoomOptions,
     room: OptionalRoom = None,
-    from_file: FromFile = None,
-    task: Task = None,
-    name: Name = None,
-    agent: Agents = None,
-    template: Templates = None,
-    rounds: Rounds = None,
-    mode: RoomMode = None,
-    max_tokens: MaxTokens = None,
-    max_cost: MaxCost = None,
-    on_error: AfterError = None,
-    keep_running: KeepRunning = False,
     output_format: RunOutput = "text",
 ) -> int:
     wanted = None if room is None else given(room)
-    if wanted is not None and from_file is None and is_room_file(wanted):
-        from_file, wanted = Path(wanted), None
-    options = RoomOptions(
-        from_file, task, name, agent, template, rounds, mode, keep_running, max_tokens, max_cost, on_error
-    )
+    if wanted is not None and options.from_file is None and is_room_file(wanted):
+        options, wanted = replace(options, from_file=Path(wanted)), None
     only_new = options.given
     if wanted is not None and only_new:
         raise ConfigError(f"{only_new[0]} is for a new room", "give either ROOM or the options of a new one")
-    if wanted is None and from_file is None and task is None:
+    if wanted is None and options.from_file is None and options.task is None:
         raise ConfigError("nothing to run", "give ROOM, a room file, or --task to make a room first")
     new = None if wanted is not None else described(options)
     source = choose_source(connection_of(context))
