@@ -13,7 +13,7 @@ from widgets.highlight import Code
 from widgets.references import References
 from widgets.table import Shape
 
-Kind = Literal["paragraph", "heading", "code", "rule", "table", "title", "note", "failure"]
+Kind = Literal["paragraph", "heading", "code", "rule", "table", "title", "step", "note", "failure"]
 
 # Longer blocks are drawn in pieces, so that no frame ever wraps more than this.
 PIECE_CHARACTERS: Final = 4096
@@ -40,8 +40,9 @@ class Block:
     ``lead`` is drawn before the first row and ``rest`` before all others; ``gap``, unless None, before the
     empty row above. ``lines`` counts source lines (of paragraphs too; a heading of more than one is
     underlined by its last). ``level`` is a heading's level or the columns that code is indented by; ``label``
-    a fence's language, or the text of our own rows. ``shape`` is set on the later pieces of a table, ``code``
-    on the later pieces of a labelled fence and while it grows, ``references`` where there may be links.
+    a fence's language, or the text of our own rows; the head of a step also has a ``summary`` and a fold.
+    ``shape`` is set on the later pieces of a table, ``code`` on the later pieces of a labelled fence and
+    while it grows, ``references`` where there may be links.
     """
 
     kind: Kind
@@ -57,6 +58,8 @@ class Block:
     shape: Shape | None = None
     code: Code | None = None
     references: References | None = None
+    summary: str = ""
+    is_folded: bool = False
 
 
 def begins_block(line: str, at: int) -> bool:

@@ -152,19 +152,19 @@ class Finder:
         if first == 0 and message.is_closed and number not in self._candidates:
             text = message.whole_text()
             cost += len(text) // PREFILTER_SHARE
-            labels = message.part(0).label + message.part(message.part_count - 1).label
+            labels = message.part(0).label + message.part(message.parts_in_all - 1).label
             if not self.needle.may_be_in(text) and not self.needle.may_be_in(labels):
                 return cost, True
             self._candidates.add(number)
-        if not message.is_settled:
+        if not message.is_split:
             message.know_width(self._view.width)
             cost += message.settle(budget)
-            if not message.is_settled:
+            if not message.is_split:
                 return cost, False
         own = self._matches.get(number, [])
         kept = own[: bisect_left(own, Match(number, first, -1, -1))]
         complete = 1 + len(message.blocks)
-        for part in range(first, message.part_count):
+        for part in range(first, message.parts_in_all):
             if cost >= budget and part > first:  # one at least, or a huge message would never end
                 self._searched[number] = min(part, complete)
                 self._keep(number, kept)

@@ -18,6 +18,7 @@ from widgets.painted_strip import PaintedStrip
 from widgets.painter import Painter
 
 CHOSEN_SIGN: Final = "▸"
+CHOSEN_STEP: Final = "›"  # whose row begins with the other one where it is folded
 KEPT_LINES: Final = 256
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import replace
+from typing import ClassVar, Final
 
 from agent_tui.growing_text import GrowingText
 from agent_tui.inert import inert, inert_line
 from widgets.blocks import Block, Kind
 from widgets.heights import Heights
+from widgets.ink import Row
 from widgets.layout import Layout
 from widgets.packed_blocks import PackedBlocks
-from widgets.rows import estimate
+from widgets.rows import estimate, lay_out
 from widgets.splitter import Splitter
 
 SLICE_CHARACTERS: Final = 8192
@@ -60,6 +62,8 @@ class Message:
         "rows_width",
         "who",
     )
+
+    APART: ClassVar[int] = 1  # empty rows above its head
 
     def __init__(self, key: str, title: str, *, color: str = "", who: str = "") -> None:
         self.key = key
@@ -112,7 +116,11 @@ class Message:
 
     def retitle(self, title: str) -> None:
         """Change the title and open the message again."""
-        self._head = Block("title", label=inert_line(title, LABEL_CHARACTERS))
+        self._head = replace(self._head, label=inert_line(title, LABEL_CHARACTERS))
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Let text come in again, without the note that ended it."""
         self._is_closed = False
         self._foot = None
         self.end_rows = [0, 0]
@@ -136,7 +144,7 @@ class Message:
         """Show all of it dim from now on."""
         if not self.is_faded:
             self.is_faded = True
-            self._head = Block("title", label=self._head.label)  # another one: what was laid out is not used
+            self._head = replace(self._head)  # another one: what was laid out is not used
             self.former, self.open_layouts = {}, [None] * len(self.open)
             self._note_change()
 
@@ -157,13 +165,18 @@ class Message:
         return self._is_closed
 
     @property
-    def is_settled(self) -> bool:
+    def is_split(self) -> bool:
         """Whether everything that came in is split."""
         return not self._pending and (self._is_finished or not self._is_closed)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that is shown is split."""
+        return self.is_split
+
     def settle(self, budget: int) -> int:
         """Split what is pending until about ``budget`` is spent (characters and lines); return the cost."""
-        if self.is_settled:
+        if self.is_split:
             return 0
         splitter = self._splitter = self._splitter or Splitter()
         spent = 0
@@ -231,6 +244,11 @@ class Message:
     @property
     def part_count(self) -> int:
         """How many parts it is drawn in; at least the head."""
+        return self.parts_in_all
+
+    @property
+    def parts_in_all(self) -> int:
+        """How many parts there are, shown or not."""
         return 1 + self.complete + len(self.open) + (self._foot is not None)
 
     def part(self, index: int) -> Block:
@@ -257,6 +275,16 @@ class Message:
         """Return the index in ``open`` of part ``index``, or -1 when that part is no open block."""
         index -= 1 + self.complete
         return index if 0 <= index < len(self.open) else -1
+
+    def rows_of(self, part: int, width: int, *, is_open: bool, links: list[str]) -> list[Row]:
+        """Return the rows of a part; the targets of its links are added to ``links``."""
+        block = self.part(part)
+        width = self.block_width(block, width)
+        return lay_out(block, self.text_of(block), width, is_open=is_open, links=links)
+
+    def block_width(self, block: Block, width: int) -> int:
+        """Return the width that a block is laid out for where the message has ``width``."""
+        return width
 
     def text_of(self, block: Block) -> str:
         """Return the source of a block."""

@@ -18,7 +18,7 @@ from widgets.containers import content_lines
 from widgets.entities import ENTITY, decoded
 from widgets.ink import CODE, DIM, MARK, URL, Row, text_of
 
-_OWN: Final = ("title", "note", "failure")  # rows of ours: no source stands behind them
+_OWN: Final = ("title", "step", "note", "failure")  # rows of ours: no source stands behind them
 _WORDS: Final = re.compile(r"\S+")
 _ENTITY: Final = re.compile(ENTITY)
 _TARGET: Final = re.compile(

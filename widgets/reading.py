@@ -9,9 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.message import Message as TextualMessage
 from textual.widget import Widget
 
-from widgets.finding import Finder, Found
+from widgets.finding import Finder, Found, Match
 from widgets.layout import Line
-from widgets.marks import CHOSEN_SIGN, Mark, MarkedLines, with_sign
+from widgets.marks import CHOSEN_SIGN, CHOSEN_STEP, Mark, MarkedLines, with_sign
 from widgets.message import Message
 from widgets.painter import Painter
 from widgets.selection import Selection, Sources, code_of
@@ -315,11 +315,15 @@ class Reading(Widget):
             return
         self._choose(match.message)
         self._cursor = match.message, match.part
+        self._reveal(match)
         place = self._finder.place_of(match) if self._finder else Place(match.message, match.part, 0)
         if place in self._view.visible:
             self._view.stay()
         else:
             self._view.show(place, above=self._view.height // FOUND_SHARE)
+
+    def _reveal(self, match: Match) -> None:
+        """Show what a match is in, where it may be hidden: here nothing is."""
 
     def _tell_found(self) -> None:
         if self.found != self._told_found:
@@ -352,8 +356,9 @@ class Reading(Widget):
             if marks := self._marks(place):
                 lines[index] = self._marked.line(lines[index], marks, painter)
         for index, place in enumerate(visible):
-            if place.message == self._chosen and place[1:] != (0, 0):  # not the empty row above it
-                lines[index] = with_sign(lines[index], CHOSEN_SIGN, painter)
+            above = self._view.messages[place.message].APART  # the empty row above it
+            if place.message == self._chosen and (place.part or place.row >= above):
+                lines[index] = with_sign(lines[index], CHOSEN_SIGN if above else CHOSEN_STEP, painter)
                 break
         return lines
 

@@ -44,7 +44,8 @@ class Sources:
             block = message.part(place.part)
             if place.part and block.kind in ("note", "failure"):  # rows of ours, behind the last word
                 block = replace(block, start=message.length, end=message.length)
-            known = offsets(block, message.text_of(block), layout.rows, self._view.width)
+            width = message.block_width(block, self._view.width)
+            known = offsets(block, message.text_of(block), layout.rows, width)
             while len(self._known) >= KEPT_LAYOUTS:
                 del self._known[next(iter(self._known))]
         self._known[layout] = known

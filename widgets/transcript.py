@@ -11,12 +11,13 @@ from textual.color import Color
 from textual.geometry import Region
 from textual.strip import Strip
 
+from agent_tui.inert import inert
 from widgets.color import ground_of, readable
+from widgets.folding import Folding
 from widgets.frame_clock import FrameClock
 from widgets.layout import Line, strips_in
 from widgets.message import Message
 from widgets.painter import COMPONENTS, Look, Painter
-from widgets.reading import Reading
 from widgets.scroll_mark import with_scroll_mark
 from widgets.shown import is_shown
 from widgets.signs import BELOW, FAILED
@@ -24,7 +25,7 @@ from widgets.signs import BELOW, FAILED
 WHEEL_ROWS: Final = 3
 
 
-class Transcript(Reading, can_focus=True):
+class Transcript(Folding, can_focus=True):
     """Messages under one another, the last one growing.
 
     Feeding is O(1); the work is done once a frame, when the clock calls ``draw``, and is bounded by what is
@@ -97,7 +98,6 @@ class Transcript(Reading, can_focus=True):
         self._color_name = ""
         self._ascii_only = ascii_only
         self._has_divider = has_divider
-        self._messages: dict[str, Message] = {}
         self._lines: list[Line] = []
         self._ground: tuple[Style, Color] | None = None
         self._painted_for: tuple[object, ...] = ()  # what the painter's look was made from
@@ -155,8 +155,14 @@ class Transcript(Reading, can_focus=True):
         """Let ``text`` be the whole text of a message."""
         if key not in self._messages:
             self.turn_opened(key)
-        self._messages[key].replace(text)
-        self._reads_anew(self._messages[key])
+        message, text = self._messages[key], inert(text)
+        if (known := message.whole_text()) == text:
+            return
+        if known and not message.is_closed and text.startswith(known):
+            self.text_added(key, text[len(known) :])
+            return
+        message.replace(text)
+        self._reads_anew(message)
         self._clock.mark(self)
 
     def clear(self) -> None:
@@ -215,6 +221,9 @@ class Transcript(Reading, can_focus=True):
 
     def _redraw(self) -> None:
         self._clock.mark(self, now=True)
+
+    def _came(self) -> None:
+        self._clock.mark(self)
 
     # --- scrolling ---
 

@@ -12,7 +12,6 @@ from widgets.heights import Heights
 from widgets.ink import MARK, Row
 from widgets.layout import Layout, Span
 from widgets.message import Message
-from widgets.rows import lay_out
 
 FRAME_BUDGET: Final = 131_072  # of Message.settle in one frame: a few milliseconds
 MIN_LAYOUTS: Final = 400
@@ -143,13 +142,15 @@ class View:
             self.follow = place >= end
             self._place = min(place, end)
 
-    def show(self, place: Place, *, above: int = 0) -> None:
-        """Bring a place into sight, ``above`` rows below the top where the text allows it, and stay there."""
+    def show(self, place: Place, *, above: int = 0, is_held: bool = True) -> None:
+        """Bring a place into sight, ``above`` rows below the top where the text allows it, and stay there:
+        unless it ``is_held``, only until all below it is in sight.
+        """
         if not self.is_ready:
             return
         self._budget = FRAME_BUDGET
         self._release(self._moved(self._nearest(place), -above))
-        self._is_held = True
+        self._is_held = is_held
 
     def to_start(self) -> None:
         """Move to the first row."""
@@ -320,12 +321,11 @@ class View:
         return layout
 
     def _laid_out(self, message: Message, part: int, *, is_open: bool) -> Layout:
-        block = message.part(part)
         links: list[str] = []
-        rows = lay_out(block, message.text_of(block), self.width, is_open=is_open, links=links)
+        rows = message.rows_of(part, self.width, is_open=is_open, links=links)
         message.know_rows(part, len(rows))
-        former = message.former.get(block.start) if part else None
-        apart = 0 if part else 1
+        former = message.former.get(message.part(part).start) if part else None
+        apart = 0 if part else message.APART
         return Layout(
             rows, former, links, color=message.color, who=message.who, apart=apart, is_faded=message.is_faded
         )

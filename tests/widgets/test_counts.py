@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from tests.widgets.apps import CountingDriver, Hand, painted
 from tests.widgets.drawing import screen_of
-from widgets import view as view_module
+from widgets import message as message_module
 from widgets.blocks import Block
 from widgets.ink import Row
 from widgets.layout import Layout
@@ -56,7 +56,7 @@ def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Block, int, bool]]:
         calls.append((block, len(text), is_open))
         return lay_out(block, text, width, is_open=is_open, **more)
 
-    monkeypatch.setattr(view_module, "lay_out", counting)
+    monkeypatch.setattr(message_module, "lay_out", counting)
     return calls
 
 
@@ -196,7 +196,7 @@ def test_every_complete_block_is_laid_out_once(completed: list[object]) -> None:
     for part in range(1, len(blocks) + 1):
         view.layout_at(Place(0, part, 0))
     assert Counter(completed) == Counter(
-        [view.messages[0].part(0), *((blocks, at + 1, 0) for at in range(len(blocks)))]
+        [view.messages[0].part(0), *((blocks, at + 1, 0, False) for at in range(len(blocks)))]
     )
 
 
