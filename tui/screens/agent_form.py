@@ -16,7 +16,7 @@ from agent_tui.errors import AgentTuiError, NotOffered
 from agent_tui.inert import inert_line
 from tui.link import RoomLink
 from tui.screens.choose import Candidate, ChooseScreen
-from tui.screens.form_fields import MAX_LINE_CHARACTERS, Choice, Field, Line, Picking, shown_color
+from tui.screens.form_fields import MAX_LINE_CHARACTERS, Choice, Field, Line, Picking, own, shown_color
 from tui.screens.words import say
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, is_color
 from widgets.composer import Composer
@@ -66,8 +66,9 @@ class AgentFormScreen(ModalScreen[AgentDraft | None]):
         Binding("escape", "dismiss", "Back, nothing changed", id="agent_form.back", priority=True),
     ]
 
-    def __init__(self, agent: AgentDraft, link: RoomLink) -> None:
+    def __init__(self, agent: AgentDraft, link: RoomLink, *, ascii_only: bool = False) -> None:
         super().__init__()
+        self._ascii_only = ascii_only
         self._agent = agent
         self._link = link
         self._providers: list[ProviderInfo] = []  # the default one first
@@ -81,14 +82,16 @@ class AgentFormScreen(ModalScreen[AgentDraft | None]):
                 yield Field("name", say("agent_form.name"), Line(agent.name, id="name"))
                 yield Field("prompt", say("agent_form.prompt"), Composer(id="prompt", may_be_empty=True))
                 nobody = [(agent.provider_id, agent.provider_id or say("agent_form.provider.default"))]
-                yield Field(
-                    "provider", say("agent_form.provider"), Choice(nobody, agent.provider_id, id="provider")
-                )
+                choice = Choice(nobody, agent.provider_id, id="provider", ascii_only=self._ascii_only)
+                yield Field("provider", say("agent_form.provider"), choice)
                 for name, value in (("model", agent.model), ("color", agent.color)):
                     placeholder = say(f"agent_form.{name}.default")
                     line = Picking(value, placeholder=placeholder, id=name)
                     yield Field(name, say(f"agent_form.{name}"), line)
-            yield Static(say("agent_form.hint"), classes="hint", markup=False)
+            yield Static(self._own("agent_form.hint"), classes="hint", markup=False)
+
+    def _own(self, key: str) -> str:
+        return own(say(key), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
         """Show the prompt, and ask which providers there are."""
@@ -133,9 +136,11 @@ class AgentFormScreen(ModalScreen[AgentDraft | None]):
 
         if line.id == "model":
             title = say("agent_form.models", provider=self._provider_name)
-            asking = ChooseScreen(title, self._models, line.value, may_type=True)
+            asking = ChooseScreen(title, self._models, line.value, may_type=True, ascii_only=self._ascii_only)
         else:
-            asking = ChooseScreen(say("agent_form.colors"), self._colors, line.value)
+            asking = ChooseScreen(
+                say("agent_form.colors"), self._colors, line.value, ascii_only=self._ascii_only
+            )
         self.app.push_screen(asking, chosen)
 
     @property

@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 
 from agent_tui.errors import AgentTuiError
 from agent_tui.inert import inert_line
-from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line, swatch
+from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line, own, swatch
 from tui.screens.words import count, say
 
 MOST_SHOWN: Final = 200  # of what fits; a provider may offer thousands
@@ -59,12 +59,14 @@ class ChooseScreen(ModalScreen[str | None]):
         value: str,
         *,
         may_type: bool = False,
+        ascii_only: bool = False,
     ) -> None:
         super().__init__()
         self._title = title
         self._load = load
         self._value = value
         self._may_type = may_type
+        self._ascii_only = ascii_only
         self._known: Candidates = ()
         self._shown: list[Candidate] = []
 
@@ -76,8 +78,11 @@ class ChooseScreen(ModalScreen[str | None]):
             listed = OptionList(markup=False, compact=True)
             listed.can_focus = False  # the keys go to the filter, and from there to this screen
             yield listed
-            yield Static(say("choose.asking"), classes="note", markup=False)
-            yield Static(say("choose.hint"), classes="hint", markup=False)
+            yield Static(self._own("choose.asking"), classes="note", markup=False)
+            yield Static(self._own("choose.hint"), classes="hint", markup=False)
+
+    def _own(self, key: str) -> str:
+        return own(say(key), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
         """Ask what there is."""
@@ -117,7 +122,11 @@ class ChooseScreen(ModalScreen[str | None]):
 
     def _content(self, one: Candidate) -> Content:
         label = inert_line(one.label, MAX_LABEL_CHARACTERS)
-        return Content.assemble(swatch(self, one.color), f" {label}") if one.color else Content(label)
+        return (
+            Content.assemble(swatch(self, one.color, ascii_only=self._ascii_only), f" {label}")
+            if one.color
+            else Content(label)
+        )
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what fits."""

@@ -18,9 +18,15 @@ from textual.widgets import Input, Static
 from agent_tui.inert import inert, inert_line
 from widgets.color import ground_of, is_color, readable
 from widgets.composer import Composer
-from widgets.signs import GUTTER_FOCUSED
+from widgets.signs import GUTTER_FOCUSED, twin
 
 MAX_LINE_CHARACTERS = 400
+_ARROWS = str.maketrans({"↑": "^", "‹": "<"})  # beside those that all screens have
+
+
+def own(text: str, *, ascii_only: bool) -> str:
+    """Return a text of ours as this terminal can show it."""
+    return twin(text).translate(_ARROWS) if ascii_only else text
 
 
 class Line(Input):
@@ -48,9 +54,11 @@ def shown_color(node: Widget | Screen[Any], color: str, name: str = "") -> str:
     return own if own.startswith("#") else f"ansi_{own}"
 
 
-def swatch(node: Widget | Screen[Any], color: str, name: str = "") -> Content:
+def swatch(node: Widget | Screen[Any], color: str, name: str = "", *, ascii_only: bool = False) -> Content:
     """Return a small patch of an agent's colour."""
-    return Content.styled(GUTTER_FOCUSED * 2, shown_color(node, color, name) or "none")
+    return Content.styled(
+        own(GUTTER_FOCUSED * 2, ascii_only=ascii_only), shown_color(node, color, name) or "none"
+    )
 
 
 class Picking(Line):
@@ -82,10 +90,18 @@ class Choice(Static, can_focus=True):
     class Changed(Message):
         """Another one was chosen."""
 
-    def __init__(self, options: Sequence[tuple[str, str]], value: str, *, id: str) -> None:  # noqa: A002
+    def __init__(
+        self,
+        options: Sequence[tuple[str, str]],
+        value: str,
+        *,
+        id: str,  # noqa: A002 - Textual's own word
+        ascii_only: bool = False,
+    ) -> None:
         """``options`` are (value, what a person reads); an unknown ``value`` is one more of them."""
         super().__init__("", markup=False, id=id)
         self.value = value
+        self._ascii_only = ascii_only
         self._options: list[tuple[str, str]] = []
         self.offer(options)
 
@@ -109,7 +125,8 @@ class Choice(Static, can_focus=True):
         return inert_line(next(text for value, text in self._options if value == self.value), 80)
 
     def _tell(self) -> None:
-        self.update(f"‹ {self.label} ›" if len(self._options) > 1 else self.label)
+        before, after = own("‹", ascii_only=self._ascii_only), own("›", ascii_only=self._ascii_only)
+        self.update(f"{before} {self.label} {after}" if len(self._options) > 1 else self.label)
 
 
 class Field(Widget):

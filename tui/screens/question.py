@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from tui.screens.form_fields import own
 from tui.screens.words import say
 
 
@@ -22,14 +23,16 @@ class QuestionScreen(ModalScreen[bool]):
         Binding("escape,n", "answer(False)", "No", id="question.no", priority=True),
     ]
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, *, ascii_only: bool = False) -> None:
         super().__init__()
+        self._ascii_only = ascii_only
         self._question = question
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(self._question, classes="title", markup=False)
-            yield Static(say("question.hint"), classes="hint", markup=False)
+            hint = own(say("question.hint"), ascii_only=self._ascii_only)
+            yield Static(hint, classes="hint", markup=False)
 
     def action_answer(self, is_yes: bool) -> None:
         """Close with the answer."""

@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option
 from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
 from tui.screens.choose import Candidate, ChooseScreen
+from tui.screens.form_fields import own
 from tui.screens.room_texts import labels_of
 from tui.screens.words import say
 from widgets.composer import Composer
@@ -48,8 +49,11 @@ class QueueScreen(ModalScreen[None]):
         Binding("escape", "back", "Back", id="queue.back", priority=True),
     ]
 
-    def __init__(self, state: RoomState, change: Callable[[Change], Awaitable[str]]) -> None:
+    def __init__(
+        self, state: RoomState, change: Callable[[Change], Awaitable[str]], *, ascii_only: bool = False
+    ) -> None:
         super().__init__()
+        self._ascii_only = ascii_only
         self._state = state
         self._change = change
         self._edited = ""  # id of the message that is being changed
@@ -61,7 +65,8 @@ class QueueScreen(ModalScreen[None]):
             yield OptionList(markup=False, compact=True)
             yield Composer(id="queue-line")
             yield Static("", classes="error", markup=False)
-            yield Static(say("queue.hint"), classes="hint", markup=False)
+            hint = own(say("queue.hint"), ascii_only=self._ascii_only)
+            yield Static(hint, classes="hint", markup=False)
 
     def on_mount(self) -> None:
         """Show what waits, and go on showing it: turns take it away meanwhile."""
@@ -128,7 +133,8 @@ class QueueScreen(ModalScreen[None]):
             if to is not None and to != self._to_of(chosen):
                 self._do(Change(chosen, to=to))
 
-        self.app.push_screen(ChooseScreen(say("queue.to"), known, self._to_of(chosen)), address)
+        asking = ChooseScreen(say("queue.to"), known, self._to_of(chosen), ascii_only=self._ascii_only)
+        self.app.push_screen(asking, address)
 
     def _to_of(self, message_id: str) -> str:
         return next((waits.to for waits in self._state.queue if waits.id == message_id), "")

@@ -53,6 +53,7 @@ class RoomActs(RoomRunning):
         Binding("u", "queue", "Words that wait", id="room.queue"),
         Binding("e", "settings", "Change the room", id="room.settings"),
     ]
+    _ascii_only: bool
     _panes: RoomPanes
     _composer: RoomComposer
 
@@ -157,7 +158,8 @@ class RoomActs(RoomRunning):
         self._sending = known
         if self.state.status == "completed":
             self._is_asking = True
-            self.app.push_screen(QuestionScreen(say("composer.round")), self._add_a_round)
+            question = QuestionScreen(say("composer.round"), ascii_only=self._ascii_only)
+            self.app.push_screen(question, self._add_a_round)
         else:
             self._begin_sending(known, add_a_round=False)
 
@@ -207,7 +209,7 @@ class RoomActs(RoomRunning):
         if reason:
             self.notify(reason, markup=False)
         else:
-            self.app.push_screen(QueueScreen(self.state, self._change_queue))
+            self.app.push_screen(QueueScreen(self.state, self._change_queue, ascii_only=self._ascii_only))
 
     async def _change_queue(self, change: Change) -> str:
         """Change or drop what waits; return what went wrong."""
@@ -230,7 +232,8 @@ class RoomActs(RoomRunning):
         if reason:
             self.notify(reason, markup=False)
         else:
-            self.app.push_screen(SettingsScreen(self.state, self._link, self._take_room))
+            settings = SettingsScreen(self.state, self._link, self._take_room, ascii_only=self._ascii_only)
+            self.app.push_screen(settings)
 
     async def _take_room(self, room: ev.RoomInfo) -> None:
         await self._apply(ev.RoomChanged(room))

@@ -20,7 +20,7 @@ from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
 from tui.link import RoomLink
 from tui.screens.agent_form import AgentDraft, AgentFormScreen
-from tui.screens.form_fields import Choice, Field, Line, swatch
+from tui.screens.form_fields import Choice, Field, Line, own, swatch
 from tui.screens.words import count, say
 from widgets.composer import Composer
 
@@ -45,8 +45,16 @@ class SettingsScreen(ModalScreen[None]):
         Binding("ctrl+down", "move(1)", "The agent speaks later", id="settings.later"),
     ]
 
-    def __init__(self, state: RoomState, link: RoomLink, take: Callable[[RoomInfo], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        state: RoomState,
+        link: RoomLink,
+        take: Callable[[RoomInfo], Awaitable[None]],
+        *,
+        ascii_only: bool = False,
+    ) -> None:
         super().__init__()
+        self._ascii_only = ascii_only
         self._state = state
         self._link = link
         self._take = take
@@ -81,7 +89,8 @@ class SettingsScreen(ModalScreen[None]):
                 yield Static(say("settings.agents"), classes="label", markup=False)
                 yield OptionList(markup=False, compact=True)
             yield Static("", classes="error", markup=False)
-            yield Static(say("settings.hint"), classes="hint", markup=False)
+            hint = own(say("settings.hint"), ascii_only=self._ascii_only)
+            yield Static(hint, classes="hint", markup=False)
 
     def _inner(self, name: str) -> Line | Choice | Composer:
         value = self._values[name]
@@ -89,7 +98,8 @@ class SettingsScreen(ModalScreen[None]):
             return Composer(id=name, may_be_empty=True)
         if name in ("execution_mode", "on_error"):
             options = MODES if name == "execution_mode" else ON_ERROR
-            return Choice([(option, say(f"settings.{name}.{option}")) for option in options], value, id=name)
+            texts = [(option, say(f"settings.{name}.{option}")) for option in options]
+            return Choice(texts, value, id=name, ascii_only=self._ascii_only)
         is_number = name in ("max_tokens", "max_cost")
         return Line(value, placeholder=say("settings.no_limit") if is_number else "", id=name)
 
@@ -121,10 +131,10 @@ class SettingsScreen(ModalScreen[None]):
         listed.clear_options()
         for number, agent in enumerate(self._agents, 1):
             model = inert_line(agent.model or agent.provider_id, 40)
-            words = f"{inert_line(agent.name, 40)}" + (f" · {model}" if model else "")
-            listed.add_option(
-                Option(Content.assemble(f"{number}  ", swatch(self, agent.color, agent.name), f" {words}"))
-            )
+            dot = own(" · ", ascii_only=self._ascii_only)
+            words = inert_line(agent.name, 40) + (f"{dot}{model}" if model else "")
+            patch = swatch(self, agent.color, agent.name, ascii_only=self._ascii_only)
+            listed.add_option(Option(Content.assemble(f"{number}  ", patch, f" {words}")))
         if self._agents:
             listed.highlighted = max(0, min(at, len(self._agents) - 1))
 
@@ -143,7 +153,7 @@ class SettingsScreen(ModalScreen[None]):
                 self._agents[at] = agent
                 self._list_agents(at)
 
-        self.app.push_screen(AgentFormScreen(self._agents[at], self._link), changed)
+        self.app.push_screen(self._form(self._agents[at]), changed)
 
     def action_add(self) -> None:
         """Add an agent, who speaks last."""
@@ -153,7 +163,10 @@ class SettingsScreen(ModalScreen[None]):
                 self._agents.append(agent)
                 self._list_agents(len(self._agents) - 1)
 
-        self.app.push_screen(AgentFormScreen(AgentDraft(), self._link), added)
+        self.app.push_screen(self._form(AgentDraft()), added)
+
+    def _form(self, agent: AgentDraft) -> AgentFormScreen:
+        return AgentFormScreen(agent, self._link, ascii_only=self._ascii_only)
 
     def action_remove(self) -> None:
         """Remove the agent; a room has one at least."""
