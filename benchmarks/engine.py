@@ -10,7 +10,7 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from statistics import median, quantiles
@@ -20,12 +20,15 @@ from agent_tui.backend.hub import Frame, Hub
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store.store import Store
+from agent_tui.events import RoomInfo
 from benchmarks.table import row
 
 TOKEN = "abcdef "
 FAST_ROOMS, FAST_TOKENS = 10, 10_000
 MANY_ROOMS, MANY_RATE, MANY_TOKENS = 50, 50.0, 500
-PAUSES = 20
+CUTS = 20
+
+Cut = Callable[[Engine, RoomInfo], Awaitable[None]]
 
 
 class Talker:
@@ -135,40 +138,32 @@ async def latencies() -> list[float]:
     return found
 
 
-async def pauses() -> list[float]:
-    """Return the seconds from each call of pause to ``room_paused`` at a reader, other rooms speaking."""
+async def cuts(cut: Cut, until: str) -> list[float]:
+    """Return the seconds from each call of ``cut`` to that event at a reader, other rooms speaking."""
     talker = Talker(1_000_000, MANY_RATE)
     found = []
     async with opened(talker) as (engine, hub):
-        for number in range(PAUSES):
+        for number in range(CUTS):
             three = tuple(NewAgent(name) for name in ("Ada", "Bob", "Cyd"))
             room = await engine.create_room(NewRoom(f"task {number}", "", "parallel", 1, three))
             await engine.run(room.id)
             await read(hub, room.id, "message_chunk")
-            reading = asyncio.create_task(read(hub, room.id, "room_paused"))
+            reading = asyncio.create_task(read(hub, room.id, until))
             began = time.perf_counter()
-            await engine.pause(room.id)
+            await cut(engine, room)
             found.append((await reading)[-1][0] - began)
             await engine.resume(room.id)
     return found
 
 
-async def stops() -> list[float]:
-    """Return the seconds from each call of stop to the end of that agent's text at a reader, two others
-    going on."""
-    talker = Talker(1_000_000, MANY_RATE)
-    found = []
-    async with opened(talker) as (engine, hub):
-        for number in range(PAUSES):
-            three = tuple(NewAgent(name) for name in ("Ada", "Bob", "Cyd"))
-            room = await engine.create_room(NewRoom(f"task {number}", "", "parallel", 1, three))
-            await engine.run(room.id)
-            await read(hub, room.id, "message_chunk")
-            reading = asyncio.create_task(read(hub, room.id, "message_end"))
-            began = time.perf_counter()
-            await engine.stop_agent(room.id, room.agents[0].id)
-            found.append((await reading)[-1][0] - began)
-    return found
+async def pause(engine: Engine, room: RoomInfo) -> None:
+    """Pause the room."""
+    await engine.pause(room.id)
+
+
+async def stop(engine: Engine, room: RoomInfo) -> None:
+    """Stop the first agent; the two others speak on."""
+    await engine.stop_agent(room.id, room.agents[0].id)
 
 
 def main() -> None:
@@ -180,12 +175,13 @@ def main() -> None:
     p95, middle = quantiles(late, n=20)[-1] * 1000, median(late) * 1000
     figure = f"{MANY_ROOMS} rooms × {MANY_RATE:.0f} tok/s, p95 token latency"
     row(figure, "≤ 60 ms", f"{p95:.0f} ms", f"median {middle:.0f} ms")
-    paused = asyncio.run(pauses())
-    note = f"median {median(paused) * 1000:.0f} ms, other rooms speaking"
-    row("pause to room_paused at a reader, worst", "≤ 200 ms", f"{max(paused) * 1000:.0f} ms", note)
-    stopped = asyncio.run(stops())
-    note = f"median {median(stopped) * 1000:.0f} ms, everybody else speaking on"
-    row("stop to the end of that agent's text, worst", "≤ 100 ms", f"{max(stopped) * 1000:.0f} ms", note)
+    for figure, target, cut, until in (
+        ("pause to room_paused at a reader, worst", "≤ 200 ms", pause, "room_paused"),
+        ("stop to the end of that agent's text, worst", "≤ 100 ms", stop, "message_end"),
+    ):
+        seconds = asyncio.run(cuts(cut, until))
+        note = f"median {median(seconds) * 1000:.0f} ms, everybody else speaking on"
+        row(figure, target, f"{max(seconds) * 1000:.0f} ms", note)
 
 
 if __name__ == "__main__":
