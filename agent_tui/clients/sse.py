@@ -15,7 +15,12 @@ from agent_tui.errors import ProtocolError
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 MAX_RETRY_MS = 1_000_000_000
 
+Line = bytes | bytearray
+
 _BOM = b"\xef\xbb\xbf"
+_DATA = b"data:"
+_LONG_BYTES = 4096  # from here on a line is compared with the one before
+_CHANGING_BYTES = 16  # at its end, where brackets close what grows
 _MAX_RETRY_DIGITS = 9  # int() of a hostile run of digits is quadratic, and refuses 4300 of them
 
 
@@ -25,6 +30,34 @@ class Frame(NamedTuple):
     event: str
     data: str
     id: str
+
+
+class _DataText:
+    """Decodes lines of data. A long one that begins like the one before is decoded from there on: some
+    servers send a whole text again for each word of it.
+    """
+
+    def __init__(self) -> None:
+        self._line: Line = b""
+        self._text = ""
+
+    def of(self, line: Line, start: int) -> str:
+        """Return what stands in ``line`` from ``start`` on."""
+        if len(line) < _LONG_BYTES:
+            return str(line[start:], "utf-8", "replace")
+        known = self._line
+        cut = max(len(known) - _CHANGING_BYTES, 0)
+        while cut and known[cut] & 0xC0 == 0x80:  # not within a character
+            cut -= 1
+        with memoryview(line) as new, memoryview(known) as old:
+            if cut > start and line.startswith(old[:cut]):
+                characters = len(self._text) - len(str(old[cut:], "utf-8", "replace"))
+                text = self._text[:characters] + str(new[cut:], "utf-8", "replace")
+            else:
+                text = str(new[start:], "utf-8", "replace")
+        # Pure ASCII is decoded faster than it is looked at.
+        self._line, self._text = (b"", "") if text.isascii() else (line, text)
+        return text
 
 
 class SSEParser:
@@ -48,8 +81,10 @@ class SSEParser:
         self._at_start = True
         self._after_cr = False
         self._rest = bytearray()  # the line that is not complete yet
-        self._name = b""
-        self._data = bytearray()  # each data line with a line feed behind it
+        self._name: Line = b""
+        self._data: list[str] = []  # the data lines
+        self._data_bytes = 0
+        self._text = _DataText()
         self._id = last_event_id
 
     def feed(self, chunk: bytes) -> list[Frame]:
@@ -81,16 +116,21 @@ class SSEParser:
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return chunk.split(b"\n")
 
-    def _whole_line(self, tail: bytes) -> bytes:
+    def _whole_line(self, tail: bytes) -> Line:
+        line: Line = tail
         if self._rest:
-            tail = bytes(self._rest + tail)
-            self._rest.clear()
+            line, self._rest = self._rest, bytearray()
+            line += tail
         if self._at_start:
             self._at_start = False
-            tail = tail.removeprefix(_BOM)
-        return tail
+            line = line.removeprefix(_BOM)
+        return line
 
-    def _field(self, line: bytes) -> None:
+    def _field(self, line: Line) -> None:
+        if line.startswith(_DATA):  # not cut up: it may be long
+            start = len(_DATA) + (line[len(_DATA) : len(_DATA) + 1] == b" ")
+            self._add_data(self._text.of(line, start), len(line) - start)
+            return
         name, colon, value = line.partition(b":")
         if colon and not name:
             if self._on_comment is not None:
@@ -99,9 +139,7 @@ class SSEParser:
         if value.startswith(b" "):
             value = value[1:]
         if name == b"data":
-            self._data += value
-            self._data += b"\n"
-            self._check_size()
+            self._add_data("", 0)
         elif name == b"event":
             self._name = value
         elif name == b"id" and b"\0" not in value:
@@ -110,20 +148,25 @@ class SSEParser:
             digits = value.lstrip(b"0") or b"0"
             self.retry = int(digits) if len(digits) <= _MAX_RETRY_DIGITS else MAX_RETRY_MS
 
+    def _add_data(self, text: str, size: int) -> None:
+        self._data.append(text)
+        self._data_bytes += size + 1  # a line feed stands between two
+        self._check_size()
+
     def _dispatch(self) -> Frame | None:
         self.last_event_id = self._id
         frame = None
-        if self._data:  # one empty ``data:`` counts: its buffer is a line feed, not empty
-            del self._data[-1]
-            # Decoding after the cut at line ends is the same as before it: no UTF-8 sequence holds CR or LF.
-            data = self._data.decode("utf-8", "replace")
+        if self._data:  # one empty ``data:`` counts
+            # Decoding line by line is the same as decoding all: no UTF-8 sequence holds CR or LF.
+            data = self._data[0] if len(self._data) == 1 else "\n".join(self._data)
             frame = Frame(self._name.decode("utf-8", "replace") or "message", data, self._id)
             self._data.clear()
+            self._data_bytes = 0
         self._name = b""
         return frame
 
     def _check_size(self) -> None:
-        if len(self._rest) + len(self._data) > self._max_event_bytes:
+        if len(self._rest) + self._data_bytes > self._max_event_bytes:
             raise ProtocolError(
                 f"the server sent an event of more than {self._max_event_bytes:,} bytes",
                 "It was not read any further.",
