@@ -1,0 +1,132 @@
+"""An agent as it is to be: its provider, model and colour are chosen from what there is, or written."""
+
+from __future__ import annotations
+
+from agent_tui import events as ev
+from agent_tui.clients.room_answers import ProviderInfo
+from agent_tui.errors import ConnectFailed, NotOffered
+from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened
+from tui.screens.agent_form import AgentFormScreen
+from tui.screens.choose import MOST_SHOWN, ChooseScreen
+from tui.screens.form_fields import Choice, Line
+from widgets.color import PALETTE
+from widgets.composer import Composer
+
+NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] <b>"
+LOCAL = ProviderInfo("local", "Local", "ollama", "small")
+
+
+async def opened_form(screen: Screen, agent: ev.AgentInfo = AGENTS[0]) -> str:
+    """Open the form of the only agent."""
+    await screen.send(loaded(status="running", current_round=1, agents=(agent,)), LIVE)
+    await screen.press("e")
+    screen.app.screen.query_one("OptionList").focus()
+    text = await screen.press("enter")
+    assert isinstance(screen.app.screen, AgentFormScreen)
+    return text
+
+
+def changed(screen: Screen) -> list[str]:
+    return [call for call, _ in screen.link.calls.asked if call.startswith("change")]
+
+
+async def test_a_model_is_picked_from_what_its_provider_offers() -> None:
+    async with opened((120, 40)) as screen:
+        calls = screen.link.calls
+        calls.known_providers = [ProviderInfo("demo", "Demo", "demo", "demo"), LOCAL]
+        calls.known_models = {"local": ["large", "medium", "small"]}
+        await opened_form(screen)
+        screen.app.screen.query_one("#provider", Choice).focus()
+        text = await screen.press("right", "right")
+        assert "‹ Local ›" in text
+        assert screen.app.screen.query_one("#model", Line).value == ""  # the other provider's is none of its
+        text = await screen.press("tab", "down")
+        assert isinstance(screen.app.screen, ChooseScreen)
+        assert "Models of Local" in text
+        assert "the provider's default, small" in text
+        text = await screen.press(*"med")
+        assert "large" not in text
+        await screen.press("enter", "enter", "ctrl+s")
+        assert changed(screen) == [
+            "change {'agents': [{'id': 'a', 'model': 'medium', 'provider_id': 'local'}]}",
+        ]
+
+
+async def test_any_other_model_can_be_written() -> None:
+    async with opened((120, 40)) as screen:
+        await opened_form(screen)
+        screen.app.screen.query_one("#model", Line).focus()
+        text = await screen.press("down", *"brand-new")
+        assert "take “brand-new” as it is" in text
+        await screen.press("enter")
+        assert screen.app.screen.query_one("#model", Line).value == "brand-new"
+
+
+async def test_a_provider_that_cannot_be_asked_says_why_and_lets_write() -> None:
+    async with opened((120, 40)) as screen:
+        await opened_form(screen)
+        screen.link.calls.refuse = ConnectFailed("Local cannot be reached", "is ollama running?")
+        screen.app.screen.query_one("#model", Line).focus()
+        text = await screen.press("down")
+        assert "Local cannot be reached: is ollama running?" in text
+        screen.link.calls.refuse = None
+        await screen.press(*"mine", "enter")
+        assert screen.app.screen.query_one("#model", Line).value == "mine"
+
+
+async def test_a_server_without_providers_greys_the_choice_and_says_why() -> None:
+    async with opened((120, 40)) as screen:
+        screen.link.calls.refuse = NotOffered("this server does not offer a list of providers")
+        text = await opened_form(screen)
+        assert "this server does not offer a list of providers" in text
+        assert screen.app.screen.query_one("#provider", Choice).disabled
+
+
+async def test_thousands_of_models_are_found_by_typing() -> None:
+    async with opened((120, 40)) as screen:
+        screen.link.calls.known_models = {"demo": [f"model-{n}" for n in range(5000)]}
+        await opened_form(screen)
+        screen.app.screen.query_one("#model", Line).focus()
+        text = await screen.press("down")
+        assert f"{5001 - MOST_SHOWN:,} more: type a part of the name" in text
+        await screen.press(*"4711", "enter")
+        assert screen.app.screen.query_one("#model", Line).value == "model-4711"
+
+
+async def test_a_colour_is_chosen_or_written_and_a_wrong_one_is_refused() -> None:
+    async with opened((120, 40)) as screen:
+        await opened_form(screen)
+        screen.app.screen.query_one("#color", Line).focus()
+        text = await screen.press("down")
+        assert "by its name" in text
+        await screen.press(*PALETTE[1], "enter")
+        assert screen.app.screen.query_one("#color", Line).value == PALETTE[1]
+        screen.app.screen.query_one("#color", Line).value = "reddish"
+        assert "a colour such as #5b9df5, or nothing" in await screen.press("enter")
+        screen.app.screen.query_one("#color", Line).value = "#123456"
+        await screen.press("enter", "ctrl+s")
+        assert changed(screen) == ["change {'agents': [{'id': 'a', 'color': '#123456'}]}"]
+
+
+async def test_an_empty_prompt_is_kept_by_enter() -> None:
+    async with opened((120, 40)) as screen:
+        await opened_form(screen)
+        screen.app.screen.query_one("#prompt", Composer).focus()
+        await screen.press("enter")
+        assert not isinstance(screen.app.screen, AgentFormScreen)
+
+
+async def test_what_is_hostile_is_harmless_in_the_lists_and_stays_as_it_was_when_not_touched() -> None:
+    async with opened((120, 40)) as screen:
+        calls = screen.link.calls
+        calls.known_providers = [ProviderInfo(NASTY, NASTY, "demo", NASTY)]
+        calls.known_models = {NASTY: [NASTY]}
+        text = await opened_form(screen, ev.AgentInfo("a", NASTY, NASTY, NASTY, 0, NASTY, NASTY))
+        screen.app.screen.query_one("#model", Line).focus()
+        text += await screen.press("down")
+        assert "[bold]x[/]" in text
+        assert {"\x1b", "\x07", "\x00", "\u202e"}.isdisjoint(text)
+        await screen.press("escape")
+        screen.app.screen.query_one("#name", Line).value = "Ada"
+        await screen.press("enter", "ctrl+s")
+        assert changed(screen) == ["change {'agents': [{'id': 'a', 'name': 'Ada'}]}"]
