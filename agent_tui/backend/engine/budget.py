@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from agent_tui.backend.store.rows import RoomRow
+from typing import Protocol
+
 from agent_tui.errors import Refused
 
 
-def used_up(room: RoomRow, more_tokens: int = 0, more_cost: float = 0.0) -> bool:
+class Budgeted(Protocol):
+    """A room or chat: its ceilings (0: none), and what it used."""
+
+    @property
+    def max_tokens(self) -> int: ...
+    @property
+    def max_cost(self) -> float: ...
+    @property
+    def used_tokens(self) -> int: ...
+    @property
+    def used_cost(self) -> float | None: ...
+
+
+def used_up(room: Budgeted, more_tokens: int = 0, more_cost: float = 0.0) -> bool:
     """Return whether the room, with what is used right now, has reached a ceiling of its budget."""
     tokens = room.used_tokens + more_tokens
     cost = (room.used_cost or 0.0) + more_cost
@@ -15,8 +29,8 @@ def used_up(room: RoomRow, more_tokens: int = 0, more_cost: float = 0.0) -> bool
     )
 
 
-def check(room: RoomRow) -> None:
-    """Raise ``Refused`` (409) for a room that used up its budget; its detail names what to raise."""
+def check(room: Budgeted, what: str = "room") -> None:
+    """Raise ``Refused`` (409) for one that used up its budget; its detail names what to raise."""
     if not used_up(room):
         return
     if room.max_tokens and room.used_tokens >= room.max_tokens:
@@ -24,4 +38,4 @@ def check(room: RoomRow) -> None:
     else:
         cost = room.used_cost or 0.0
         detail = f"It used {cost:.4f} of {room.max_cost:.4f} US dollars: raise max_cost first."
-    raise Refused("The budget of the room is used up", detail, status=409)
+    raise Refused(f"The budget of the {what} is used up", detail, status=409)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
@@ -23,11 +24,14 @@ from agent_tui.backend.models.model import (
 )
 from agent_tui.errors import ModelError
 
-MAX_TEXT_CHARACTERS = 1_000_000  # of one turn; as many again may be thought
+MAX_TEXT_CHARACTERS = 1_000_000  # of one call; as many again may be thought, and written for tools
 # What may wait to be stored: a model that is faster than the disk is not asked for more meanwhile.
 MAX_WAITING_PIECES = 256
 MAX_WAITING_CHARACTERS = 64 * 1024
 MAX_RETRY_AFTER_SECONDS = 30.0  # what a provider may ask for; longer is not worth waiting
+
+# What of a model's answer may be kept until somebody takes it.
+Heard = TextPiece | ThinkingPiece | CallPiece
 
 log = logging.getLogger(__name__)
 
@@ -36,10 +40,23 @@ _lingering: set[asyncio.Task[None]] = set()
 
 
 class Call:
-    """Asks ``model`` as soon as it is made. ``error`` says why the call failed, once it ``ended``."""
+    """Asks ``model`` as soon as it is made. ``error`` says why the call failed, once it ``ended``: in the
+    words ``failed`` and the reason. ``keeps`` are the pieces that ``take`` gives out.
+    """
 
-    def __init__(self, model: Model, request: ModelRequest, timing: Timing) -> None:
+    def __init__(
+        self,
+        model: Model,
+        request: ModelRequest,
+        timing: Timing,
+        *,
+        keeps: tuple[type[Heard], ...] = (TextPiece,),
+        failed: str = "LLM stream failed",
+    ) -> None:
         self.error = ""
+        self.short = ""  # why the model had to stop before its end, e.g. "length"
+        self._keeps = keeps
+        self._failed = failed
         self.ended = False  # by itself, well or badly
         self.cut = False
         self.usage: UsagePiece | None = None  # the newest
@@ -47,10 +64,9 @@ class Call:
         self._model = model
         self._request = request
         self._timing = timing
-        self._waiting: list[str] = []
+        self._waiting: list[Heard] = []
         self._waiting_characters = 0
-        self._characters = 0
-        self._thought_characters = 0
+        self._characters: dict[type[Heard], int] = {}
         self._asked_at = asyncio.get_running_loop().time()
         self._begun = False  # a piece has come: asking again would say things twice
         self._news = asyncio.Event()
@@ -68,13 +84,16 @@ class Call:
         await self._news.wait()
         self._news.clear()
 
-    def take(self) -> str:
-        """Return what was heard since the last time."""
-        text = "".join(self._waiting)
-        self._waiting.clear()
+    def take(self) -> list[Heard]:
+        """Return what was heard since the last time, of the pieces it ``keeps``."""
+        pieces, self._waiting = self._waiting, []
         self._waiting_characters = 0
         self._taken.set()
-        return text
+        return pieces
+
+    def take_text(self) -> str:
+        """Return the text that was heard since the last time."""
+        return "".join(piece.text for piece in self.take() if isinstance(piece, TextPiece))
 
     def cancel(self) -> None:
         """Stop listening; what was heard so far stays. Does nothing to a call that ended."""
@@ -96,13 +115,13 @@ class Call:
         try:
             await self._try()
         except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
-            self.error = f"LLM stream failed: {failure(error)}"
+            self.error = f"{self._failed}: {failure(error)}"
 
     def _done(self, task: asyncio.Task[None]) -> None:
         if task.cancelled():  # unless we cut it, by the model itself, which is not its business
-            self.error = "LLM stream failed: the call was cancelled"
+            self.error = f"{self._failed}: the call was cancelled"
         elif (error := task.exception()) is not None:  # what is no Exception
-            self.error = f"LLM stream failed: {type(error).__name__}"
+            self.error = f"{self._failed}: {type(error).__name__}"
         self.ended = not self.cut
         self._news.set()
 
@@ -146,29 +165,41 @@ class Call:
             self.first_piece_seconds = asyncio.get_running_loop().time() - self._asked_at
         match piece:
             case TextPiece(text):
-                self._hear_text(text)
+                text = self._counted(piece, text)
+                self._keep(TextPiece(text), len(text))
+                self._check(piece, "said")
             case ThinkingPiece(text):
-                self._thought_characters += len(text)
-                if self._thought_characters > MAX_TEXT_CHARACTERS:
-                    raise ModelError(
-                        f"it thought more than {MAX_TEXT_CHARACTERS:,} characters", "It was stopped."
-                    )
+                text = self._counted(piece, text)
+                self._keep(ThinkingPiece(text), len(text))
+                self._check(piece, "thought")
+            case CallPiece(arguments=text):
+                text = self._counted(piece, text)
+                kept = replace(piece, id=storable(piece.id), name=storable(piece.name), arguments=text)
+                self._keep(kept, len(text) + 1)
+                self._check(piece, "asked tools for")
             case UsagePiece():
                 self.usage = piece
-            case CallPiece() | CutPiece():
-                pass  # nobody offered it a tool; an answer that ran out of tokens is an answer
+            case CutPiece(reason):
+                self.short = reason
 
-    def _hear_text(self, said: str) -> None:
-        if not said:
-            return
-        text = storable(said[: MAX_TEXT_CHARACTERS - self._characters])
-        self._characters += len(text)
-        self._waiting.append(text)
-        self._waiting_characters += len(text)
-        self._news.set()
-        if len(text) < len(said):
-            title = f"it said more than {MAX_TEXT_CHARACTERS:,} characters"
+    def _counted(self, piece: Heard, text: str) -> str:
+        """Return what of ``text`` may be kept, fit to be stored."""
+        kind = type(piece)
+        before = self._characters.get(kind, 0)
+        self._characters[kind] = before + len(text)
+        return storable(text[: max(0, MAX_TEXT_CHARACTERS - before)])
+
+    def _check(self, piece: Heard, did: str) -> None:
+        if self._characters[type(piece)] > MAX_TEXT_CHARACTERS:
+            title = f"it {did} more than {MAX_TEXT_CHARACTERS:,} characters"
             raise ModelError(title, "What is beyond that was left out.")
+
+    def _keep(self, piece: Heard, characters: int) -> None:
+        if not characters or not isinstance(piece, self._keeps):
+            return
+        self._waiting.append(piece)
+        self._waiting_characters += characters
+        self._news.set()
 
     @property
     def _full(self) -> bool:

@@ -30,23 +30,41 @@ def trim(messages: Sequence[ChatMessage], tokens: int) -> tuple[tuple[ChatMessag
     System messages in front, the task (the first message after them) and the newest message always stay;
     of the rest the oldest go first, and one line stands where they were.
     """
+    units = _units(messages)
     head = 0
-    while head < len(messages) and messages[head].role == "system":
+    while head < len(units) and units[head][0].role == "system":
         head += 1
-    head = min(head + 1, len(messages))
-    kept, rest = messages[:head], messages[head:]
-    room = tokens - sum(map(_cost, kept))
-    if sum(map(_cost, rest)) <= room:
+    head = min(head + 1, len(units))
+    kept, rest = units[:head], units[head:]
+    room = tokens - sum(map(_cost, _joined(kept)))
+    if sum(map(_cost, _joined(rest))) <= room:
         return tuple(messages), 0
     room -= _cost(left_out(len(rest)))
     first = len(rest)
-    while first > 0 and (first == len(rest) or _cost(rest[first - 1]) <= room):
+    while first > 0 and (first == len(rest) or sum(map(_cost, rest[first - 1])) <= room):
         first -= 1
-        room -= _cost(rest[first])
+        room -= sum(map(_cost, rest[first]))
     if first == 0:
         return tuple(messages), 0
-    return (*kept, left_out(first), *rest[first:]), first
+    gone = len(_joined(rest[:first]))
+    return (*_joined(kept), left_out(gone), *_joined(rest[first:])), gone
+
+
+def _units(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
+    """Return what stays or goes together: a message, and the results of its calls."""
+    units: list[list[ChatMessage]] = []
+    for message in messages:
+        if message.role == "tool" and units:
+            units[-1].append(message)
+        else:
+            units.append([message])
+    return units
+
+
+def _joined(units: Sequence[Sequence[ChatMessage]]) -> list[ChatMessage]:
+    return [message for unit in units for message in unit]
 
 
 def _cost(message: ChatMessage) -> int:
-    return MESSAGE_TOKENS + estimate(message.content)
+    calls = sum(estimate(call.name) + estimate(call.arguments) for call in message.calls)
+    return MESSAGE_TOKENS + estimate(message.content) + calls

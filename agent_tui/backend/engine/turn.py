@@ -105,10 +105,10 @@ class Attempt:
             await call.news()
             if call.over:
                 break
-            if text := call.take():
+            if text := call.take_text():
                 await self._store.append(self._room.id, self._add(text))
                 self._use(call, pricing.result() if pricing.done() else unknown_cost)
-        rest = self._add(call.take())
+        rest = self._add(call.take_text())
         turn = self._used(call, replace(self._turn, text="".join(self._said)), await pricing)
         if call.cut:
             end = record.turn_cut(self._room, turn, self.cut_for)
