@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from agent_tui.clients.net import Net
+from agent_tui.clients.offers import Offers, explained, not_offered
 from agent_tui.clients.room_answers import (
     ProviderInfo,
     ProviderTest,
@@ -19,13 +19,11 @@ from agent_tui.clients.room_answers import (
     read_queue,
     read_said,
 )
-from agent_tui.clients.room_calls import RoomCalls, not_offered
-from agent_tui.errors import AgentTuiError, NotFound, ProtocolError, Refused
+from agent_tui.clients.room_calls import RoomCalls
+from agent_tui.errors import NotFound, ProtocolError
 from agent_tui.events import QueuedMessage, RoomInfo
 
 PROVIDER_SECONDS = 60.0  # how much longer than other calls one may take that asks a provider
-OFFERS_AT_ONCE = 4
-OFFER_SECONDS = 5.0
 
 Queue = tuple[QueuedMessage, ...]
 
@@ -43,7 +41,6 @@ _OFFERS: Mapping[str, tuple[str, str, str]] = {
     "create": ("POST", "rooms", "making rooms"),
     "providers": ("GET", "providers", "a list of providers"),
 }
-_ANY_AGENT = "agent"  # a path is asked for without naming anybody
 
 
 class RoomActs(RoomCalls):
@@ -51,8 +48,7 @@ class RoomActs(RoomCalls):
 
     def __init__(self, net: Net, paths: Mapping[str, str] | None = None) -> None:
         super().__init__(net, paths)
-        self._missing: Mapping[str, str] | None = None
-        self._looking = asyncio.Lock()
+        self._offers = Offers(net, self._paths, _OFFERS)
 
     # --- words of a person -----------------------------------------------------------------------------
 
@@ -115,14 +111,7 @@ class RoomActs(RoomCalls):
         try:
             return await self._net.call(method, path, json=json)
         except NotFound as error:
-            raise await self._inner_explained(method, path, what, error) from error
-
-    async def _inner_explained(self, method: str, path: str, what: str, error: NotFound) -> Refused:
-        try:
-            methods = await self._net.methods(path)
-        except AgentTuiError:
-            return error
-        return error if methods is None or method in methods else not_offered(what, error)
+            raise await explained(self._net, method, path, what, error) from error
 
     # --- all rooms -------------------------------------------------------------------------------------
 
@@ -164,24 +153,4 @@ class RoomActs(RoomCalls):
         Asked with ``OPTIONS``, once in the life of this client; whatever does not answer counts as
         offered, and is asked again another time when nothing answered at all. Never raises.
         """
-        async with self._looking:
-            if self._missing is None:
-                at_once = asyncio.Semaphore(OFFERS_AT_ONCE)
-                asked = await asyncio.gather(*(self._lacks(name, room_id, at_once) for name in _OFFERS))
-                if all(lacks is None for lacks in asked):
-                    return {}
-                lacking = (name for name, lacks in zip(_OFFERS, asked, strict=True) if lacks)
-                self._missing = {name: f"this server does not offer {_OFFERS[name][2]}" for name in lacking}
-            return self._missing
-
-    async def _lacks(self, name: str, room_id: str, at_once: asyncio.Semaphore) -> bool | None:
-        """Say whether the server lacks a call, ``None`` when it could not be asked."""
-        method, path, _ = _OFFERS[name]
-        async with at_once:
-            try:
-                ids = (room_id, _ANY_AGENT)[: self._paths.places(path)]
-                async with asyncio.timeout(OFFER_SECONDS):
-                    methods = await self._net.methods(self._paths.of(path, *ids))
-            except (AgentTuiError, TimeoutError):
-                return None
-        return methods is not None and method not in methods
+        return await self._offers.missing(room_id)

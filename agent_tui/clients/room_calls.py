@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_tui.clients.net import Net
+from agent_tui.clients.offers import not_offered
 from agent_tui.clients.room_paths import RoomPaths
 from agent_tui.errors import AgentTuiError, NotFound, NotOffered, ProtocolError, Refused
 from agent_tui.events import Message, RoomInfo
@@ -201,11 +202,6 @@ def _room(value: object) -> RoomInfo:
         return decode_room(value)
     except ValueError as error:
         raise ProtocolError("the server's answer is no room") from error
-
-
-def not_offered(what: str, error: NotFound) -> NotOffered:
-    """Return the error for a call that a server does not have; ``what`` is what it is called."""
-    return NotOffered(f"this server does not offer {what}", error.title, status=error.status)
 
 
 def _field(item: object, name: str) -> object:
