@@ -1,0 +1,229 @@
+"""Streams of a server that keeps a log of events: each event once, over as many connections as it takes.
+
+A POST is never repeated: what it began is read on from the log, where the frames had ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent_tui.clients.clock import Clock, Naps
+from agent_tui.clients.event_stream import Item, Watch
+from agent_tui.clients.patience import Patience
+from agent_tui.clients.retry import Backoff
+from agent_tui.clients.sse import Frame
+from agent_tui.errors import NotFound, NotOffered, Refused, StreamLost, TimedOut, TransportError
+from agent_tui.events import Event, LinkChanged
+
+GIVE_UP_SECONDS = 10.0  # cli.md: without a screen at most 10 s
+
+_GONE = 410
+_RELOADS = 3  # in a row, without one event in between
+_MAX_ID_DIGITS = 18  # fits 63 bits; more is nobody's event id
+
+
+def decimal_id(frame_id: str) -> int | None:
+    """Return a decimal event id, ``None`` for any other."""
+    if frame_id.isascii() and frame_id.isdigit() and len(frame_id) <= _MAX_ID_DIGITS:
+        return int(frame_id)
+    return None
+
+
+class Fresh:
+    """Drops frames that were seen before, and those that say nothing; ``last`` is the last decimal id."""
+
+    def __init__(self, last: int | None) -> None:
+        self.last = last
+
+    def takes(self, frame: Frame) -> bool:
+        """Say whether ``frame`` is news. Ids are one per frame, or there are none (protocols.md §1)."""
+        if not frame.data:  # an empty frame behind a comment is no event (fault 7)
+            return False
+        number = decimal_id(frame.id)
+        if number is not None:
+            if self.last is not None and number <= self.last:
+                return False
+            self.last = number
+        return True
+
+
+async def read_on(
+    begun: AsyncGenerator[Item, None],
+    rest: Callable[[int], AsyncGenerator[Item, None]],
+    is_last: Callable[[Frame], bool],
+) -> AsyncGenerator[Item, None]:
+    """Yield what a POST ``begun``, until its last frame; ``rest`` gives the frames behind an id.
+
+    Raises ``StreamLost`` ("interrupted", because of its cause) where what broke off cannot be read on.
+    """
+    fresh = Fresh(None)
+    try:
+        async with aclosing(begun) as items:
+            async for item in items:
+                if isinstance(item, Frame) and not fresh.takes(item):
+                    continue
+                yield item
+                if isinstance(item, Frame) and is_last(item):
+                    return
+        lost: TransportError = StreamLost("the stream ended before its last event")
+    except (StreamLost, TimedOut) as error:
+        lost = error
+    if fresh.last is None:
+        raise _interrupted(lost) from lost
+    try:
+        async with aclosing(rest(fresh.last)) as items:
+            async for item in items:
+                yield item
+                if isinstance(item, Frame) and is_last(item):
+                    return
+    except (NotFound, NotOffered):
+        raise _interrupted(lost) from lost
+    raise _interrupted(lost) from lost
+
+
+def _interrupted(lost: TransportError) -> StreamLost:
+    return StreamLost("interrupted", str(lost))
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A conversation as it is stored, and the event id to follow it from.
+
+    ``read`` makes an event of each frame behind that, ``None`` of one after which all must be loaded again.
+    """
+
+    event: Event
+    as_of: int
+    read: Callable[[Frame], Event | None]
+
+
+class Source(Protocol):
+    """What can be followed; every method raises what ``Net.call`` raises."""
+
+    ended_detail: str  # why nothing can be followed on a server without a log
+
+    async def load(self) -> Loaded:
+        """Return it as it is stored now."""
+        ...
+
+    def frames(self, after: int) -> AsyncGenerator[Item, None]:
+        """Yield every frame with an id above ``after``, each once, and then live ones."""
+        ...
+
+    async def last_event_id(self) -> int:
+        """Return how far its log goes."""
+        ...
+
+
+class _Place:
+    """How far a source was followed."""
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.was_live = False
+        self.ended = False
+        self.barren_loads = 0  # loads since the last event
+
+    def begin(self, as_of: int) -> None:
+        self.last = as_of
+        self.was_live = False
+        self.barren_loads += 1
+
+    def saw(self, frame: Frame) -> None:
+        self.last = decimal_id(frame.id) or self.last
+        self.barren_loads = 0
+
+
+class Following:
+    """Reads a source as it is stored and then everything that happens in it.
+
+    Waits for a server that is not there, for ever or for ``give_up_seconds`` (``ConnectFailed``). Loads
+    again when the server lost our place. Ends only for a server that has no log, after
+    ``LinkChanged("ended")``. Raises ``NotFound`` when there is no such thing, or no longer.
+    """
+
+    def __init__(self, source: Source, clock: Clock, naps: Naps, give_up_seconds: float | None) -> None:
+        self._source = source
+        self._clock = clock
+        self._naps = naps
+        self._give_up_seconds = give_up_seconds
+        self._place = _Place()
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Yield what was loaded and what follows it, with ``LinkChanged`` in between."""
+        yield LinkChanged("connecting")
+        while not self._place.ended:
+            loaded: Loaded | None = None
+            async with aclosing(self._loading()) as steps:
+                async for step in steps:
+                    if isinstance(step, Loaded):
+                        loaded = step
+                        self._place.begin(step.as_of)
+                        yield step.event
+                    else:
+                        yield step
+            assert loaded is not None, "loading ends with what was loaded or raises"
+            async with aclosing(self._events_after(loaded)) as events:
+                async for event in events:
+                    yield event
+
+    async def _loading(self) -> AsyncGenerator[Loaded | LinkChanged, None]:
+        """Yield what is stored at last, and what goes on until the server gives it."""
+        patience = Patience(self._clock, Backoff(), self._give_up_seconds)
+        while True:
+            watch = Watch(self._clock, notice_sleep=True)
+            watch.limit = patience.left()
+            loaded: Loaded | TransportError
+            try:
+                async with watch:
+                    loaded = await watch.run(self._source.load())
+            except TransportError as error:
+                loaded = error
+            if isinstance(loaded, Loaded):
+                yield loaded
+                return
+            delay = 0.0 if watch.slept else patience.delay_after(loaded)
+            yield LinkChanged("waiting", str(loaded), delay, patience.backoff.attempt)
+            await self._naps.nap(delay)
+            yield LinkChanged("connecting", attempt=patience.backoff.attempt)
+
+    async def _events_after(self, loaded: Loaded) -> AsyncGenerator[Event, None]:
+        """Yield the events behind our place until the server has lost it, or for ever."""
+        place = self._place
+        try:
+            async with aclosing(self._source.frames(place.last)) as frames:
+                async for item in frames:
+                    if isinstance(item, Frame):
+                        place.saw(item)
+                        event = loaded.read(item)
+                        if event is None:
+                            return
+                        yield event
+                        continue
+                    if item.status == "live":
+                        if place.was_live and await self._lost_us():
+                            return
+                        place.was_live = True
+                    elif item.status == "ended":
+                        place.ended = True
+                    elif not place.was_live and not item.attempt:
+                        continue  # the first "connecting" was said before it was loaded
+                    yield item
+        except (NotFound, NotOffered):
+            if place.was_live:
+                raise  # it was deleted
+            place.ended = True
+            yield LinkChanged("ended", self._source.ended_detail)
+        except Refused as error:
+            if error.status != _GONE or place.barren_loads >= _RELOADS:
+                raise
+
+    async def _lost_us(self) -> bool:
+        """Say whether the server, connected to again, never got as far as we saw: it has another store."""
+        try:
+            return await self._source.last_event_id() < self._place.last
+        except TransportError:
+            return False  # the stream will meet the same failure and come back here
