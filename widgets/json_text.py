@@ -1,0 +1,138 @@
+"""JSON for people, also while it is still being written: any beginning of it can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final, NamedTuple
+
+GOES_ON: Final = "…"
+MAX_DEPTH: Final = 64
+INDENT: Final = "  "
+_TOKEN: Final = re.compile(
+    r'(?P<string>"[^"\\]*(?:\\.[^"\\]*)*(?P<end>")?)'
+    r"|(?P<sign>[{}\[\],:])"
+    r'|(?P<word>[^\s{}\[\],:"]+)',
+    re.DOTALL,
+)
+_HIGH: Final = r"\\u[dD][89abAB][0-9a-fA-F]{2}"  # the first half of a pair
+_HALF_ESCAPE: Final = re.compile(rf"(?<!\\)(?:\\\\)*(?P<half>(?:{_HIGH})?\\u[0-9a-fA-F]{{0,3}}|{_HIGH})$")
+_NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_WORDS: Final = ("true", "false", "null")
+_PLAIN_KEY: Final = re.compile(r"[\w.-]{1,64}")
+
+
+class Parsed(NamedTuple):
+    """A JSON value. Where it is only the beginning of one: how many brackets are not closed yet, and
+    whether its last string still grows.
+    """
+
+    value: object
+    is_whole: bool = True
+    open_brackets: int = 0
+    is_string_open: bool = False
+
+
+def parse(text: str) -> Parsed | None:
+    """Return what JSON ``text`` says so far, or None if it is no beginning of JSON, or nested too deep."""
+    if text.count("[") + text.count("{") > MAX_DEPTH and _closed(text) is None:
+        return None
+    try:
+        return Parsed(json.loads(text, strict=False))
+    except (ValueError, RecursionError):
+        pass
+    closed = _closed(text)
+    if closed is None:
+        return None
+    whole, open_brackets, is_string_open = closed
+    try:
+        value = json.loads(whole, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return Parsed(value, False, open_brackets, is_string_open)
+
+
+def _closed(text: str) -> tuple[str, int, bool] | None:
+    """Return a beginning of JSON with all closed that is open; a name without a value is left out."""
+    stack: list[str] = []
+    safe, tail, is_name, is_open = 0, "", False, False
+    for token in _TOKEN.finditer(text):
+        sign = token["sign"]
+        if sign and sign in "{[":
+            stack.append("}" if sign == "{" else "]")
+            is_name, safe = sign == "{", token.end()
+            if len(stack) > MAX_DEPTH:
+                return None
+        elif sign and sign in "}]":
+            if not stack or stack.pop() != sign:
+                return None
+            is_name, safe = False, token.end()
+        elif sign:
+            is_name = sign == "," and stack[-1:] == ["}"]
+        elif token["string"] is not None and token["end"] is None:
+            if not is_name:
+                tail, is_open = text[safe : token.start()] + _ended(token["string"]), True
+            break
+        elif token["word"] and token.end() == len(text):
+            tail = text[safe : token.start()] + _completed(token["word"])
+        elif not is_name:
+            safe = token.end()
+    if not safe and not tail:
+        return None
+    return text[:safe] + tail + "".join(reversed(stack)), len(stack), is_open
+
+
+def _ended(string: str) -> str:
+    half = _HALF_ESCAPE.search(string)
+    return (string[: half.start("half")] if half else string) + '"'
+
+
+def _completed(word: str) -> str:
+    if _NUMBER.fullmatch(word):
+        return word
+    number = _NUMBER.match(word)
+    if number and word[number.end() :] in (".", "e", "E", "e-", "E-", "e+", "E+"):
+        return number.group()
+    return next((whole for whole in _WORDS if whole.startswith(word)), "0" if word == "-" else word)
+
+
+def readable(parsed: Parsed) -> str:
+    """Return a value in lines: an object as ``name: value``, texts of several lines as those lines.
+
+    Where the value still grows, the last line ends where it does, with an ellipsis.
+    """
+    value, open_brackets = parsed.value, parsed.open_brackets
+    is_string_quoted = True
+    if isinstance(value, dict):
+        lines = [_line(str(name), own) for name, own in value.items()]
+        open_brackets -= 1
+        last = next(reversed(value.values()), None)
+        is_string_quoted = not _has_lines(last)
+        text = "\n".join(lines)
+    elif _has_lines(value):
+        text, is_string_quoted = str(value), False
+    else:
+        text = pretty(value)
+    if parsed.is_whole:
+        return text
+    for _ in range(open_brackets):
+        text = text.rstrip().removesuffix("}").removesuffix("]").rstrip()
+    if parsed.is_string_open and is_string_quoted:
+        text = text.removesuffix('"')
+    return text + GOES_ON
+
+
+def pretty(value: object) -> str:
+    """Return a value as indented JSON."""
+    return json.dumps(value, indent=len(INDENT), ensure_ascii=False)
+
+
+def _has_lines(value: object) -> bool:
+    return isinstance(value, str) and "\n" in value
+
+
+def _line(name: str, value: object) -> str:
+    name = name if _PLAIN_KEY.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+    if isinstance(value, str) and "\n" in value:
+        return f"{name}:\n" + "\n".join(INDENT + line for line in value.split("\n"))
+    return f"{name}: {pretty(value)}"

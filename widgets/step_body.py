@@ -1,0 +1,255 @@
+"""What a step shows: its head row, its summary and its body as Markdown, from what is known of it so far.
+
+Everything of a tool comes from outside: it stands in fences that nothing in it can end, and in cells of
+tables with every sign escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from agent_tui.inert import inert, inert_line
+from widgets.json_text import GOES_ON, Parsed, parse, pretty, readable
+from widgets.step_row import APART
+from widgets.units import counted, duration, size
+
+MAX_LINES: Final = 200
+MAX_CHARACTERS: Final = 20_000
+MAX_COLUMNS: Final = 8
+MAX_CELL_CHARACTERS: Final = 120
+MAX_ABOUT_CHARACTERS: Final = 120
+SHOWN_CHARACTERS: Final = 40  # of what a call is about: more may be cut by the width of the row
+MAX_FAILURE_CHARACTERS: Final = 40
+MORE: Final = "… {more} – o opens all"
+THINKING: Final = "thinking"
+RESULT: Final = "result"
+# What a call is about is the first of its arguments with one of these names, else its first short text.
+MAIN_ARGUMENTS: Final = ("command", "pattern", "query", "expression", "url", "path", "name", "title")
+PLACE_ARGUMENTS: Final = ("glob", "path", "folder")  # where something is looked for
+_PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
+_FENCE_SIGNS: Final = re.compile(r"^[ \t]*(`+)", re.MULTILINE)
+_DIFF: Final = re.compile(r"(?:\A|\n)(?:--- [^\n]*\n\+\+\+ [^\n]*\n)?@@ -[0-9,]+ \+[0-9,]+ @@")
+_SIGNS_OF_MARKUP: Final = re.compile(r"^[#>*+\-\s]+|[*_`]+")
+
+
+class StepText(NamedTuple):
+    """``title`` is the kind or tool and, after two spaces, what it is about; ``body`` is Markdown."""
+
+    title: str
+    summary: str
+    body: str
+
+
+def step_text(
+    kind: str,
+    *,
+    name: str = "",
+    arguments: str = "",
+    content: str = "",
+    result: str | None = None,
+    success: bool = True,
+    seconds: float | None = None,
+    result_bytes: int | None = None,
+    shows_all: bool = False,
+    more: str = MORE,
+) -> StepText:
+    """Return what a step of ``kind`` (thinking, text, tool_call, tool_result or any other) shows.
+
+    ``content`` is what was thought or said, ``arguments`` those of the call as far as they came, ``result``
+    that of the call, once it is there, ``result_bytes`` its size where it was cut. Bodies of tools end after
+    200 lines with ``more`` unless it ``shows_all``.
+    """
+    limit = None if shows_all else more
+    times = [duration(seconds)] if seconds is not None else []
+    match kind:
+        case "thinking":
+            return StepText(_title(THINKING, _first_words(content)), _joined(times), content)
+        case "text":
+            return StepText("", _joined(times), content)
+        case "tool_call":
+            summary = [] if result is None else _outcome(result, success, times, result_bytes)
+            about, is_all = _about(arguments)
+            pieces = [] if is_all and result is not None else [_arguments_body(arguments, limit)]
+            pieces += [] if result is None else [result_body(result, limit)]
+            body = "\n\n".join(piece for piece in pieces if piece)
+            return StepText(_title(name or kind, about), _joined(summary or times), body)
+        case "tool_result":
+            text = content if result is None else result
+            summary = _outcome(text, success, times, result_bytes)
+            return StepText(_title(RESULT, name), _joined(summary), result_body(text, limit))
+        case _:
+            text = content or arguments
+            return StepText(_title(kind, name), _joined(times), result_body(text, limit) if text else "")
+
+
+def _title(name: str, about: str) -> str:
+    name = inert_line(name) or "step"
+    return f"{name}{APART}{about}" if about else name
+
+
+def _joined(parts: list[str]) -> str:
+    return " · ".join(parts)
+
+
+def _first_words(text: str) -> str:
+    """Return the first line that has words, without signs of markup."""
+    for line in text[: 4 * MAX_ABOUT_CHARACTERS].lstrip().split("\n"):
+        if words := _SIGNS_OF_MARKUP.sub("", line).strip():
+            return inert_line(words, MAX_ABOUT_CHARACTERS)
+    return ""
+
+
+# --- the call ---
+
+
+def _about(arguments: str) -> tuple[str, bool]:
+    """Return what a call is about, and whether that is all there is to say of its arguments."""
+    parsed = parse(arguments) if arguments.strip() else Parsed({})
+    if parsed is None or not isinstance(parsed.value, dict):
+        return "", False
+    given = {str(key): value for key, value in parsed.value.items()}
+    main = _main(given)
+    if not main:
+        return "", parsed.is_whole and not given
+    whole = str(given[main])
+    text = inert_line(whole, MAX_ABOUT_CHARACTERS)
+    is_all = parsed.is_whole and text == whole and len(text) <= SHOWN_CHARACTERS
+    if main in ("pattern", "query"):
+        place = next((given[key] for key in PLACE_ARGUMENTS if isinstance(given.get(key), str)), "")
+        text = f'"{text}"' + (f" in {inert_line(str(place), MAX_ABOUT_CHARACTERS)}" if place else "")
+    elif not parsed.is_whole and parsed.is_string_open and main == list(given)[-1]:
+        text += GOES_ON
+    return text, is_all and len(given) == 1
+
+
+def _main(given: Mapping[str, object]) -> str:
+    """Return the name of the argument that says most, or ""."""
+    for name in MAIN_ARGUMENTS:
+        if isinstance(given.get(name), str):
+            return name
+    return next((key for key, value in given.items() if isinstance(value, str) and "\n" not in value), "")
+
+
+def _arguments_body(arguments: str, limit: str | None) -> str:
+    if not arguments.strip():
+        return ""
+    parsed = parse(arguments)
+    if parsed is None:
+        return fenced(arguments, limit=limit)
+    return fenced(readable(parsed), limit=limit) if parsed.value != {} or not parsed.is_whole else ""
+
+
+# --- the result ---
+
+
+def _outcome(result: str, success: bool, times: list[str], result_bytes: int | None) -> list[str]:
+    if not success:
+        return [_failure(result), *times]
+    value = _value(result)
+    if isinstance(value, list) and value:
+        return [*times, counted(len(value), "row", "rows")]
+    count = len(result.encode(errors="replace")) if result_bytes is None else result_bytes
+    return [*times, size(count)]
+
+
+def _failure(result: str) -> str:
+    """Return why something failed, in a few words."""
+    value = _value(result)
+    if isinstance(value, dict):
+        if isinstance(error := value.get("error"), str) and error.strip():
+            return inert_line(error, MAX_FAILURE_CHARACTERS)
+        if isinstance(code := value.get("exit_code"), int):
+            return f"exit {code}"
+        return "failed"
+    return inert_line(result, MAX_FAILURE_CHARACTERS) or "failed"
+
+
+def _value(result: str) -> object:
+    """Return the value of a result that is JSON, else the text."""
+    parsed = parse(result) if result.lstrip()[:1] in ("{", "[") else None
+    return parsed.value if parsed is not None and parsed.is_whole else result
+
+
+def result_body(result: str, limit: str | None = MORE) -> str:
+    """Return a result as Markdown: a table, a diff, readable JSON, or the text as it is."""
+    value = _value(result)
+    if isinstance(value, dict):
+        rest = {key: own for key, own in value.items() if key != "success"}
+        if len(rest) == 1 and isinstance(only := next(iter(rest.values())), str):
+            return text_body(only, limit)
+        return fenced(readable(Parsed(rest)), limit=limit) if rest else ""
+    if isinstance(value, list):
+        return _table(value, limit) or fenced(pretty(value), "json", limit=limit)
+    return text_body(result, limit)
+
+
+def text_body(text: str, limit: str | None = MORE) -> str:
+    """Return a text as Markdown that shows it as it is; a unified diff as one."""
+    return fenced(text, "diff" if _DIFF.search(text[:MAX_CHARACTERS]) else "", limit=limit)
+
+
+def fenced(text: str, label: str = "", *, limit: str | None = MORE) -> str:
+    """Return a text in a fence that nothing in it ends; what is over is left out, and ``limit`` says so."""
+    text = inert(text).strip("\n")
+    if not text.strip():
+        return "*nothing*"
+    shown, note = _limited(text, limit)
+    longest = max((len(signs) for signs in _FENCE_SIGNS.findall(shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{label}\n{shown}\n{fence}" + (f"\n\n{note}" if note else "")
+
+
+def _limited(text: str, limit: str | None) -> tuple[str, str]:
+    if limit is None:
+        return text, ""
+    lines = text.split("\n", MAX_LINES)
+    if len(lines) > MAX_LINES:
+        shown = "\n".join(lines[:MAX_LINES])
+        left = lines[MAX_LINES].count("\n") + 1
+    else:
+        shown, left = text, 0
+    if len(shown) > MAX_CHARACTERS:
+        shown = shown[:MAX_CHARACTERS]
+        left = text.count("\n", MAX_CHARACTERS)
+        what = counted(left, "more line", "more lines") if left else f"{size(len(text) - len(shown))} more"
+        return shown, limit.format(more=what)
+    return shown, limit.format(more=counted(left, "more line", "more lines")) if left else ""
+
+
+def _table(rows: list[object], limit: str | None) -> str:
+    """Return a list of objects with the same few names, and short values, as a table; "" if it is none."""
+    first = rows[0] if rows else None
+    if not isinstance(first, dict) or not 0 < len(first) <= MAX_COLUMNS:
+        return ""
+    names = list(first)
+    if not all(isinstance(row, dict) and list(row) == names and _is_flat(row) for row in rows):
+        return ""
+    shown = rows if limit is None else rows[:MAX_LINES]
+    lines = [_table_line([str(name) for name in names]), "|" + "---|" * len(names)]
+    lines += [_table_line([_cell(value) for value in row.values()]) for row in shown if isinstance(row, dict)]
+    note = ""
+    if limit is not None and len(rows) > len(shown):
+        note = "\n\n" + limit.format(more=counted(len(rows) - len(shown), "more row", "more rows"))
+    return "\n".join(lines) + note
+
+
+def _is_flat(row: Mapping[object, object]) -> bool:
+    return all(
+        value is None or isinstance(value, (int, float)) or (isinstance(value, str) and "\n" not in value)
+        for value in row.values()
+    )
+
+
+def _cell(value: object) -> str:
+    return value if isinstance(value, str) else pretty(value)
+
+
+def _table_line(cells: list[str]) -> str:
+    return "| " + " | ".join(escaped(inert_line(cell, MAX_CELL_CHARACTERS)) for cell in cells) + " |"
+
+
+def escaped(text: str) -> str:
+    """Return one line of text as Markdown that shows it as it is."""
+    return _PUNCTUATION.sub(r"\\\1", text)
