@@ -1,0 +1,393 @@
+"""Sums as people and models write them: ``2 (3 + 4)^2``, ``15% of 80``, ``√2``, ``5!``. A parser, no eval.
+
+Whole numbers, fractions and decimals are exact; what has no exact value (a sine, most roots) is a float.
+Nothing here takes long: a text has at most 1,000 characters, a number at most ``MAX_BITS`` bits.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+
+Number = Fraction | float
+
+MAX_CHARACTERS = 1_000
+MAX_DEPTH = 60
+MAX_BITS = 14_000  # some 4,200 digits; Python itself does not write more than 4,300
+_TOKEN = re.compile(
+    r"\s*(?:(\d[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([^\W\d_]\w*)|(\*\*|//|.))"
+)
+_SIGNS = {
+    "×": "*",
+    "·": "*",
+    "⋅": "*",
+    "÷": "/",
+    ":": "/",
+    "−": "-",
+    "–": "-",
+    "^": "**",
+    "（": "(",
+    "）": ")",
+    "，": ",",
+}
+_OPEN, _ROOT = "(", "√"
+_CONSTANTS: dict[str, Number] = {"pi": math.pi, "π": math.pi, "e": math.e, "tau": math.tau}
+
+
+class WrongSum(ValueError):
+    """The text is no sum, has no value, or would take too long; the text says which, in one line."""
+
+
+def evaluate(text: str) -> Number:
+    """Return the value: a ``Fraction`` where it is exact, else a float. Raises ``WrongSum``."""
+    if len(text) > MAX_CHARACTERS:
+        raise WrongSum(f"has more than {MAX_CHARACTERS:,} characters")
+    try:
+        return _Parser(text).whole()
+    except ZeroDivisionError:
+        raise WrongSum("divides by zero") from None
+    except OverflowError:
+        raise WrongSum("the result is too large") from None
+
+
+def written(value: Number) -> str:
+    """Return a value as a person writes it: digits, a decimal that ends, or a fraction."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if value.denominator == 1:
+        return str(value.numerator)
+    twos = fives = 0
+    rest = value.denominator
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives)
+    if rest != 1 or places > 60:
+        return f"{value.numerator}/{value.denominator}"
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+def about(value: Fraction) -> str:
+    """Return a fraction as a decimal of 15 digits."""
+    try:
+        return f"{value.numerator / value.denominator:.15g}"
+    except OverflowError:
+        return written(Fraction(round(value)))
+
+
+class _Parser:
+    """Recursive descent over the tokens of one text."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = _tokens(text)
+        self._place = 0
+        self._depth = 0
+
+    def whole(self) -> Number:
+        if not self._tokens:
+            raise WrongSum("is empty")
+        value = self._sum()
+        if self._next():
+            raise WrongSum(f"{self._next()!r} does not belong there")
+        return value
+
+    def _next(self) -> str:
+        return self._tokens[self._place] if self._place < len(self._tokens) else ""
+
+    def _take(self, *wanted: str) -> str:
+        token = self._next()
+        if token and token in wanted:
+            self._place += 1
+            return token
+        return ""
+
+    def _sum(self) -> Number:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise WrongSum(f"is nested deeper than {MAX_DEPTH} levels")
+        value = self._product()
+        while sign := self._take("+", "-"):
+            other = self._product()
+            value = _checked(_add(value, other if sign == "+" else -other))
+        self._depth -= 1
+        return value
+
+    def _product(self) -> Number:
+        value = self._signed()
+        while True:
+            if sign := self._take("*", "/", "//", "%", "mod", "of"):
+                value = _checked(_multiply(sign, value, self._signed()))
+            elif self._next() == "(" or self._next()[:1].isalpha():
+                value = _checked(_multiply("*", value, self._power()))  # 2 (3 + 4), 2 pi
+            else:
+                return value
+
+    def _signed(self) -> Number:
+        sign = 1
+        while found := self._take("+", "-"):
+            sign = -sign if found == "-" else sign
+        value = self._power()
+        return -value if sign < 0 else value
+
+    def _power(self) -> Number:
+        value = self._postfix()
+        if self._take("**"):
+            self._depth += 1
+            if self._depth > MAX_DEPTH:
+                raise WrongSum(f"is nested deeper than {MAX_DEPTH} levels")
+            value = _power(value, self._signed())
+            self._depth -= 1
+        return value
+
+    def _postfix(self) -> Number:
+        value = self._one()
+        while True:
+            if self._take("!"):
+                value = _factorial(value)
+            elif self._next() == "%" and self._is_percent():
+                self._place += 1
+                value = _checked(_multiply("/", value, Fraction(100)))
+            else:
+                return value
+
+    def _is_percent(self) -> bool:
+        """Tell ``15% of 80`` and ``15% + 1`` from ``15 % 4``: nothing that has a value follows."""
+        after = self._tokens[self._place + 1] if self._place + 1 < len(self._tokens) else ""
+        return after in ("", "+", "-", "*", "/", "//", "**", ")", ",", "of", "%", "mod")
+
+    def _one(self) -> Number:
+        token = self._next()
+        self._place += 1
+        if not token:
+            raise WrongSum("ends where a number should stand")
+        if token[0].isdigit() or token[0] == ".":
+            return _number(token)
+        if token == _OPEN:
+            value = self._sum()
+            self._close()
+            return value
+        if token == _ROOT:
+            return _root(self._postfix())
+        name = token.lower()
+        if name in _FUNCTIONS:
+            return self._call(name)
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        if token[0].isalpha():
+            raise WrongSum(f"{token!r} is not known; there are {', '.join([*_FUNCTIONS, *_CONSTANTS])}")
+        raise WrongSum(f"{token!r} stands where a number should stand")
+
+    def _call(self, name: str) -> Number:
+        if not self._take("("):
+            raise WrongSum(f"{name} needs its values in brackets")
+        values = [self._sum()]
+        while self._take(",", ";"):
+            values.append(self._sum())
+        self._close()
+        function, least, most = _FUNCTIONS[name]
+        if not least <= len(values) <= most:
+            raise WrongSum(f"{name} does not take {len(values)} values")
+        try:
+            return _checked(function(*values))
+        except (ValueError, TypeError) as error:
+            raise error if isinstance(error, WrongSum) else WrongSum(f"{name} has no value there") from None
+
+    def _close(self) -> None:
+        if not self._take(")"):
+            raise WrongSum("a bracket is not closed")
+
+
+def _tokens(text: str) -> list[str]:
+    tokens = []
+    text = text.strip()
+    place = 0
+    while place < len(text):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            break
+        place = match.end()
+        token = match.group(1) or match.group(2) or match.group(3)
+        tokens.append(_SIGNS.get(token, token))
+    return tokens
+
+
+def _number(token: str) -> Fraction:
+    digits, _, exponent = token.replace("_", "").lower().partition("e")
+    if exponent and abs(int(exponent)) > 1_000:
+        raise WrongSum(f"{token[:40]} is too large or too small")
+    try:
+        return Fraction(f"{digits}e{exponent}" if exponent else digits.rstrip("."))
+    except ValueError:
+        raise WrongSum(f"{token[:40]!r} is no number") from None
+
+
+def _checked(value: Number) -> Number:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise OverflowError
+    elif _bits(value) > MAX_BITS:
+        raise OverflowError
+    return value
+
+
+def _bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
+
+
+def _both(left: Number, right: Number) -> tuple[float, float]:
+    return float(left), float(right)
+
+
+def _add(left: Number, right: Number) -> Number:
+    if isinstance(left, Fraction) and isinstance(right, Fraction):
+        return left + right
+    return math.fsum(_both(left, right))
+
+
+def _multiply(sign: str, left: Number, right: Number) -> Number:
+    a: Number
+    b: Number
+    a, b = (left, right) if isinstance(left, Fraction) and isinstance(right, Fraction) else _both(left, right)
+    match sign:
+        case "/":
+            return a / b
+        case "//":
+            return Fraction(math.floor(a / b)) if isinstance(a, Fraction) else float(a // b)
+        case "%" | "mod":
+            return a % b
+        case _:
+            return a * b
+
+
+def _power(base: Number, exponent: Number) -> Number:
+    if isinstance(base, Fraction) and isinstance(exponent, Fraction):
+        if exponent.denominator == 1:
+            if base in (0, 1, -1):
+                return base ** int(exponent % 2 + 2) if exponent > 0 else _one_over(base, exponent)
+            if (_bits(base) - 1) * abs(exponent.numerator) > MAX_BITS:
+                raise OverflowError
+            return _checked(base**exponent.numerator)
+        if exponent == Fraction(1, 2):
+            return _root(base)
+    low, high = _both(base, exponent)
+    value = low**high
+    if isinstance(value, complex):
+        raise WrongSum("a negative number has no such root")
+    return _checked(value)
+
+
+def _one_over(base: Fraction, exponent: Fraction) -> Fraction:
+    """Return 0, 1 or -1 to a power that is 0 or negative."""
+    if exponent == 0:
+        return Fraction(1)
+    if base == 0:
+        raise ZeroDivisionError
+    return base if exponent % 2 else Fraction(1)
+
+
+def _root(value: Number) -> Number:
+    if value < 0:
+        raise WrongSum("a negative number has no such root")
+    if isinstance(value, Fraction):
+        above, below = math.isqrt(value.numerator), math.isqrt(value.denominator)
+        if above * above == value.numerator and below * below == value.denominator:
+            return Fraction(above, below)
+    return math.sqrt(value)
+
+
+def _whole(value: Number) -> int:
+    if isinstance(value, float):
+        value = Fraction(value)
+    if value.denominator != 1:
+        raise WrongSum(f"{written(value)[:40]} is no whole number")
+    return value.numerator
+
+
+def _factorial(value: Number) -> Number:
+    number = _whole(value)
+    if number < 0:
+        raise WrongSum("a negative number has no factorial")
+    if number > 1_600:
+        raise OverflowError
+    return _checked(Fraction(math.factorial(number)))
+
+
+def _rounded(value: Number, places: Number = Fraction(0)) -> Number:
+    """Round half away from zero, as people do."""
+    digits = _whole(places)
+    if abs(digits) > 100:
+        raise WrongSum("round takes at most 100 places")
+    exact = value if isinstance(value, Fraction) else Fraction(repr(value))
+    scaled = abs(exact) * Fraction(10) ** digits
+    size = math.floor(scaled + Fraction(1, 2)) / Fraction(10) ** digits
+    return -size if exact < 0 else size
+
+
+def _logarithm(value: Number, base: Number | None = None) -> Number:
+    if value <= 0 or (base is not None and (base <= 0 or base == 1)):
+        raise WrongSum("there is a logarithm only of numbers above 0")
+    if base is None:
+        return _log(value, math.log)
+    exact = {Fraction(2): math.log2, Fraction(10): math.log10}.get(Fraction(base))
+    return _log(value, exact) if exact else _log(value, math.log) / _log(base, math.log)
+
+
+def _log(value: Number, function: Callable[[float], float]) -> float:
+    if isinstance(value, Fraction):  # numerator and denominator may be larger than any float
+        return function(value.numerator) - function(value.denominator)
+    return function(value)
+
+
+def _total(*values: Number) -> Number:
+    total: Number = Fraction(0)
+    for value in values:
+        total = _checked(_add(total, value))
+    return total
+
+
+def _mean(*values: Number) -> Number:
+    return _multiply("/", _total(*values), Fraction(len(values)))
+
+
+def _floats(function: Callable[..., float]) -> Callable[..., Number]:
+    return lambda *values: function(*(float(value) for value in values))
+
+
+def _of_wholes(function: Callable[..., int]) -> Callable[..., Number]:
+    return lambda *values: Fraction(function(*(_whole(value) for value in values)))
+
+
+_ANY = 200
+_FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {
+    "sqrt": (_root, 1, 1),
+    "cbrt": (_floats(lambda value: math.copysign(abs(value) ** (1 / 3), value)), 1, 1),
+    "abs": (abs, 1, 1),
+    "round": (_rounded, 1, 2),
+    "floor": (lambda value: Fraction(math.floor(value)), 1, 1),
+    "ceil": (lambda value: Fraction(math.ceil(value)), 1, 1),
+    "min": (min, 1, _ANY),
+    "max": (max, 1, _ANY),
+    "sum": (_total, 1, _ANY),
+    "mean": (_mean, 1, _ANY),
+    "exp": (_floats(math.exp), 1, 1),
+    "ln": (_logarithm, 1, 1),
+    "log": (_logarithm, 1, 2),
+    "log2": (lambda value: _logarithm(value, Fraction(2)), 1, 1),
+    "log10": (lambda value: _logarithm(value, Fraction(10)), 1, 1),
+    "sin": (_floats(math.sin), 1, 1),
+    "cos": (_floats(math.cos), 1, 1),
+    "tan": (_floats(math.tan), 1, 1),
+    "asin": (_floats(math.asin), 1, 1),
+    "acos": (_floats(math.acos), 1, 1),
+    "atan": (_floats(math.atan), 1, 1),
+    "degrees": (_floats(math.degrees), 1, 1),
+    "radians": (_floats(math.radians), 1, 1),
+    "gcd": (_of_wholes(math.gcd), 1, _ANY),
+    "lcm": (_of_wholes(math.lcm), 1, _ANY),
+    "factorial": (_factorial, 1, 1),
+    "pow": (_power, 2, 2),
+}

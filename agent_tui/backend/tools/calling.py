@@ -1,0 +1,77 @@
+"""One call of a tool, from the arguments as the model wrote them to a result: whatever happens, a result."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.tools.schema import misfit
+from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, cut, failure, structure, succeeded
+from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.inert import inert_line
+
+MAX_ARGUMENT_CHARACTERS = 2_000_000
+
+_log = logging.getLogger(__name__)
+
+
+async def run_tool(tool: Tool, arguments_text: str, place: ToolPlace) -> ToolOutput:
+    """Return what the call brought, a failed output for everything that went wrong: no JSON, arguments that
+    do not fit, an error or a crash of the tool, its time-out. Never raises but when it is cancelled.
+    """
+    try:
+        arguments = parse_arguments(tool.spec, arguments_text)
+        async with asyncio.timeout(tool.seconds):
+            output = await tool.run(arguments, place)
+    except ToolError as error:
+        return failed(str(error))
+    except TimeoutError:
+        return failed(f"{tool.spec.name} was ended after {tool.seconds:g} s, its time-out")
+    except Exception as error:  # noqa: BLE001 - a tool may raise anything (architecture.md §10)
+        _log.warning("the tool %s crashed: %s", tool.spec.name, type(error).__name__, exc_info=True)
+        return failed(f"{tool.spec.name} crashed: {type(error).__name__}: {error}")
+    size = max(output.size, len(output.content.encode("utf-8", "replace")))
+    content = _capped(output.content)
+    return ToolOutput(content, succeeded(content), size)
+
+
+def parse_arguments(spec: ToolSpec, text: str) -> dict[str, Any]:
+    """Return the arguments of a call; raises ``ToolError`` saying what the model should mend."""
+    if len(text) > MAX_ARGUMENT_CHARACTERS:
+        raise ToolError(f"the arguments have more than {MAX_ARGUMENT_CHARACTERS:,} characters")
+    try:
+        arguments = json.loads(text or "{}", parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        why = str(error) or "nested too deep"
+        raise ToolError(f"the arguments are not valid JSON: {inert_line(why, 200)}") from None
+    if not isinstance(arguments, dict):
+        raise ToolError("the arguments must be a JSON object")
+    try:
+        wrong = misfit(spec, arguments)
+    except RecursionError:
+        wrong = "the arguments are nested too deep"
+    if wrong:
+        raise ToolError(wrong)
+    return arguments
+
+
+def failed(reason: str) -> ToolOutput:
+    """Return a failed output whose content says why."""
+    content = failure(reason)
+    return ToolOutput(content, success=False, size=len(content.encode()))
+
+
+def _capped(content: str) -> str:
+    """Cut what is over; of a JSON object of ours or a server's what it says of success must survive that."""
+    if len(content) <= MAX_OUTPUT_CHARACTERS:
+        return content
+    if succeeded(content):
+        return cut(content, MAX_OUTPUT_CHARACTERS)
+    return structure({"success": False, "error": content}, "error")
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,56 @@
+"""The way to an MCP server that has an address: streamable HTTP, with a token and a largest answer.
+
+Imported with ``mcp`` itself, only when a server of tools is first needed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.streamable_http import streamable_http_client
+
+from agent_tui.tool_config import McpConfig
+
+CONNECT_SECONDS = 10.0
+MAX_BODY_BYTES = 8 * 1024 * 1024
+
+
+@asynccontextmanager
+async def http_transport(config: McpConfig) -> AsyncGenerator[TransportStreams]:
+    """Connect to the server at ``config.url``; the token is the environment's."""
+    token = os.environ.get(config.token_env, "") if config.token_env else ""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    # A stream of events may be silent for long; every call has a time of its own.
+    times = httpx2.Timeout(CONNECT_SECONDS, read=None)
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=times, event_hooks={"response": [_limit]}) as client,
+        streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_BODY_BYTES) as streams,
+    ):
+        yield streams
+
+
+async def _limit(response: httpx2.Response) -> None:
+    """Have an answer end with an error when it is too large; of events each one has its own limit."""
+    if "text/event-stream" not in response.headers.get("content-type", ""):
+        response.stream = _Limited(response.stream)
+
+
+class _Limited(httpx2.AsyncByteStream):
+    def __init__(self, stream: object) -> None:
+        assert isinstance(stream, httpx2.AsyncByteStream)
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for data in self._stream:
+            size += len(data)
+            if size > MAX_BODY_BYTES:
+                raise httpx2.ReadError(f"an answer of more than {MAX_BODY_BYTES:,} bytes")
+            yield data
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

@@ -1,0 +1,208 @@
+"""One MCP server of the config file: started when it is first needed, again when it died, never in a hurry.
+
+The connection lives in a task of its own, for the ``mcp`` package ties it to the task that opened it, and a
+call that is cancelled must not take the server down with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import os
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from agent_tui.backend.tools.tool import ToolError
+from agent_tui.inert import inert_line
+from agent_tui.tool_config import McpConfig
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp_types import CallToolResult, Tool
+
+START_SECONDS = 15.0
+CALL_SECONDS = 60.0
+CHECK_SECONDS = 5.0  # for a server that did not answer in time to show that it is alive
+PAUSE_SECONDS = 10.0  # between two starts
+MAX_TOOLS = 200
+MAX_PAGES = 20
+
+_log = logging.getLogger(__name__)
+
+
+class McpServer:
+    """The connection to one server. ``foreign_tools`` is what it offered when it was last asked."""
+
+    def __init__(
+        self,
+        config: McpConfig,
+        *,
+        start_seconds: float = START_SECONDS,
+        call_seconds: float = CALL_SECONDS,
+        check_seconds: float = CHECK_SECONDS,
+        pause_seconds: float = PAUSE_SECONDS,
+    ) -> None:
+        self.config = config
+        self.call_seconds = call_seconds
+        self.foreign_tools: tuple[Tool, ...] = ()
+        self._start_seconds = start_seconds
+        self._check_seconds = check_seconds
+        self._pause_seconds = pause_seconds
+        self._tried = -float("inf")
+        self._runner: asyncio.Task[None] | None = None
+        self._ready: asyncio.Future[Client] | None = None
+        self._over = asyncio.Event()
+        self._why = ""
+        self._is_closed = False
+
+    async def start(self) -> None:
+        """Have it running; raises ``ToolError`` when it cannot be started, or not again so soon."""
+        await self._connected()
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
+        """Return what the server's tool ``name`` answers; raises ``ToolError`` saying what went wrong."""
+        client = await self._connected()
+        from mcp import MCPError  # as in _load
+
+        runner, over = self._runner, self._over
+        try:
+            async with asyncio.timeout(self.call_seconds):
+                return await client.call_tool(name, dict(arguments))
+        except TimeoutError:
+            await self._check(client, over)
+            raise ToolError(
+                f"{self._named} did not answer within {self.call_seconds:g} s; it is not known whether it"
+                " carried this out"
+            ) from None
+        except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
+            if isinstance(error, MCPError) and not over.is_set() and await self._check(client, over):
+                raise ToolError(f"{self._named} refused: {inert_line(error.message, 500)}") from None
+            over.set()
+            if runner is not None:
+                await asyncio.wait([runner])
+            why = self._why or _reason(error)
+            raise ToolError(
+                f"{self._named} broke off: {why}; it is not known whether it carried this out"
+            ) from None
+
+    async def aclose(self) -> None:
+        """End the server and all it has started."""
+        self._is_closed = True
+        self._over.set()
+        if self._runner is not None:
+            await asyncio.wait([self._runner])
+
+    @property
+    def _named(self) -> str:
+        return f"the MCP server {self.config.name}"
+
+    async def _connected(self) -> Client:
+        if self._runner is not None and self._over.is_set():
+            await asyncio.wait([self._runner])
+        if self._ready is None or self._runner is None or self._runner.done():
+            self._begin()
+        assert self._ready is not None
+        return await asyncio.shield(self._ready)
+
+    def _begin(self) -> None:
+        if self._is_closed:
+            raise ToolError(f"{self._named} is closed")
+        wait = self._tried + self._pause_seconds - time.monotonic()
+        if wait > 0:
+            why = f" ({self._why})" if self._why else ""
+            raise ToolError(f"{self._named} does not run{why}; it is started again in {wait:.0f} s at most")
+        self._tried = time.monotonic()
+        self._why = ""
+        self._over = asyncio.Event()
+        self._ready = asyncio.get_running_loop().create_future()
+        self._ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
+        self._runner = asyncio.create_task(self._run(self._ready, self._over))
+
+    async def _run(self, ready: asyncio.Future[Client], over: asyncio.Event) -> None:
+        """Hold the connection until it is over, whoever says so."""
+        try:
+            await asyncio.to_thread(_load)
+            async with asyncio.timeout(self._start_seconds) as limit:
+                async with self._open(over) as client:
+                    ended = asyncio.create_task(over.wait())
+                    listing = asyncio.create_task(_listed(client))
+                    try:
+                        await asyncio.wait([ended, listing], return_when=asyncio.FIRST_COMPLETED)
+                        if listing.done():
+                            self.foreign_tools = listing.result()
+                            limit.reschedule(None)
+                            ready.set_result(client)
+                            await ended
+                    finally:
+                        for task in (ended, listing):
+                            task.cancel()
+                        await asyncio.wait([ended, listing])
+        except TimeoutError:
+            self._why = self._why or f"it did not start within {self._start_seconds:g} s"
+        except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
+            self._why = self._why or _reason(error)
+        finally:
+            over.set()
+            if not ready.done():
+                why = self._why or "it ended at once"
+                ready.set_exception(ToolError(f"{self._named} cannot be started: {why}"))
+                _log.warning("the MCP server %s cannot be started: %s", self.config.name, why)
+
+    @asynccontextmanager
+    async def _open(self, over: asyncio.Event) -> AsyncGenerator[Client]:
+        from mcp import Client  # as in _load
+
+        from agent_tui.backend.tools.mcp_http import http_transport
+        from agent_tui.backend.tools.mcp_stdio import stdio_transport
+
+        def ended(why: str) -> None:
+            self._why = why
+            over.set()
+
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log what servers say
+        if self.config.url:
+            transport = http_transport(self.config)
+        else:
+            handed_on = {name: os.environ[name] for name in self.config.env_from if name in os.environ}
+            transport = stdio_transport(self.config, {**self.config.env, **handed_on}, ended)
+        async with Client(transport, cache=None) as client:
+            yield client
+
+    async def _check(self, client: Client, over: asyncio.Event) -> bool:
+        """Return whether the server still answers; one that does not is over."""
+        try:
+            async with asyncio.timeout(self._check_seconds):
+                await client.list_tools()
+        except Exception:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
+            self._why = self._why or "it stopped answering"
+            over.set()
+            return False
+        return True
+
+
+def _load() -> None:
+    """Import the package, in a thread: it takes a second or more, and most people have no server."""
+    importlib.import_module("agent_tui.backend.tools.mcp_http")
+    importlib.import_module("agent_tui.backend.tools.mcp_stdio")
+
+
+async def _listed(client: Client) -> tuple[Tool, ...]:
+    tools: list[Tool] = []
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        tools += page.tools
+        cursor = page.next_cursor
+        if cursor is None or len(tools) >= MAX_TOOLS:
+            break
+    return tuple(tools[:MAX_TOOLS])
+
+
+def _reason(error: BaseException) -> str:
+    """Return in a line what an error of the package says; of several at once the first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return inert_line(str(error), 300) or type(error).__name__

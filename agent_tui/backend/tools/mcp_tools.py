@@ -1,0 +1,106 @@
+"""The tools that an MCP server offers, as tools of ours. What it says of itself is not believed."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.tools.mcp_server import McpServer
+from agent_tui.backend.tools.schema import is_valid_schema
+from agent_tui.backend.tools.texts import cut, failure
+from agent_tui.backend.tools.tool import Permission, ToolOutput, ToolPlace
+from agent_tui.events import ToolAsk
+from agent_tui.inert import inert, inert_line
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, ContentBlock, Tool
+
+MAX_DESCRIPTION_CHARACTERS = 2_000
+MAX_SCHEMA_CHARACTERS = 20_000
+MAX_PREVIEW_CHARACTERS = 20_000
+OWN_SECONDS = 60.0
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+_log = logging.getLogger(__name__)
+
+
+class McpTool:
+    """One tool of a server: ``SERVER__TOOL``."""
+
+    def __init__(self, server: McpServer, spec: ToolSpec, name: str) -> None:
+        self.spec = spec
+        self.server = server
+        self._name = name
+        self.permission: Permission = "read" if name in server.config.read_only else "ask"
+
+    @property
+    def seconds(self) -> float:
+        # The server's own time-out comes first: it says more, and looks whether the server is alive.
+        return self.server.call_seconds + OWN_SECONDS
+
+    def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
+        """Return the call and all its arguments."""
+        line = inert_line(f"{self.spec.name} {json.dumps(arguments, ensure_ascii=False)}", 500)
+        preview = json.dumps(arguments, ensure_ascii=False, indent=2)
+        return ToolAsk(line, cut(preview, MAX_PREVIEW_CHARACTERS), "text", self.spec.name)
+
+    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+        """Return the server's answer as text; what is no text is named."""
+        return _output(await self.server.call(self._name, arguments))
+
+
+def offered(server: McpServer) -> tuple[McpTool, ...]:
+    """Return the tools that a server has offered, without those that cannot be used."""
+    tools: dict[str, McpTool] = {}
+    for foreign in server.foreign_tools:
+        spec = _spec(server.config.name, foreign)
+        if spec is None or spec.name in tools:
+            _log.warning("a tool of the MCP server %s cannot be used", server.config.name)
+            continue
+        tools[spec.name] = McpTool(server, spec, foreign.name)
+    return tuple(tools.values())
+
+
+def _spec(server: str, foreign: Tool) -> ToolSpec | None:
+    name = f"{server}__{foreign.name}"
+    schema = foreign.input_schema
+    try:
+        size = len(json.dumps(schema))
+    except (ValueError, RecursionError):
+        return None
+    if not _NAME.fullmatch(name) or size > MAX_SCHEMA_CHARACTERS:
+        return None
+    if schema.get("type") != "object" or not is_valid_schema(schema):
+        return None
+    description = inert(foreign.description or "")[:MAX_DESCRIPTION_CHARACTERS]
+    return ToolSpec(name, description, schema)
+
+
+def _output(result: CallToolResult) -> ToolOutput:
+    parts = [_text(block) for block in result.content]
+    if not parts and result.structured_content is not None:
+        parts = [json.dumps(result.structured_content, ensure_ascii=False)]
+    text = "\n".join(parts)
+    size = len(text.encode("utf-8", "replace"))
+    if result.is_error:
+        return ToolOutput(failure(text or "the tool failed and does not say why"), success=False, size=size)
+    return ToolOutput(text or "[nothing]", size=size)
+
+
+def _text(block: ContentBlock) -> str:
+    match block.type:
+        case "text":
+            return block.text
+        case "image" | "audio":
+            return f"[{block.type}, {inert_line(block.mime_type, 60)}, {len(block.data) * 3 // 4:,} bytes]"
+        case "resource_link":
+            return f"[{inert_line(block.name, 100)}: {inert_line(block.uri, 500)}]"
+        case "resource":
+            inner = getattr(block.resource, "text", None)
+            return (
+                inner if isinstance(inner, str) else f"[{inert_line(str(block.resource.uri), 500)}, no text]"
+            )

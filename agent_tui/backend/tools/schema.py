@@ -1,0 +1,111 @@
+"""Do a call's arguments fit the schema of its tool? And which words of a foreign schema may be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from agent_tui.backend.models.model import ToolSpec
+from agent_tui.inert import inert_line
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+
+MAX_COMPLAINTS = 3
+MAX_COMPLAINT_CHARACTERS = 300
+# Words that only ever forbid something, take no time, and fetch nothing. References may go round in
+# circles or name an address, patterns may take forever, and under "not" or "oneOf" leaving these out
+# would forbid what the server allows: all that is for the server itself to check.
+_PLAIN = frozenset(
+    [
+        "type",
+        "required",
+        "enum",
+        "const",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+    ]
+)
+
+
+def misfit(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
+    """Return in a line what is wrong with the arguments, "" when they fit."""
+    validator = _validator(_Key(spec))
+    errors = sorted(validator.iter_errors(dict(arguments)), key=lambda error: str(list(error.absolute_path)))
+    if not errors:
+        return ""
+    said = "; ".join(_complaint(error) for error in errors[:MAX_COMPLAINTS])
+    known = spec.parameters.get("properties")
+    takes = (
+        f" – {spec.name} takes {', '.join(list(known)[:20])}" if isinstance(known, Mapping) and known else ""
+    )
+    return f"the arguments do not fit: {said}{takes}"
+
+
+def checkable(schema: Any) -> Any:
+    """Return the part of somebody else's schema that can be checked here without harm; it allows whatever
+    the whole one allows.
+    """
+    if not isinstance(schema, Mapping):
+        return True
+    kept: dict[str, Any] = {word: schema[word] for word in _PLAIN & schema.keys()}
+    known = schema.get("properties")
+    if isinstance(known, Mapping):
+        kept["properties"] = {name: checkable(one) for name, one in known.items()}
+        if schema.get("additionalProperties") is False and "patternProperties" not in schema:
+            kept["additionalProperties"] = False
+    if isinstance(schema.get("items"), Mapping) and "prefixItems" not in schema:
+        kept["items"] = checkable(schema["items"])
+    for word in ("anyOf", "allOf"):
+        if isinstance(schema.get(word), list) and schema[word]:
+            kept[word] = [checkable(one) for one in schema[word]]
+    return kept
+
+
+def is_valid_schema(schema: Any) -> bool:
+    """Return whether a schema is one at all."""
+    from jsonschema import Draft202012Validator  # as below
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except (SchemaError, RecursionError):
+        return False
+    return True
+
+
+class _Key:
+    """A spec as a key: by what it is, not by what it says, which is not hashable."""
+
+    def __init__(self, spec: ToolSpec) -> None:
+        self.spec = spec
+
+    def __hash__(self) -> int:
+        return id(self.spec.parameters)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.spec.parameters is self.spec.parameters
+
+
+@lru_cache(maxsize=512)
+def _validator(key: _Key) -> Draft202012Validator:
+    # Only when a tool is first called: it takes a tenth of a second to import.
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+
+    # An own, empty registry: the default one would fetch what a schema refers to.
+    return Draft202012Validator(dict(key.spec.parameters), registry=Registry())
+
+
+def _complaint(error: ValidationError) -> str:
+    where = ".".join(str(part) for part in error.absolute_path)
+    said = inert_line(error.message, MAX_COMPLAINT_CHARACTERS)
+    return f"{inert_line(where, 100)}: {said}" if where else said

@@ -1,0 +1,148 @@
+"""The tool that finds text in the workspace's files, whatever expression it is given."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import regex
+
+from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.tools.files import BINARY_PROBE_BYTES, PATH, LookingTool
+from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.walking import glob_spec, walk
+from agent_tui.backend.tools.workspace import Workspace
+
+SEARCH_SECONDS = 10.0
+MAX_HITS = 200
+MAX_HIT_CHARACTERS = 300
+MAX_FILE_BYTES = 5 * 1024 * 1024
+
+_SPEC = ToolSpec(
+    "search_files",
+    f"Find lines that match a regular expression in the files of the workspace: at most {MAX_HITS} of them,"
+    " as path:line: text. What .gitignore leaves out, binary and very large files are not searched.",
+    {
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string", "minLength": 1, "maxLength": 500},
+            "path": {**PATH, "description": "a file or folder, relative to the workspace", "default": "."},
+            "glob": {"type": "string", "description": "only files that match, as in .gitignore: *.py"},
+            "ignore_case": {"type": "boolean", "default": False},
+        },
+        "required": ["pattern"],
+        "additionalProperties": False,
+    },
+)
+
+
+class SearchFiles(LookingTool):
+    """``search_files``: ``seconds`` is for all files together."""
+
+    spec = _SPEC
+
+    def __init__(self, seconds: float = SEARCH_SECONDS) -> None:
+        self._limit = seconds
+        self.seconds = 2 * seconds
+
+    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+        """Return one hit a line, and a last line in brackets that counts them."""
+        left = threading.Event()
+        try:
+            return await asyncio.to_thread(self._search, Workspace.of(place), arguments, left)
+        finally:
+            left.set()  # a thread cannot be ended; it looks at this between two files
+
+    def _search(
+        self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event
+    ) -> ToolOutput:
+        until = time.monotonic() + self._limit
+        wanted = _compiled(arguments["pattern"], is_blind=arguments.get("ignore_case", False))
+        hits: list[str] = []
+        searched = found = 0
+        for path, text in _files(workspace, arguments):
+            if left.is_set():
+                break
+            searched += 1
+            try:
+                before = len(hits)
+                hits += _hits(wanted, path, text, until, MAX_HITS + 1 - len(hits))
+                found += len(hits) > before
+            except TimeoutError:
+                raise ToolError(
+                    f"searching took longer than {self._limit:g} s; a simpler pattern, or a path or glob,"
+                    " is quicker"
+                ) from None
+            if len(hits) > MAX_HITS:
+                hits[MAX_HITS:] = [f"[… more than {MAX_HITS}; a path, a glob or a longer pattern helps]"]
+                break
+        if not hits:
+            return ToolOutput(f"[no hits in {searched:,} files]")
+        text = "\n".join([*hits, f"[{min(len(hits), MAX_HITS)} hits in {found:,} files]"])
+        return ToolOutput(text, size=len(text.encode("utf-8", "replace")))
+
+
+def _compiled(pattern: str, *, is_blind: bool) -> regex.Pattern[str]:
+    flags = regex.MULTILINE | (regex.IGNORECASE if is_blind else 0)
+    try:
+        return regex.compile(pattern, flags)
+    except (regex.error, RecursionError, OverflowError, MemoryError) as error:
+        raise ToolError(f"the pattern is no regular expression: {error}") from error
+
+
+def _hits(wanted: regex.Pattern[str], path: str, text: str, until: float, most: int) -> list[str]:
+    """Return the matching lines; raises ``TimeoutError``, from the engine itself, when it is time."""
+    # One look at the whole file says of nearly all of them that there is nothing in it.
+    if wanted.search(text, timeout=_time_left(until), concurrent=True) is None:
+        return []
+    hits: list[str] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if wanted.search(line, timeout=_time_left(until), concurrent=True):
+            hits.append(f"{path}:{number}: {line.strip()[:MAX_HIT_CHARACTERS]}")
+            if len(hits) >= most:
+                break
+    return hits
+
+
+def _time_left(until: float) -> float:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _files(workspace: Workspace, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    only = glob_spec(arguments["glob"]) if "glob" in arguments else None
+    path = arguments.get("path", ".")
+    with workspace.find(path) as found:
+        is_one = found.status is not None and found.name != "" and _is_file(found.status.st_mode)
+        real = found.path
+    if is_one:
+        yield real, _text(workspace, real) or ""
+        return
+    for entry in walk(workspace, path):
+        if not entry.is_file or entry.status.st_size > MAX_FILE_BYTES:
+            continue
+        if only is not None and not only.match_file(entry.path):
+            continue
+        try:
+            text = _text(workspace, entry.path)
+        except ToolError:
+            continue  # it went away, or may not be read
+        if text is not None:
+            yield entry.path, text
+
+
+def _is_file(mode: int) -> bool:
+    return stat.S_ISREG(mode)
+
+
+def _text(workspace: Workspace, path: str) -> str | None:
+    data = workspace.read(path, MAX_FILE_BYTES)
+    if b"\0" in data[:BINARY_PROBE_BYTES]:
+        return None
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")

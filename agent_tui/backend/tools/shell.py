@@ -1,0 +1,97 @@
+"""The tool that runs a command in the workspace, for as long as it may and not a moment longer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.tools.child import END_SECONDS, PIPE_BYTES, Child
+from agent_tui.backend.tools.environment import command_environment
+from agent_tui.backend.tools.rules import pattern_for
+from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, structure
+from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.workspace import Workspace
+from agent_tui.events import ToolAsk
+from agent_tui.inert import inert_line
+
+COMMAND_SECONDS = 60.0
+MAX_COMMAND_CHARACTERS = 10_000
+
+_SPEC = ToolSpec(
+    "run_command",
+    "Run a shell command (/bin/sh -c) in the workspace and return its exit code and its output, standard"
+    " output and errors together. It has no terminal and no input; everything that it starts ends with it.",
+    {
+        "type": "object",
+        "properties": {
+            "command": {"type": "string", "minLength": 1, "maxLength": MAX_COMMAND_CHARACTERS},
+        },
+        "required": ["command"],
+        "additionalProperties": False,
+    },
+)
+
+
+class RunCommand:
+    """``run_command``: ``seconds`` is the command's own time; ``secrets`` are variables it must not see."""
+
+    permission: Permission = "ask"
+
+    def __init__(self, secrets: frozenset[str] = frozenset(), seconds: float = COMMAND_SECONDS) -> None:
+        self.spec = _SPEC
+        self._secrets = secrets
+        self._limit = seconds
+
+    @property
+    def seconds(self) -> float:
+        # The command's end at its time is a result with its output; this is the time for saying so.
+        return self._limit + 3 * END_SECONDS
+
+    def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
+        """Return the exact command, where it would run and for how long."""
+        command = _command(arguments)
+        folder = Workspace.of(place).root
+        line = inert_line(command, 500)
+        preview = f"in {folder}\n{self._limit:g} s at most"
+        if line != command:
+            preview = f"{command}\n\n{preview}"
+        return ToolAsk(line, preview, "text", pattern_for(_SPEC.name, arguments))
+
+    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+        """Return ``{"success", "exit_code", "output"}``; at the time-out exit_code is null, and so said."""
+        command = _command(arguments)
+        folder = Workspace.of(place).checked_root()
+        spool = Spool(MAX_OUTPUT_CHARACTERS // 2)
+        code: int | None = None
+        child = await Child.start(("/bin/sh", "-c", command), folder, command_environment(self._secrets))
+        async with child:
+            try:
+                async with asyncio.timeout(self._limit):
+                    await _read(child, spool)
+                    code = await child.wait()
+            except TimeoutError:
+                child.let_go()
+                with suppress(TimeoutError):  # somebody killed the keeper: then nothing more is read
+                    async with asyncio.timeout(END_SECONDS):
+                        await _read(child, spool)
+        fields: dict[str, Any] = {"success": code == 0, "exit_code": code}
+        if code is None:
+            fields["error"] = f"ended after {self._limit:g} s, with everything it had started"
+        return ToolOutput(structure({**fields, "output": spool.text()}, "output"), code == 0, spool.size)
+
+
+async def _read(child: Child, spool: Spool) -> None:
+    while data := await child.stdout.read(PIPE_BYTES):
+        spool.add(data)
+
+
+def _command(arguments: Mapping[str, Any]) -> str:
+    command: str = arguments["command"]
+    if "\0" in command:
+        raise ToolError("a command cannot hold the character NUL")
+    if any("\ud800" <= char <= "\udfff" for char in command):
+        raise ToolError("a command cannot hold half a character (a lone surrogate)")
+    return command

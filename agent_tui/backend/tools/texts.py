@@ -1,0 +1,84 @@
+"""What tools say, within limits: texts cut in the middle, results as JSON, one line of why not."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import Any
+
+from agent_tui.inert import inert_line
+
+MAX_OUTPUT_CHARACTERS = 100_000
+MAX_ERROR_CHARACTERS = 2_000
+
+
+def cut(text: str, limit: int = MAX_OUTPUT_CHARACTERS) -> str:
+    """Return at most about ``limit`` characters: the beginning and the end, and between them how much is
+    missing.
+    """
+    if len(text) <= limit:
+        return text
+    half = max(0, limit // 2 - 40)
+    missing = len(text) - 2 * half
+    return f"{text[:half]}\n[… {missing:,} characters left out …]\n{text[len(text) - half :]}"
+
+
+def failure(reason: str) -> str:
+    """Return the content of a failed result, in the form that protocols.md §2 knows it by."""
+    return json.dumps(
+        {"success": False, "error": inert_line(reason, MAX_ERROR_CHARACTERS)}, ensure_ascii=False
+    )
+
+
+def succeeded(content: str) -> bool:
+    """Return what a result says of itself: ``content.success`` of a JSON object that has it, else true."""
+    if content.lstrip()[:1] != "{":
+        return True
+    try:
+        said = json.loads(content)
+    except (ValueError, RecursionError):
+        return True
+    return bool(said.get("success", True)) if isinstance(said, dict) else True
+
+
+def structure(fields: dict[str, Any], long: str, limit: int = MAX_OUTPUT_CHARACTERS) -> str:
+    """Return ``fields`` as JSON of at most ``limit`` characters; ``fields[long]`` is cut until it fits."""
+    whole, room = str(fields[long]), limit
+    while True:
+        text = json.dumps({**fields, long: cut(whole, room)}, ensure_ascii=False)
+        if len(text) <= limit or room < 200:
+            return text
+        room = min(room * 9 // 10, room * limit // len(text))
+
+
+class Spool:
+    """Takes any amount of bytes, keeps the first and the last ``half`` of them."""
+
+    def __init__(self, half: int) -> None:
+        self.size = 0  # of all that was added, in bytes
+        self._half = half
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+
+    def add(self, data: bytes) -> None:
+        self.size += len(data)
+        room = self._half - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        if not data:
+            return
+        self._tail.append(data[-self._half :])
+        self._tail_size += len(self._tail[-1])
+        while self._tail_size - len(self._tail[0]) >= self._half:
+            self._tail_size -= len(self._tail.popleft())
+
+    def text(self) -> str:
+        """Return what was kept as text, and a line where something is missing."""
+        tail = b"".join(self._tail)[-self._half :]
+        missing = self.size - len(self._head) - len(tail)
+        if not missing:
+            return (bytes(self._head) + tail).decode("utf-8", "replace")
+        head = bytes(self._head).decode("utf-8", "replace")
+        return f"{head}\n[… {missing:,} bytes left out …]\n{tail.decode('utf-8', 'replace')}"

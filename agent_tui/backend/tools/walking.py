@@ -1,0 +1,141 @@
+"""All files below a folder of the workspace, in order, without those that .gitignore leaves out."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pathspec import GitIgnoreSpec
+
+from agent_tui.backend.tools.tool import ToolError
+from agent_tui.backend.tools.workspace import Workspace
+from agent_tui.inert import inert
+
+MAX_DEPTH = 60
+MAX_IGNORE_BYTES = 100_000
+MAX_STARS = 3  # in one pattern: with more of them, matching a long name can take very long
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file, folder or link; ``path`` is relative to the workspace."""
+
+    path: str
+    status: os.stat_result
+
+    @property
+    def is_folder(self) -> bool:
+        return stat.S_ISDIR(self.status.st_mode)
+
+    @property
+    def is_file(self) -> bool:
+        return stat.S_ISREG(self.status.st_mode)
+
+
+Ignored = tuple[tuple[str, GitIgnoreSpec], ...]  # the folder that each .gitignore is in, and its rules
+
+
+def walk(workspace: Workspace, path: str, *, depth: int = MAX_DEPTH) -> Iterator[Entry]:
+    """Yield what is below ``path``, each folder before what is in it; links are named, not followed.
+
+    Raises ``ToolError`` when ``path`` is no folder of the workspace.
+    """
+    with workspace.folder(path) as (folder, real):
+        ignored: Ignored = ()
+        if real:
+            with workspace.folder("") as (root, _):
+                ignored = _rules_above(root, real)
+        yield from _below(folder, real, ignored, min(depth, MAX_DEPTH))
+
+
+def glob_spec(glob: str) -> GitIgnoreSpec:
+    """Return what matches paths by a glob as in .gitignore; raises ``ToolError`` for one that is none."""
+    if not glob.strip() or _is_costly(glob) or "\n" in glob:
+        raise ToolError(f"the glob {glob[:100]!r} cannot be used: at most {MAX_STARS} * in it")
+    try:
+        return GitIgnoreSpec.from_lines([glob])
+    except ValueError as error:
+        raise ToolError(f"the glob {glob[:100]!r} cannot be used: {error}") from error
+
+
+def _is_costly(line: str) -> bool:
+    return len(line) > 500 or line.replace("**", "").count("*") > MAX_STARS or line.count("**") > MAX_STARS
+
+
+def _rules_above(root: int, real: str) -> Ignored:
+    """Return the rules of the folders from the workspace's own down to the parent of ``real``."""
+    ignored = _with_rules_of(root, "", ())
+    opened: list[int] = []
+    try:
+        folder, names = root, real.split("/")
+        for place, name in enumerate(names[:-1]):
+            folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            opened.append(folder)
+            ignored = _with_rules_of(folder, "/".join(names[: place + 1]), ignored)
+    except OSError:
+        pass  # a folder that was there a moment ago: then its rules are gone too
+    finally:
+        for each in opened:
+            os.close(each)
+    return ignored
+
+
+def _below(folder: int, path: str, ignored: Ignored, depth: int) -> Iterator[Entry]:
+    ignored = _with_rules_of(folder, path, ignored)
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return
+    for name in names:
+        where = f"{path}/{name}" if path else name
+        if name == ".git" or inert(name) != name or "\n" in name:
+            continue  # nobody could name it to a tool anyway
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except OSError:
+            continue
+        entry = Entry(where, status)
+        if _is_ignored(entry, ignored):
+            continue
+        yield entry
+        if entry.is_folder and depth > 1:
+            try:
+                inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            except OSError:
+                continue
+            try:
+                yield from _below(inner, where, ignored, depth - 1)
+            finally:
+                os.close(inner)
+
+
+def _with_rules_of(folder: int, path: str, ignored: Ignored) -> Ignored:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        file = os.open(".gitignore", flags, dir_fd=folder)
+    except OSError:
+        return ignored
+    with os.fdopen(file, "rb") as reader:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            return ignored
+        lines = reader.read(MAX_IGNORE_BYTES).decode("utf-8", "replace").splitlines()
+    rules = []
+    for line in lines:
+        if not _is_costly(line):
+            try:
+                GitIgnoreSpec.from_lines([line])
+            except ValueError:
+                continue  # git ignores such lines as well
+            rules.append(line)
+    return (*ignored, (path, GitIgnoreSpec.from_lines(rules))) if rules else ignored
+
+
+def _is_ignored(entry: Entry, ignored: Ignored) -> bool:
+    for path, rules in reversed(ignored):  # the nearest file that says something decides
+        inside = entry.path[len(path) + 1 :] if path else entry.path
+        said = rules.check_file(f"{inside}/" if entry.is_folder else inside).include
+        if said is not None:
+            return said
+    return False

@@ -1,0 +1,295 @@
+"""The folder that tools work in, and no way out of it.
+
+Every path is walked part by part from the folder's own descriptor, each step refusing to follow a link
+(``O_NOFOLLOW``); links are read and walked the same way. So what was checked is what is opened: a part that
+is swapped for a link in between is refused, not followed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.backend.tools.tool import ToolError, ToolPlace
+from agent_tui.inert import inert, inert_line
+
+MAX_PATH_CHARACTERS = 4_000
+MAX_LINKS = 20
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# What git would run or believe. Compared without case: some file systems know none.
+_NEVER_WRITTEN = (".git",)
+# It can only be read by setting it: once, while there are no threads yet.
+_UMASK = os.umask(0o077)
+os.umask(_UMASK)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a path leads: the open folder it is in, its name there, and what is there, None for nothing."""
+
+    folder: int
+    name: str
+    path: str  # relative to the workspace, as it was found without links
+    status: os.stat_result | None
+
+
+class Workspace:
+    """The files of one folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def of(cls, place: ToolPlace) -> Workspace:
+        """Return the workspace of a call; raises ``ToolError`` when it has none."""
+        if place.workspace is None:
+            raise ToolError("this conversation has no workspace: a person must choose a folder for it first")
+        return cls(place.workspace)
+
+    def checked_root(self) -> Path:
+        """Return the folder; raises ``ToolError`` when it is not there."""
+        os.close(self._open_root())
+        return self.root
+
+    @contextmanager
+    def folder(self, path: str) -> Iterator[tuple[int, str]]:
+        """Open a folder: its descriptor and its path without links ("" for the workspace itself)."""
+        with self.find(path) as found:
+            if found.name == "":
+                yield found.folder, ""
+                return
+            if found.status is None:
+                raise ToolError(f"{_shown(path)}: there is no such folder")
+            if not stat.S_ISDIR(found.status.st_mode):
+                raise ToolError(f"{_shown(path)}: is no folder")
+            with _opened(_open(found.name, _FOLDER, found.folder, path)) as folder:
+                yield folder, found.path
+
+    @contextmanager
+    def file(self, path: str) -> Iterator[int]:
+        """Open a regular file for reading: its descriptor."""
+        with self.find(path) as found, _opened(self._regular(found, path)) as file:
+            yield file
+
+    def _regular(self, found: Found, path: str) -> int:
+        if found.name == "" or (found.status is not None and stat.S_ISDIR(found.status.st_mode)):
+            raise ToolError(f"{_shown(path)}: is a folder, not a file")
+        if found.status is None:
+            raise ToolError(f"{_shown(path)}: there is no such file")
+        if not stat.S_ISREG(found.status.st_mode):
+            raise ToolError(f"{_shown(path)}: is no ordinary file")  # opening a device may do something
+        file = _open(found.name, _READ, found.folder, path)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise ToolError(f"{_shown(path)}: is no ordinary file")
+        return file
+
+    def read(self, path: str, most_bytes: int) -> bytes:
+        """Return a whole file; raises ``ToolError`` when it has more than ``most_bytes``."""
+        with self.file(path) as file, os.fdopen(file, "rb", closefd=False) as reader:
+            data = reader.read(most_bytes + 1)
+        if len(data) > most_bytes:
+            raise ToolError(f"{_shown(path)}: is larger than {most_bytes:,} bytes")
+        return data
+
+    def read_if_there(self, path: str, most_bytes: int) -> bytes | None:
+        """Return a whole file as ``read``, None when there is nothing of that name yet."""
+        with self.find(path, is_written=True) as found:
+            if found.status is None and found.name:
+                return None
+        return self.read(path, most_bytes)
+
+    def write(self, path: str, data: bytes) -> str:
+        """Put ``data`` into the file, all or nothing, keeping its mode; make the folders it needs.
+
+        Returns the path without links. What other programs hold open or link to elsewhere stays as it was.
+        """
+        with self.find(path, is_written=True, makes_folders=True) as found:
+            mode = 0o666 & ~_UMASK
+            if found.name == "" or (found.status is not None and stat.S_ISDIR(found.status.st_mode)):
+                raise ToolError(f"{_shown(path)}: is a folder, not a file")
+            if found.status is not None:
+                if not stat.S_ISREG(found.status.st_mode):
+                    raise ToolError(f"{_shown(path)}: is no ordinary file")
+                mode = stat.S_IMODE(found.status.st_mode) & 0o777
+            try:
+                _replace(found, data, mode)
+            except OSError as error:
+                raise _refusal(path, error) from error
+            return found.path
+
+    @contextmanager
+    def find(self, path: str, *, is_written: bool = False, makes_folders: bool = False) -> Iterator[Found]:
+        """Walk to where ``path`` leads; the last part need not be there.
+
+        Raises ``ToolError`` for whatever leads out of the workspace or cannot be a path.
+        """
+        walk = _Walk(self, path, makes_folders)
+        try:
+            found = walk.found()
+            if is_written:
+                _refuse_protected(found.path, path)
+            yield found
+        finally:
+            walk.close()
+
+    def _open_root(self) -> int:
+        try:
+            return os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise ToolError(f"the workspace {_shown(str(self.root))} cannot be used: {why}") from error
+
+
+class _Walk:
+    """One way through the workspace: a stack of open folders, and the parts that are still to go."""
+
+    def __init__(self, workspace: Workspace, path: str, makes_folders: bool) -> None:
+        self._workspace = workspace
+        self._path = path
+        self._makes_folders = makes_folders
+        self._parts = deque(self._checked(path))
+        self._folders = [workspace._open_root()]
+        self._names: list[str] = []
+        self._links = 0
+
+    def close(self) -> None:
+        for folder in self._folders:
+            os.close(folder)
+
+    def found(self) -> Found:
+        while self._parts:
+            part = self._parts.popleft()
+            if part in ("", "."):
+                continue
+            if part == "..":
+                self._up()
+                continue
+            status = self._status(part)
+            if status is not None and stat.S_ISLNK(status.st_mode):
+                self._follow(part)
+            elif not any(rest not in ("", ".") for rest in self._parts):
+                return Found(self._folders[-1], part, "/".join([*self._names, part]), status)
+            else:
+                self._down(part, status)
+        if not self._names:
+            return Found(self._folders[-1], "", "", os.fstat(self._folders[-1]))
+        name = self._names[-1]
+        path, status = "/".join(self._names), os.fstat(self._folders[-1])
+        return Found(self._folders[-2], name, path, status)
+
+    def _checked(self, path: str) -> list[str]:
+        if len(path) > MAX_PATH_CHARACTERS:
+            raise ToolError(f"a path has at most {MAX_PATH_CHARACTERS:,} characters")
+        if inert(path) != path or "\n" in path or "\t" in path:
+            raise ToolError(f"{_shown(path)}: a path cannot hold control or invisible characters")
+        return self._inside(path) if path.startswith("/") else path.split("/")
+
+    def _inside(self, path: str) -> list[str]:
+        """Return the parts of an absolute path below the workspace, and begin there."""
+        for root in {str(self._workspace.root), os.path.realpath(self._workspace.root)}:
+            if path == root or path.startswith(root.rstrip("/") + "/"):
+                return path[len(root) :].split("/")
+        raise self._outside()
+
+    def _outside(self) -> ToolError:
+        return ToolError(f"{_shown(self._path)}: is outside the workspace; give a path relative to it")
+
+    def _up(self) -> None:
+        if not self._names:
+            raise self._outside()
+        self._names.pop()
+        os.close(self._folders.pop())
+
+    def _status(self, part: str) -> os.stat_result | None:
+        try:
+            return os.stat(part, dir_fd=self._folders[-1], follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _refusal(self._path, error) from error
+
+    def _follow(self, part: str) -> None:
+        self._links += 1
+        if self._links > MAX_LINKS:
+            raise ToolError(f"{_shown(self._path)}: goes round in links")
+        try:
+            target = os.readlink(part, dir_fd=self._folders[-1])
+        except OSError as error:
+            raise _refusal(self._path, error) from error
+        if target.startswith("/"):
+            parts = self._inside(target)
+            while self._names:
+                self._up()
+        else:
+            parts = target.split("/")
+        self._parts.extendleft(reversed(parts))
+
+    def _down(self, part: str, status: os.stat_result | None) -> None:
+        if status is None:
+            if not self._makes_folders:
+                raise ToolError(f"{_shown(self._path)}: there is no such file or folder")
+            _refuse_protected("/".join([*self._names, part]), self._path)
+            try:
+                os.mkdir(part, dir_fd=self._folders[-1])
+            except FileExistsError:
+                pass  # somebody else just made it
+            except OSError as error:
+                raise _refusal(self._path, error) from error
+        self._folders.append(_open(part, _FOLDER, self._folders[-1], self._path))
+        self._names.append(part)
+
+
+def _open(name: str, flags: int, folder: int, path: str) -> int:
+    try:
+        return os.open(name, flags, dir_fd=folder)
+    except OSError as error:
+        raise _refusal(path, error) from error
+
+
+@contextmanager
+def _opened(descriptor: int) -> Iterator[int]:
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _replace(found: Found, data: bytes, mode: int) -> None:
+    """Write a file beside the old one and put it in its place."""
+    name = f".{secrets.token_hex(8)}.new"
+    with _opened(os.open(name, _NEW, 0o600, dir_fd=found.folder)) as file:
+        try:
+            with os.fdopen(file, "wb", closefd=False) as writer:
+                writer.write(data)
+            os.fchmod(file, mode)
+            os.fsync(file)
+            os.rename(name, found.name, src_dir_fd=found.folder, dst_dir_fd=found.folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=found.folder)
+            raise
+
+
+def _refuse_protected(real: str, path: str) -> None:
+    if any(part.casefold() in _NEVER_WRITTEN for part in real.split("/")):
+        raise ToolError(f"{_shown(path)}: what git keeps for itself is not written")
+
+
+def _refusal(path: str, error: OSError) -> ToolError:
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        return ToolError(f"{_shown(path)}: something on the way is no folder")
+    return ToolError(f"{_shown(path)}: {error.strerror or error}")
+
+
+def _shown(path: str) -> str:
+    return inert_line(path, 200) or '""'

@@ -1,0 +1,132 @@
+"""The tools that change files. What they are going to do is shown as a diff first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.tools.files import FILE_SECONDS, PATH, refuse_binary
+from agent_tui.backend.tools.patching import counts, diff, patched
+from agent_tui.backend.tools.rules import pattern_for
+from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.workspace import Workspace
+from agent_tui.events import ToolAsk
+from agent_tui.inert import inert_line
+
+MAX_CONTENT_CHARACTERS = 1_000_000
+MAX_FILE_BYTES = 5 * 1024 * 1024
+MAX_EDITS = 50
+
+_WRITE = ToolSpec(
+    "write_file",
+    "Write a text file of the workspace: all of it, in place of what was there. Folders are made as needed.",
+    {
+        "type": "object",
+        "properties": {
+            "path": PATH,
+            "content": {"type": "string", "maxLength": MAX_CONTENT_CHARACTERS},
+        },
+        "required": ["path", "content"],
+        "additionalProperties": False,
+    },
+)
+_EDIT = {
+    "type": "object",
+    "properties": {
+        "search": {"type": "string", "minLength": 1, "description": "exact text, there only once"},
+        "replace": {"type": "string", "description": "what is to stand there instead"},
+        "all": {"type": "boolean", "default": False, "description": "replace it wherever it is"},
+    },
+    "required": ["search", "replace"],
+    "additionalProperties": False,
+}
+_PATCH = ToolSpec(
+    "patch_file",
+    "Change a text file of the workspace: replace exact texts in it, in order. All edits are made or none.",
+    {
+        "type": "object",
+        "properties": {
+            "path": PATH,
+            "edits": {"type": "array", "minItems": 1, "maxItems": MAX_EDITS, "items": _EDIT},
+        },
+        "required": ["path", "edits"],
+        "additionalProperties": False,
+    },
+)
+
+
+class _ChangingTool:
+    """One file from what it is to what it shall be."""
+
+    permission: Permission = "ask"
+    seconds = FILE_SECONDS
+    spec: ToolSpec
+
+    def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
+        """Return the diff that the call would make."""
+        path: str = arguments["path"]
+        old, new = self._both(arguments, Workspace.of(place))
+        shown = inert_line(path, 300)
+        preview = "it would change nothing" if old == new else diff(old or "", new, shown, is_new=old is None)
+        kind = "text" if old == new else "diff"
+        call = f"{self.spec.name} {shown}"
+        return ToolAsk(call, preview, kind, pattern_for(self.spec.name, arguments))
+
+    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+        """Return in a line what was written."""
+        workspace = Workspace.of(place)
+        # In a thread, and to its end also when cancelled: a file is written whole or not at all.
+        return await asyncio.to_thread(self._write, arguments, workspace)
+
+    def _write(self, arguments: Mapping[str, Any], workspace: Workspace) -> ToolOutput:
+        old, new = self._both(arguments, workspace)
+        path = inert_line(arguments["path"], 300)
+        if old == new:
+            return ToolOutput(f"{path} is as it was: there was nothing to change")
+        try:
+            data = new.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ToolError("the content holds half a character (a lone surrogate)") from None
+        workspace.write(arguments["path"], data)
+        if old is None:
+            return ToolOutput(f"{path}: made, {len(data):,} bytes", size=len(data))
+        return ToolOutput(f"{path}: {counts(old, new)} lines, {len(data):,} bytes now", size=len(data))
+
+    def _both(self, arguments: Mapping[str, Any], workspace: Workspace) -> tuple[str | None, str]:
+        """Return the text that is there, None for none, and the one that shall be."""
+        raise NotImplementedError
+
+
+class WriteFile(_ChangingTool):
+    """``write_file``."""
+
+    spec = _WRITE
+
+    def _both(self, arguments: Mapping[str, Any], workspace: Workspace) -> tuple[str | None, str]:
+        return _text(workspace, arguments["path"]), arguments["content"]
+
+
+class PatchFile(_ChangingTool):
+    """``patch_file``."""
+
+    spec = _PATCH
+
+    def _both(self, arguments: Mapping[str, Any], workspace: Workspace) -> tuple[str | None, str]:
+        path = arguments["path"]
+        old = _text(workspace, path)
+        if old is None:
+            raise ToolError(f"{inert_line(path)}: there is no such file")
+        return old, patched(old, arguments["edits"])
+
+
+def _text(workspace: Workspace, path: str) -> str | None:
+    data = workspace.read_if_there(path, MAX_FILE_BYTES)
+    if data is None:
+        return None
+    refuse_binary(data, path)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ToolError(f"{inert_line(path)}: is not in UTF-8, and stays as it is") from None

@@ -1,0 +1,121 @@
+"""A server of tools (MCP) in plain Python, that does what it should and everything it should not.
+
+As a program it speaks over its input and output: ``python mcp_server.py [silent|dies|rude]``. ``answer`` is
+the same as a function, for a server over HTTP.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+LARGE_CHARACTERS = 3_000_000
+_NO_ARGUMENTS = {"type": "object", "properties": {}}
+_TOOLS: list[dict[str, Any]] = [
+    {
+        "name": "add",
+        "description": "Adds two numbers.\x1b[31m\u202e",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+            "required": ["a", "b"],
+        },
+    },
+    *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("look", "fail", "die", "hang", "large")),
+    *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("flood", "family", "environment", "picture")),
+]
+_RUDE_TOOLS: list[dict[str, Any]] = [
+    {"name": "a name; rm -rf", "inputSchema": _NO_ARGUMENTS},
+    {"name": "x" * 80, "inputSchema": _NO_ARGUMENTS},
+    {"name": "\x1b]0;title\x07", "inputSchema": _NO_ARGUMENTS},
+    {"name": "list", "inputSchema": {"type": "array"}},
+    {"name": "wrong", "inputSchema": {"type": "object", "properties": {"a": {"type": "no such type"}}}},
+    {"name": "wide", "inputSchema": {"type": "object", "description": "x" * 30_000}},
+    {
+        "name": "slow",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "text": {"type": "string", "pattern": "^(a+)+$"},
+                "far": {"$ref": "http://127.0.0.1:9/schema.json"},
+                "round": {"$ref": "#"},
+            },
+        },
+    },
+    {"name": "slow", "inputSchema": _NO_ARGUMENTS},
+    {"name": "long", "description": "y" * 50_000, "inputSchema": _NO_ARGUMENTS},
+]
+
+
+def answer(message: dict[str, Any], mode: str = "") -> dict[str, Any] | None:
+    """Return the answer to a JSON-RPC message, None for one that needs none."""
+    if "id" not in message:
+        return None
+    method, params = message.get("method"), message.get("params") or {}
+    if method == "initialize":
+        result: dict[str, Any] = {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "fake", "version": "1"},
+        }
+    elif method == "tools/list":
+        result = {"tools": _RUDE_TOOLS if mode == "rude" else _TOOLS}
+    elif method == "tools/call":
+        result = _call(params["name"], params.get("arguments") or {})
+    else:
+        error = {"code": -32601, "message": "there is no such method"}
+        return {"jsonrpc": "2.0", "id": message["id"], "error": error}
+    return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+
+def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    match name:
+        case "add":
+            return _text(str(arguments["a"] + arguments["b"]))
+        case "fail":
+            return {**_text("there is no more paper\x1b[2J"), "isError": True}
+        case "die":
+            sys.stderr.write("one line\nout of memory\x1b[2J\n")
+            sys.stderr.flush()
+            os._exit(3)
+        case "hang":
+            time.sleep(600)
+        case "large":
+            return _text("z" * LARGE_CHARACTERS)
+        case "flood":
+            while True:
+                sys.stdout.write("x" * 65_536)
+        case "family":
+            child = subprocess.Popen(["/bin/sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE)
+            assert child.stdout is not None
+            return _text(f"{os.getpid()} {child.pid} {child.stdout.readline().decode().strip()}")
+        case "environment":
+            return _text(json.dumps(dict(os.environ)))
+        case "picture":
+            picture = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+            return {"content": [picture, {"type": "text", "text": "seen"}]}
+    return _text("looked")
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def main(mode: str) -> None:
+    """Serve until the input ends; ``silent`` never answers, ``dies`` ends at once with a word."""
+    if mode == "dies":
+        sys.stderr.write("no such database\n")
+        sys.exit(4)
+    sys.stdout.write("a line that is no message\n")
+    for line in sys.stdin:
+        if mode != "silent" and (said := answer(json.loads(line), mode)) is not None:
+            sys.stdout.write(json.dumps(said) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "")
