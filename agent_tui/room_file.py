@@ -40,7 +40,7 @@ MAX_PROMPT_CHARACTERS: Final = 100_000
 MAX_ROOM_NAME_CHARACTERS: Final = 200
 MAX_AGENT_NAME_CHARACTERS: Final = 100
 MAX_MODEL_CHARACTERS: Final = 200
-MAX_TOKENS: Final = 2**53
+MAX_TOKENS: Final = 10**12
 
 _KEYS = ("task", "name", "mode", "rounds", "max_tokens", "max_cost", "on_error", "keep_running", "agents")
 _AGENT_TEXTS = {

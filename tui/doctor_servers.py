@@ -17,9 +17,11 @@ from agent_tui.errors import AgentTuiError, NotFound, NotOffered, Refused, Trans
 from agent_tui.inert import inert_line
 from tui import runtime
 from tui.doctor import Check, Surroundings
+from tui.models_commands import told
 
 ANSWER_SECONDS: Final = 10.0
 CONNECT_SECONDS: Final = 3.0
+CONFLICT: Final = 409  # what the config file says of the provider cannot be used
 MAX_MODELS_NAMED: Final = 5
 MAX_NAME_CHARACTERS: Final = 60
 
@@ -69,7 +71,7 @@ def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) 
     try:
         models = None if endpoint is None else asyncio.run(_models(endpoint, provider.name))
     except AgentTuiError as error:
-        return Check(check_id, "failed", title, _said(error), _provider_fix(provider, error))
+        return Check(check_id, "failed", title, inert_line(told(error), 300), _provider_fix(provider, error))
     if models is None:
         return _connects(provider, check_id, title)
     if provider.model and models and provider.model not in models:
@@ -111,6 +113,8 @@ def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
     where = f"providers.{inert_line(provider.name, MAX_NAME_CHARACTERS)}"
     if isinstance(error, Unauthorized) or (isinstance(error, Refused) and error.status in (401, 403)):
         return f"put the right key into {provider.api_key_env or where}, then agent-tui backend stop"
+    if isinstance(error, Refused) and error.status == CONFLICT:
+        return f"agent-tui models setup, or name a variable that holds the key: {where}.api_key_env"
     if isinstance(error, NotFound):
         return "agent-tui backend stop, so that the backend reads the config file again"
     return f"start it, or mend {where}.base_url"

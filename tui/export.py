@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -166,12 +167,21 @@ def used(message: Message) -> str:
         return ""
     if usage is None:
         return f"about {message.token_count:,} tokens" if message.token_count else ""
-    parts = [f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"]
+    parts = [f"{usage.prompt_tokens:,} tokens read, {usage.completion_tokens:,} said"]
     if usage.cost is not None:
         parts.append(f"${usage.cost:,.4f}")
     if usage.first_token_seconds is not None:
         parts.append(f"first word after {usage.first_token_seconds:.1f} s")
     return " · ".join(parts)
+
+
+def moment(written: str) -> str:
+    """Return an ISO 8601 time to the second, "2026-03-01 12:00:00 UTC"; what is none stays as it is."""
+    try:
+        when = datetime.fromisoformat(written)
+    except ValueError:
+        return written
+    return when.strftime("%Y-%m-%d %H:%M:%S %Z").strip()
 
 
 def facts(room: RoomInfo) -> list[tuple[str, str]]:
@@ -188,7 +198,7 @@ def facts(room: RoomInfo) -> list[tuple[str, str]]:
         ("Round", f"{room.current_round} of {room.max_rounds}" if room.max_rounds else ""),
         ("Agents", ", ".join(agents)),
         ("Used", spent),
-        ("Made", room.created_at),
-        ("Changed", room.updated_at),
+        ("Made", moment(room.created_at)),
+        ("Changed", moment(room.updated_at)),
     ]
     return [(label, text) for label, text in found if text]

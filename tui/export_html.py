@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from agent_tui.events import Message, RoomInfo
-from tui.export import clean, facts, marks, said_by, task_apart, used
+from tui.export import clean, facts, marks, moment, said_by, task_apart, used
 
 MESSAGE_LEVEL: Final = 3
 MAX_RENDERED_CHARACTERS: Final = 200_000  # of one message; a longer one is shown as it was written
@@ -69,7 +69,8 @@ def _article(message: Message, names: Mapping[str, str]) -> str:
     color = message.sender_color
     style = f' style="border-color: {color}"' if _COLOR.fullmatch(color) else ""
     kind = ' class="superseded"' if message.superseded else ""
-    about = " · ".join(text for text in (*marks(message, names), used(message), message.created_at) if text)
+    told = (*marks(message, names), used(message), moment(message.created_at))
+    about = " · ".join(text for text in told if text)
     return (
         f'<article{kind}{style}><h3 dir="auto">{_safe(said_by(message))}</h3>'
         f'<p class="dim" dir="auto">{_safe(about)}</p><div dir="auto">{_words(message.text)}</div></article>'

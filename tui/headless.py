@@ -254,7 +254,8 @@ def _tell(event: ev.Event) -> None:
             output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {error}")
         case ev.RunPaused(_, _, reason):
             why = WHY_PAUSED.get(reason, "")
-            output.notice("paused" + (f" ({reason})" if reason else "") + (f": {why}" if why else ""))
+            told = f" ({reason})" if reason not in ("", "pause") else ""
+            output.notice(f"paused{told}" + (f": {why}" if why else ""))
         case _:
             pass
 

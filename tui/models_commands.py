@@ -7,11 +7,11 @@ from typing import Literal
 
 from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.config import DEMO_PROVIDER
+from agent_tui.config import DEMO_PROVIDER, load
 from agent_tui.errors import AgentTuiError, TransportError
 from agent_tui.inert import inert_line
 from tui import connect, exits, output
-from tui.request import Source, reach
+from tui.request import Server, Source, reach
 
 SHOWN_MODELS = 12
 MAX_ERROR_CHARACTERS = 600
@@ -20,8 +20,10 @@ ONLY_DEMO = "only the demo model is there, which speaks from a script; set up an
 
 def list_models(source: Source, output_format: Literal["text", "json"]) -> int:
     """Print one line for each provider; as json ``{"providers": [{id, name, kind, model, models, error}…]}``
-    with ``error`` "" where it answered.
+    with ``error`` "" where it answered. Raises ``ConfigError`` where our own backend reads a broken file.
     """
+    if not isinstance(source, Server):
+        load()
     server = reach(source)
 
     async def ask() -> list[dict[str, object]]:

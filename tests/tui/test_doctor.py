@@ -280,6 +280,8 @@ def test_a_provider_is_judged_by_what_the_backend_says_of_it(tmp_path: Path) -> 
     assert wrong_key[1] == "          → put the right key into providers.local, then agent-tui backend stop"
     offline = asked(tmp_path, {"title": "Nobody answers"}, 502)
     assert offline[1] == "          → start it, or mend providers.local.base_url"
+    no_keyring = asked(tmp_path, {"title": "this system's keyring cannot be used"}, 409)
+    assert "agent-tui models setup" in no_keyring[1]
 
 
 def test_a_provider_whose_key_is_not_there_fails_before_anybody_is_asked(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from agent_tui.events import AgentInfo, Message, RoomInfo, Usage
 from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer, in_thread, stored
 from tests.tui.programs import Home, home_at, one_line, own_environ
-from tui.export import clean
+from tui.export import clean, moment
 from tui.export_html import page
 from tui.export_markdown import markdown, nested
 
@@ -90,7 +90,7 @@ def test_markdown_has_everything_in_order_with_names_rounds_and_marks() -> None:
         "\n## Round 2\n"
         "\n### Bo\n\n*failed: quota · about 12 tokens*\n\nBlack\\!\n".replace("\\!", "!")
         + "\n### You\n\n*whispered to Bo*\n\nBe kind.\n"
-        "\n### Ada\n\n*its model was not told the 3 oldest messages · 100 + 20 tokens · $0.0123 · "
+        "\n### Ada\n\n*its model was not told the 3 oldest messages · 100 tokens read, 20 said · $0.0123 · "
         "first word after 0.5 s*\n\nFine.\n"
     )
 
@@ -259,3 +259,8 @@ def test_a_file_that_cannot_be_written_is_one_line_and_code_2(home: Home, tmp_pa
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot be written" in one_line(done.stderr)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_times_are_told_to_the_second_and_what_is_none_stays() -> None:
+    assert moment("2026-03-01T12:00:00.123456+00:00") == "2026-03-01 12:00:00 UTC"
+    assert moment("yesterday") == "yesterday"

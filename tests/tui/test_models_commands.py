@@ -48,6 +48,17 @@ async def test_each_provider_has_its_line_and_one_that_fails_is_exit_code_4(tmp_
     assert (demo["models"], demo["error"]) == (["demo"], "")
 
 
+def test_a_broken_config_file_is_wrong_configuration(tmp_path: Path) -> None:
+    home = new_home(tmp_path)
+    home.config.write_text("= 3\n")
+    try:
+        ran = home.run("models")
+    finally:
+        home.run("backend", "stop")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "not valid TOML" in ran.stderr
+
+
 def test_setting_up_needs_a_terminal_and_this_machines_backend(tmp_path: Path) -> None:
     home = new_home(tmp_path)
     assert "needs a terminal" in home.run("models", "setup").stderr
