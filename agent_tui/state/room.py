@@ -36,6 +36,7 @@ class RoomState(Books):
     link: ev.LinkChanged = field(default_factory=lambda: ev.LinkChanged("connecting"))
     loaded: bool = False
     generation: int = 0
+    _reached: tuple[int, float] | None = None  # the ceilings when the room was paused for them
     _told_tokens: int = 0
     _told_cost: float | None = None
 
@@ -69,6 +70,16 @@ class RoomState(Books):
         """The same in US dollars, ``None`` where no price is known."""
         known = [cost for cost in (self._told_cost, self._spent_cost) if cost is not None]
         return max(known) if known else None
+
+    @property
+    def is_over_budget(self) -> bool:
+        """Whether it is paused for its budget, and that was not raised since."""
+        if self.status != "paused" or self.pause_reason != "budget":
+            return False
+        if self._reached == (self.max_tokens, self.max_cost):
+            return True  # whatever is counted here: who paused it counts better
+        is_cost_spent = bool(self.max_cost) and self.cost is not None and self.cost >= self.max_cost
+        return is_cost_spent or 0 < self.max_tokens <= self.used_tokens
 
     @property
     def tokens(self) -> int:
@@ -133,6 +144,7 @@ class RoomState(Books):
                 self.status, self.pause_reason, self.run_error = "running", "", ""
             case ev.RunPaused(_, round_number, reason):
                 self.status, self.pause_reason = "paused", reason
+                self._reached = (self.max_tokens, self.max_cost) if reason == "budget" else None
                 self.round = round_number or self.round
                 self._close_open_turns("cut", reason or "pause")
             case ev.RunCompleted(_, total):

@@ -48,6 +48,15 @@ async def test_words_for_all_are_in_every_pane_and_a_whisper_in_one() -> None:
         assert "psst" not in mika + wang
 
 
+async def test_the_task_stands_above_the_panes_and_not_in_each_of_them() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE)
+        text = await screen.send(ev.MessageStored(word(1, "Should we?")), ev.MessageStored(word(2, "Well")))
+        assert text.count("Should we?") == 1
+        assert text.count("Well") == 3
+        assert "Should we?" in await screen.press("t")
+
+
 async def test_after_a_reload_they_stand_where_they_stood() -> None:
     messages = (turn(1, MIKA, "Before"), word(1, "Hear me"), word(2, "psst", to="b"), turn(2, MIKA, "After"))
     async with opened() as screen:
@@ -100,7 +109,7 @@ async def test_a_chunk_costs_no_look_at_what_people_said() -> None:
     state.apply(start("now", MIKA))
     state.turns = Turns(state.turns)  # type: ignore[assignment]  # a dict that counts
     transcript = Counting(clock=Hand().clock())
-    feed = PaneFeed(transcript, state.turns)
+    feed = PaneFeed(transcript, state)
     async with running(transcript, (40, 8)):
         for _ in range(100):
             state.apply(ev.TextAdded("now", "word "))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -79,6 +80,41 @@ def test_hints_are_what_is_possible_now() -> None:
     assert keys(texts.Shown(panes=3, is_following=False))[1] == "end"
     assert keys(texts.Shown(panes=3, has_selection=True)) == ["y", "esc"]
     assert keys(texts.Shown(panes=3, is_finding=True)) == ["n", "N", "esc"]
+
+
+def test_the_hints_name_what_can_be_done_with_the_agent() -> None:
+    running = room(status="running")
+    can = texts.Shown(panes=3, can=frozenset({"say", "stop", "skip", "retry"}))
+    assert [hint.key for hint in texts.hints(running, can)][:5] == ["p", "i", "s", "x", "r"]
+    skipped = replace(can, can=frozenset({"skip"}), is_skipped=True)
+    assert [(hint.key, hint.text) for hint in texts.hints(running, skipped)][1] == ("x", "skip not")
+    in_timeline = [hint.key for hint in texts.hints(running, replace(can, is_timeline=True))]
+    assert {"s", "x", "r"}.isdisjoint(in_timeline)
+    assert "i" in in_timeline
+
+
+def test_while_writing_the_hints_are_those_of_the_line() -> None:
+    writing = texts.Shown(panes=3, is_writing=True, can=frozenset({"say", "stop"}))
+    found = [hint.key for hint in texts.hints(room(status="running"), writing)]
+    assert found == ["enter", "ctrl+n", "alt+enter", "", "ctrl+s", "esc"]
+
+
+def test_a_spent_budget_is_raised_before_the_room_can_go_on() -> None:
+    spent = ev.RoomInfo("r", status="paused", interrupted="budget", max_tokens=300, tokens=300)
+    state = RoomState(id="r")
+    state.apply(ev.RoomLoaded(spent, ()))
+    assert texts.hints(state)[0].key == "e"
+    state.apply(ev.RoomChanged(replace(spent, max_tokens=900, task="T")))
+    state.apply(ev.LinkChanged("live"))
+    assert texts.hints(state)[0].key == "p"
+    assert texts.status(state, texts.Asked()) == "‖ paused – the budget was raised"
+
+
+def test_who_pauses_for_the_budget_is_believed_whatever_is_counted_here() -> None:
+    state = room(status="running", max_tokens=300)
+    state.apply(ev.RunPaused("r", 1, "budget"))
+    assert "the budget is used up" in texts.status(state, texts.Asked())
+    assert texts.hints(state)[0].key == "e"
 
 
 def test_what_is_shown_instead_of_all_panes_says_how_to_get_back() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
+from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Agent, Turn
 from tui.garbage import uncollected
 from tui.screens.room_texts import ending, person_title, turn_title
@@ -58,14 +58,15 @@ class TurnFeed:
 class PaneFeed:
     """Carries into an agent's pane its turns, and between them what people said to it or to all.
 
-    ``turns`` are those of the whole room, in order. A chunk costs no look at them: only more turns do.
+    ``state`` has the turns of the whole room, in order. A chunk costs no look at them: only more turns do.
+    The task, which some servers store as what a person said, stands above all panes already.
     """
 
-    __slots__ = ("_given", "_last", "_seen", "_transcript", "_turns")
+    __slots__ = ("_given", "_last", "_seen", "_state", "_transcript")
 
-    def __init__(self, transcript: Transcript, turns: Mapping[str, Turn]) -> None:
+    def __init__(self, transcript: Transcript, state: RoomState) -> None:
         self._transcript = transcript
-        self._turns = turns
+        self._state = state
         self._start_over()
 
     def _start_over(self) -> None:
@@ -77,7 +78,7 @@ class PaneFeed:
         """Give the pane what is new for its agent."""
         if self._last is not None:
             self._last.take()
-        if self._seen < len(self._turns):
+        if self._seen < len(self._state.turns):
             with uncollected():
                 self._look(agent)
         if self._given != len(agent.turns):  # it got a turn whose speaker was unknown, or lost one: rare
@@ -87,7 +88,7 @@ class PaneFeed:
             self._given = len(agent.turns)
 
     def _look(self, agent: Agent) -> None:
-        new = list(islice(self._turns.values(), self._seen, None))
+        new = list(islice(self._state.turns.values(), self._seen, None))
         self._seen += len(new)
         heard = len(new)
         if agent.is_gone and agent.turns:  # what was said after its last turn it was never told
@@ -97,8 +98,12 @@ class PaneFeed:
             if turn.agent_id == agent.id and turn.role != "user":
                 self._last = self._open(turn, turn_title(turn))
                 self._given += 1
-            elif turn.role == "user" and turn.to in ("", agent.id) and at < heard:
+            elif at < heard and self._is_heard(turn, agent):
                 self._open(turn, person_title(turn), color=PEOPLE)
+
+    def _is_heard(self, turn: Turn, agent: Agent) -> bool:
+        is_for_it = turn.role == "user" and turn.to in ("", agent.id)
+        return is_for_it and turn.text.strip() != self._state.task.strip()
 
     def _open(self, turn: Turn, title: str, *, color: str = "") -> TurnFeed:
         self._transcript.turn_opened(turn.id, title, color=color)

@@ -169,9 +169,9 @@ class RoomScreen(RoomActs):
         )
         facts = [
             Part(texts.oddities(state), 1),
-            Part(texts.models(state), 6),
-            Part(texts.used(state, self._panes.tokens), 3),
-            Part(texts.connected(state), 5),
+            Part(texts.models(state), 12),
+            Part(texts.used(state, self._panes.tokens), 4),
+            Part(texts.connected(state), 8),
         ]
         self._bottom.show(
             [

@@ -167,7 +167,7 @@ class RoomPanes(Container):
             self._feeds = {
                 agent_id: feed for agent_id, feed in self._feeds.items() if agent_id in self._panes
             }
-            self._feeds |= {agent_id: PaneFeed(pane, self._state.turns) for agent_id, pane in new.items()}
+            self._feeds |= {agent_id: PaneFeed(pane, self._state) for agent_id, pane in new.items()}
             self._state.changed.update(new)
             self._current = self._current if self._current in self._panes else next(iter(agents), "")
             await self.remove_children(gone)
@@ -178,7 +178,7 @@ class RoomPanes(Container):
             self._generation = self._state.generation
             for agent_id, pane in self._panes.items():
                 pane.clear()
-                self._feeds[agent_id] = PaneFeed(pane, self._state.turns)
+                self._feeds[agent_id] = PaneFeed(pane, self._state)
             self._state.changed.update(self._panes)
 
     @property

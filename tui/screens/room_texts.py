@@ -106,6 +106,8 @@ def _paused(state: RoomState, asked: Asked, key_now: KeyNow) -> str:
 
 def _over_budget(state: RoomState, key: str) -> str:
     """Say which ceiling was reached, and which key raises it."""
+    if not state.is_over_budget:  # not any more
+        return say("room.paused.raised") if state.max_tokens or state.max_cost else say("room.paused")
     if state.max_tokens and state.used_tokens >= state.max_tokens:
         text = say("room.paused.budget.tokens", most=count(state.max_tokens))
     elif state.max_cost:
@@ -172,23 +174,23 @@ def hints(state: RoomState, shown: Shown = Shown()) -> list[Hint]:
         return _writing_hints(state, shown)
     found = _main_hint(state)
     skip = "hint.skip.undo" if shown.is_skipped else "hint.skip"
-    acts = (("say", "i", "hint.say", 2), ("stop", "s", "hint.stop", 2), ("skip", "x", skip, 3))
-    for act, key, text, rank in (*acts, ("retry", "r", "hint.retry", 3)):
+    acts = (("say", "i", "hint.say", 2), ("stop", "s", "hint.stop", 3), ("skip", "x", skip, 5))
+    for act, key, text, rank in (*acts, ("retry", "r", "hint.retry", 6)):
         if act in shown.can and (act == "say" or not shown.is_timeline):  # which agent is seen in panes
             found.append(Hint(key, say(text), rank))
     if not shown.is_following:
         found.append(Hint("end", say("hint.newest"), 1))
     if shown.panes > 1 and not shown.is_timeline:
-        found.append(Hint("tab", say("hint.tab"), 4))
-        found.append(Hint("z", say("hint.back" if shown.is_zoomed else "hint.zoom"), 5))
+        found.append(Hint("tab", say("hint.tab"), 7))
+        found.append(Hint("z", say("hint.back" if shown.is_zoomed else "hint.zoom"), 9))
     if shown.panes:
-        found.append(Hint("t", say("hint.back" if shown.is_timeline else "hint.timeline"), 6))
-        found.append(Hint("/", say("hint.find"), 7))
+        found.append(Hint("t", say("hint.back" if shown.is_timeline else "hint.timeline"), 10))
+        found.append(Hint("/", say("hint.find"), 11))
     return [
         *found,
-        Hint("ctrl+p", say("hint.palette"), 9),
+        Hint("ctrl+p", say("hint.palette"), 14),
         Hint("?", say("hint.help"), 1),
-        Hint("q", say("hint.quit"), 8),
+        Hint("q", say("hint.quit"), 13),
     ]
 
 
@@ -199,9 +201,9 @@ def _writing_hints(state: RoomState, shown: Shown) -> list[Hint]:
     return [
         Hint("enter", say("hint.send")),
         Hint("ctrl+n", say(f"hint.when.{other}"), 1),
-        Hint("alt+enter", say("hint.new_line"), 3),
-        Hint("", say("hint.whisper"), 4),
-        *(Hint("ctrl+s", hint.text, 2) for hint in pause if hint.key == "p"),
+        Hint("alt+enter", say("hint.new_line"), 5),
+        Hint("", say("hint.whisper"), 6),
+        *(Hint("ctrl+s", hint.text, 3) for hint in pause if hint.key == "p"),
         Hint("esc", say("hint.back"), 1),
     ]
 
@@ -212,6 +214,8 @@ def _main_hint(state: RoomState) -> list[Hint]:
     match state.status:
         case "running":
             return [Hint("p", say("hint.pause"))]
+        case "paused" if state.is_over_budget:
+            return [Hint("e", say("hint.raise"))]
         case "paused" | "error":
             return [Hint("p", _resume_hint(state))]
         case "completed":

@@ -72,6 +72,7 @@ ENGLISH: Final[dict[str, str]] = {
     "hint.resume.who": "resume – {name} goes on",
     "hint.resume.all": "resume – {count} agents go on",
     "hint.start": "start",
+    "hint.raise": "raise the budget",
     "hint.continue": "continue",
     "hint.tab": "next pane",
     "hint.zoom": "zoom",
@@ -311,6 +312,7 @@ ENGLISH: Final[dict[str, str]] = {
     "room.paused.budget": "paused – the budget is used up",
     "room.paused.budget.tokens": "paused – the budget of {most} tokens is used up",
     "room.paused.budget.cost": "paused – the budget of {most} is used up",
+    "room.paused.raised": "paused – the budget was raised",
     "room.paused.raise": "{press} raises it",
     # changing a room
     "settings.title": "The room",
