@@ -72,7 +72,7 @@ class Engine(Acts):
         self._menders: set[asyncio.Task[None]] = set()
         self._stopping = False
         self._unwatched = Unwatched(unwatched_seconds, self._timing.sleep, self._pause_unwatched)
-        hub.on_watchers = self._look
+        hub.on_watchers.append(self._look)
         self._changes = Changes()
         store.subscribe(self._changes.publish)
 
@@ -144,8 +144,8 @@ class Engine(Acts):
     async def room(self, room_id: str) -> RoomInfo:
         """Return one room."""
         ran = set(self._runners)
-        row = await self._store.read(queries.room, room_id)
-        return self._info(row, await self._store.read(queries.stands, [room_id]), ran)
+        row, stands = await self._store.read(queries.room_and_stands, room_id)
+        return self._info(row, stands, ran)
 
     async def change_room(self, room_id: str, change: RoomChange) -> RoomInfo:
         """Change a room, also while it runs: agents count from the next turn, the mode from the next round.

@@ -64,6 +64,17 @@ _THEIR_QUEUE = _QUEUE.where(schema.inbox.c.room_id.in_(_SOME))
 _NEWEST_TURNS = _STANDS.where(
     schema.turn.c.room_id == bindparam("id"), schema.turn.c.round >= bindparam("round")
 ).order_by(schema.turn.c.first_seq)
+_NEWEST = (
+    select(schema.turn.c.agent_id, schema.turn.c.status)
+    .join_from(
+        schema.room,
+        schema.turn,
+        (schema.turn.c.room_id == schema.room.c.id) & (schema.turn.c.round == schema.room.c.round_open),
+    )
+    .where(_IS_ROOM)
+    .order_by(schema.turn.c.attempt)
+)
+_THEIR_NEWEST = _NEWEST.where(schema.room.c.id.in_(_SOME))
 _CHUNKS = (
     select(schema.event.c.message_id, schema.event.c.data)
     .where(
@@ -130,13 +141,15 @@ def rooms(
 
 def stands(connection: Connection, ids: Collection[str] | None = None) -> dict[str, str]:
     """Return agent id → the status of its newest attempt in its room's newest round, of all rooms or some."""
-    turn, room_ = schema.turn.c, schema.room.c
-    newest = (turn.room_id == room_.id) & (turn.round == room_.round_open)
-    query = select(turn.agent_id, turn.status).join_from(schema.room, schema.turn, newest)
-    query = query.where(_IS_ROOM)
-    if ids is not None:
-        query = query.where(room_.id.in_(ids))
-    return {row.agent_id: row.status for row in connection.execute(query.order_by(turn.attempt))}
+    found = (
+        connection.execute(_NEWEST) if ids is None else connection.execute(_THEIR_NEWEST, {"ids": list(ids)})
+    )
+    return {row.agent_id: row.status for row in found}
+
+
+def room_and_stands(connection: Connection, room_id: str) -> tuple[RoomRow, dict[str, str]]:
+    """Return ``room`` and its ``stands`` of one moment."""
+    return room(connection, room_id), stands(connection, [room_id])
 
 
 def rooms_and_stands(
