@@ -5,10 +5,10 @@ A POST is never repeated: what it began is read on from the log, where the frame
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from agent_tui.clients.clock import Clock, Naps
 from agent_tui.clients.event_stream import Item, Watch
@@ -22,7 +22,12 @@ GIVE_UP_SECONDS = 10.0  # cli.md: without a screen at most 10 s
 
 _GONE = 410
 _RELOADS = 3  # in a row, without one event in between
+_REREADS = 3  # of what came to rest while it was read
 _MAX_ID_DIGITS = 18  # fits 63 bits; more is nobody's event id
+
+
+M = TypeVar("M")
+L = TypeVar("L", bound="Logged")
 
 
 def decimal_id(frame_id: str) -> int | None:
@@ -98,6 +103,33 @@ class Loaded:
     event: Event
     as_of: int
     read: Callable[[Frame], Event | None]
+
+
+class Logged(Protocol):
+    """What a server says of a room or a conversation."""
+
+    @property
+    def status(self) -> str: ...
+    @property
+    def last_event_id(self) -> int: ...
+
+
+async def read_settled(
+    messages: Callable[[], Awaitable[tuple[list[M], int | None]]], known: Callable[[], Awaitable[L]]
+) -> tuple[list[M], L, int]:
+    """Return the messages, what they are of, and the event id they are as of, all of one moment."""
+    read: list[M] = []
+    as_of: int | None = None
+    for _ in range(_REREADS):
+        with suppress(NotFound, NotOffered):  # no such call or no such thing: what follows tells them apart
+            read, as_of = await messages()
+        # Read after the messages: what happened in between comes again as events, and changes nothing.
+        logged = await known()
+        if as_of is None:
+            as_of = logged.last_event_id
+        if logged.status == "running" or logged.last_event_id <= as_of:
+            break  # else it came to rest in between, and those messages lack its last words
+    return read, logged, as_of or 0
 
 
 class Source(Protocol):

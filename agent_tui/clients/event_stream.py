@@ -112,15 +112,17 @@ async def read_frames(
     *,
     parser: SSEParser,
     watch: Watch,
+    headers: Mapping[str, str] | None = None,
+    json: object = None,
 ) -> AsyncGenerator[Item, None]:
     """Yield ``LinkChanged("live")`` and then the frames of one connection, until its clean end.
 
     Yields ``LinkChanged("ended")`` alone when the server says there is nothing (204, 205). The
     connection asks for what follows ``parser.last_event_id``. Raises as ``Net.stream`` does.
     """
-    headers = _last_event_id_header(parser.last_event_id)
+    sent = {**(headers or {}), **_last_event_id_header(parser.last_event_id)}
     async with AsyncExitStack() as stack:
-        opening = stack.enter_async_context(net.stream(method, path, params=params, headers=headers))
+        opening = stack.enter_async_context(net.stream(method, path, json=json, params=params, headers=sent))
         answer = await watch.run(opening)
         if answer.status in (204, 205):
             yield LinkChanged("ended", "the server has nothing more to send")
@@ -161,6 +163,7 @@ class EventStream:
         idle_timeout: float = IDLE_SECONDS,
         *,
         resume_param: str = "",
+        headers: Mapping[str, str] | None = None,
         give_up_seconds: float | None = None,
         backoff: Backoff | None = None,
         clock: Clock = SYSTEM_CLOCK,
@@ -171,6 +174,7 @@ class EventStream:
         self._net = net
         self._path = path
         self._params = dict(params or {})
+        self._headers = headers
         self._idle_timeout = idle_timeout
         self._resume_param = resume_param
         self._patience = Patience(clock, backoff or Backoff(), give_up_seconds)
@@ -233,7 +237,9 @@ class EventStream:
         params = dict(self._params)
         if self._resume_param and self.last_event_id:
             params[self._resume_param] = self.last_event_id
-        return read_frames(self._net, "GET", self._path, params, parser=parser, watch=watch)
+        return read_frames(
+            self._net, "GET", self._path, params, parser=parser, watch=watch, headers=self._headers
+        )
 
     def _parser(self, watch: Watch) -> SSEParser:
         def heard(_: str) -> None:

@@ -6,24 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_tui.clients.net import Net
-from agent_tui.clients.offers import Offers, explained, not_offered
+from agent_tui.clients.offers import Offers, explained
+from agent_tui.clients.provider_calls import ProviderCalls
 from agent_tui.clients.room_answers import (
-    ProviderInfo,
-    ProviderTest,
     RoomChanges,
     Said,
     read_changes,
-    read_models,
-    read_provider_test,
-    read_providers,
     read_queue,
     read_said,
 )
 from agent_tui.clients.room_calls import RoomCalls
 from agent_tui.errors import NotFound, ProtocolError
 from agent_tui.events import QueuedMessage, RoomInfo
-
-PROVIDER_SECONDS = 60.0  # how much longer than other calls one may take that asks a provider
 
 Queue = tuple[QueuedMessage, ...]
 
@@ -43,7 +37,7 @@ _OFFERS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-class RoomActs(RoomCalls):
+class RoomActs(RoomCalls, ProviderCalls):
     """Calls to one server (see ``RoomCalls``). None of them is ever repeated by itself."""
 
     def __init__(self, net: Net, paths: Mapping[str, str] | None = None) -> None:
@@ -125,25 +119,6 @@ class RoomActs(RoomCalls):
         if not isinstance(value, list | Mapping):
             raise ProtocolError("the server's answer is no list of rooms")
         return read_changes(value, asked_for_all=not cursor)
-
-    # --- providers -------------------------------------------------------------------------------------
-
-    async def providers(self) -> list[ProviderInfo]:
-        """Return the providers of models that the server knows, its default first."""
-        try:
-            return read_providers(await self._net.call("GET", self._paths.of("providers")))
-        except NotFound as error:
-            raise not_offered("a list of providers", error) from error
-
-    async def models(self, provider_id: str) -> list[str]:
-        """Return the models of one provider, who is asked now; raises what a person can act on."""
-        path = self._paths.of("provider_models", provider_id)
-        return read_models(await self._net.call("GET", path, patience=PROVIDER_SECONDS))
-
-    async def test_provider(self, **fields: str) -> ProviderTest:
-        """Ask a provider that is not yet in the config (kind, base_url, api_key, api_key_env, model)."""
-        path = self._paths.of("provider_test")
-        return read_provider_test(await self._net.call("POST", path, json=fields, patience=PROVIDER_SECONDS))
 
     # --- what there is ---------------------------------------------------------------------------------
 

@@ -7,13 +7,12 @@ from typing import Any
 
 from agent_tui.clients.net import Net
 from agent_tui.clients.offers import not_offered
+from agent_tui.clients.pages import read_messages
+from agent_tui.clients.paths import Paths
 from agent_tui.clients.room_paths import RoomPaths
 from agent_tui.errors import AgentTuiError, NotFound, NotOffered, ProtocolError, Refused
 from agent_tui.events import Message, RoomInfo
 from agent_tui.wire.rooms import decode_messages, decode_room, decode_rooms
-
-MAX_PAGES = 1000
-LARGEST_PAGE = 1000  # messages; more than one page holds when nothing is asked for
 
 # Inside the class ``list`` is the call of that name.
 RawMessages = list[Any]
@@ -44,7 +43,7 @@ class RoomCalls:
 
     def __init__(self, net: Net, paths: Mapping[str, str] | None = None) -> None:
         self._net = net
-        self._paths = RoomPaths(paths or {})
+        self._paths: Paths = RoomPaths(paths or {})
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -53,7 +52,7 @@ class RoomCalls:
     async def list_raw(self, params: Mapping[str, str] | None = None, patience: float = 0.0) -> Any:
         """Return the list of rooms as it was answered; ``params`` and ``patience`` are ``Net.call``'s."""
         try:
-            return await self._net.call("GET", self._paths.rooms, params=params, patience=patience)
+            return await self._net.call("GET", self._paths.of("rooms"), params=params, patience=patience)
         except NotFound as error:
             raise not_offered("a list of rooms", error) from error
 
@@ -92,7 +91,7 @@ class RoomCalls:
         values = (name or None, execution_mode, max_rounds, agents, keep_running, *amounts)
         chosen = {f: v for f, v in zip(_CREATE_FIELDS, values, strict=True) if v is not None}
         try:
-            return _room(await self._net.call("POST", self._paths.rooms, json={"task": task, **chosen}))
+            return _room(await self._net.call("POST", self._paths.of("rooms"), json={"task": task, **chosen}))
         except NotFound as error:
             raise not_offered("making rooms", error) from error
 
@@ -117,7 +116,7 @@ class RoomCalls:
 
     async def messages_raw(self, room_id: str) -> RawMessages:
         """Return the stored messages of all pages as they were answered."""
-        messages, _ = await self._read_messages(room_id)
+        messages, _ = await read_messages(self._net, self._paths.of("messages", room_id))
         return messages
 
     async def messages(self, room_id: str) -> MessagesAsOf:
@@ -125,34 +124,8 @@ class RoomCalls:
 
         ``events?after=`` that id misses and doubles nothing; it is ``None`` where the server gives none.
         """
-        messages, as_of = await self._read_messages(room_id)
+        messages, as_of = await read_messages(self._net, self._paths.of("messages", room_id))
         return decode_messages(messages)[0], as_of
-
-    async def _read_messages(self, room_id: str) -> tuple[RawMessages, int | None]:
-        path = self._paths.of("messages", room_id)
-        read: RawMessages = []
-        params: dict[str, str] = {}
-        for _ in range(MAX_PAGES):
-            page = await self._net.call("GET", path, params=params)
-            items = page.get("messages") if isinstance(page, Mapping) else page
-            if not isinstance(items, list):
-                raise ProtocolError("the server's answer is no list of messages")
-            _, following, as_of = decode_messages(page)
-            started = len(read)
-            read += items
-            if following is not None and following != params.get("after") and items:
-                params["after"] = following
-                continue
-            under_way = next((n for n in range(started) if _field(read[n], "status") == "streaming"), None)
-            if under_way is None or "limit" in params:
-                return read, as_of
-            # A turn under way on an earlier page has gone on since then: everything from it on is read
-            # again in one answer, so that all of it is as of one event.
-            del read[under_way:]
-            params = {"limit": str(LARGEST_PAGE)}
-            if read:
-                params["after"] = str(_field(read[-1], "id"))
-        raise ProtocolError(f"the server's answer has more than {MAX_PAGES} pages of messages")
 
     async def _ask(self, method: str, path: str, room_id: str, what: str, json: object = None) -> RoomInfo:
         return await self._room_of(room_id, await self._call(method, path, room_id, what, json))
@@ -202,7 +175,3 @@ def _room(value: object) -> RoomInfo:
         return decode_room(value)
     except ValueError as error:
         raise ProtocolError("the server's answer is no room") from error
-
-
-def _field(item: object, name: str) -> object:
-    return item.get(name) if isinstance(item, Mapping) else None

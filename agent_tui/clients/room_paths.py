@@ -38,8 +38,3 @@ class RoomPaths(Paths):
 
     def __init__(self, paths: Mapping[str, str]) -> None:
         super().__init__(DEFAULT_PATHS, _PLACES, paths)
-
-    @property
-    def rooms(self) -> str:
-        """Return the path of the list."""
-        return self.of("rooms")

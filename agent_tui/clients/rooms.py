@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock, Naps
-from agent_tui.clients.event_log import GIVE_UP_SECONDS, Following, Fresh, Loaded, read_on
+from agent_tui.clients.event_log import GIVE_UP_SECONDS, Following, Fresh, Loaded, read_on, read_settled
 from agent_tui.clients.event_stream import IDLE_SECONDS, EventStream, Item, Watch, read_frames
 from agent_tui.clients.net import Net
 from agent_tui.clients.room_acts import RoomActs
 from agent_tui.clients.sse import Frame, SSEParser
 from agent_tui.errors import (
     AgentTuiError,
-    NotFound,
-    NotOffered,
     StreamLost,
 )
-from agent_tui.events import Event, LinkChanged, Message, RoomLoaded
+from agent_tui.events import Event, LinkChanged, RoomLoaded
 from agent_tui.wire.rooms import TERMINAL, decode
 
 RUN_GIVE_UP_SECONDS = GIVE_UP_SECONDS
 ENDED_DETAIL = "this server shows a room only while it runs it"
 
 _NO_ACCUMULATED = {"accumulated": "0"}  # protocols.md §1, fault 5
-_REREADS = 3  # of a room that came to rest while it was read
 
 
 class RoomsClient(RoomActs):
@@ -150,20 +147,10 @@ class RoomsClient(RoomActs):
 
     async def load(self, room_id: str) -> Loaded:
         """Return the room with its messages, and the event id that they are as of."""
-        messages: list[Message] = []
-        as_of: int | None = None
-        for _ in range(_REREADS):
-            with suppress(
-                NotFound, NotOffered
-            ):  # no such call or no such room: what follows tells them apart
-                messages, as_of = await self.messages(room_id)
-            # Read after the messages: what happened in between comes again as events, and changes nothing.
-            room = await self.room_as_known(room_id)
-            if as_of is None:
-                as_of = room.last_event_id
-            if room.status == "running" or room.last_event_id <= as_of:
-                break  # else it came to rest in between, and those messages lack its last words
-        return Loaded(RoomLoaded(room, tuple(messages)), as_of or 0, _event)
+        messages, room, as_of = await read_settled(
+            lambda: self.messages(room_id), lambda: self.room_as_known(room_id)
+        )
+        return Loaded(RoomLoaded(room, tuple(messages)), as_of, _event)
 
 
 class _FollowedRoom:

@@ -91,3 +91,11 @@ def listed(value: object, key: str) -> Iterable[Any]:
     if isinstance(value, Mapping):
         value = value.get(key)
     return value if isinstance(value, list) else []
+
+
+def page_marks(value: object) -> tuple[str | None, int | None]:
+    """Return (next, as_of) of a page of messages; a bare list has neither."""
+    if not isinstance(value, Mapping):
+        return None, None
+    following, as_of = value.get("next"), value.get("as_of")
+    return str(following) if following is not None else None, as_of if isinstance(as_of, int) else None

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_tui import events as ev
 from agent_tui.wire.content import content_text
-from agent_tui.wire.fields import AnyUsage, Flag, Number, Text, Wire, listed, parse, reason
+from agent_tui.wire.fields import AnyUsage, Flag, Number, Text, Wire, listed, page_marks, parse, reason
 from agent_tui.wire.rooms_encode import TERMINAL as TERMINAL
 
 
@@ -302,14 +302,7 @@ def decode_rooms(value: object) -> list[ev.RoomInfo]:
 def decode_messages(value: object) -> tuple[list[ev.Message], str | None, int | None]:
     """Return (messages, next, as_of) of a messages answer or of a bare list; skips what is no message."""
     messages = [m for item in listed(value, "messages") if (m := _message_or_none(item))]
-    if not isinstance(value, Mapping):
-        return messages, None, None
-    following, as_of = value.get("next"), value.get("as_of")
-    return (
-        messages,
-        str(following) if following is not None else None,
-        as_of if isinstance(as_of, int) else None,
-    )
+    return messages, *page_marks(value)
 
 
 def _room_or_none(item: object) -> ev.RoomInfo | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.clients import room_calls
+from agent_tui.clients import pages
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.errors import NotFound, NotOffered, ProtocolError, Refused, Unauthorized
@@ -194,7 +194,7 @@ async def test_a_next_that_leads_back_ends_the_reading(server: FakeServer, clien
 async def test_pages_without_end_are_refused(
     server: FakeServer, client: RoomsClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room_calls, "MAX_PAGES", 20)
+    monkeypatch.setattr(pages, "MAX_PAGES", 20)
     number = 0
 
     async def respond(request: Request, reply: Reply) -> None:

@@ -26,7 +26,7 @@ def test_ids_are_encoded_into_the_path(room_id: str, path: str) -> None:
 def test_a_path_may_lie_elsewhere() -> None:
     paths = RoomPaths({"run": "/v2/room-runs/{id}/stream?x=1", "rooms": "/v2/rooms"})
     assert paths.of("run", "a b") == "/v2/room-runs/a%20b/stream?x=1"
-    assert paths.rooms == "/v2/rooms"
+    assert paths.of("rooms") == "/v2/rooms"
     assert paths.of("room", "r") == "/api/rooms/r"
 
 
