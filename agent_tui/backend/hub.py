@@ -148,10 +148,10 @@ class _Room:
 
 
 class Hub:
-    """All readers of all rooms. ``on_watchers`` is called with a room's id when its watchers change."""
+    """All readers of all rooms. ``on_watchers`` are called with a room's id when its watchers change."""
 
     def __init__(self, store: Store) -> None:
-        self.on_watchers: Callable[[str], None] = lambda room_id: None
+        self.on_watchers: list[Callable[[str], None]] = []
         self._store = store
         self._rooms: dict[str, _Room] = {}
         self._closed = False
@@ -172,7 +172,7 @@ class Hub:
         """
         reader = _Reader()
         self._rooms.setdefault(room_id, _Room()).readers.add(reader)
-        self.on_watchers(room_id)
+        self._tell(room_id)
         try:
             if self._closed or not await self._exists(room_id):
                 return
@@ -222,6 +222,10 @@ class Hub:
         for room_id in self._rooms:
             self.end(room_id)
 
+    def _tell(self, room_id: str) -> None:
+        for callback in self.on_watchers:
+            callback(room_id)
+
     async def _exists(self, room_id: str) -> bool:
         return await self._store.read(queries.exists, room_id)
 
@@ -231,4 +235,4 @@ class Hub:
         if not room.readers:
             room.flush()  # and with it the timer
             del self._rooms[room_id]
-        self.on_watchers(room_id)
+        self._tell(room_id)

@@ -158,7 +158,7 @@ async def test_a_replay_gives_the_loop_its_turn(tmp_path: Path, monkeypatch: pyt
 async def test_watchers_are_counted_while_they_watch(tmp_path: Path) -> None:
     async with opened(tmp_path, "ab") as (store, hub):
         told: list[tuple[str, int]] = []
-        hub.on_watchers = lambda room_id: told.append((room_id, hub.watchers(room_id)))
+        hub.on_watchers.append(lambda room_id: told.append((room_id, hub.watchers(room_id))))
         for room_id in "ab":
             await store.append(room_id, [event()])
         first, second, other = hub.read("a", 0), hub.read("a", 0), hub.read("b", 0)
@@ -175,7 +175,7 @@ async def test_watchers_are_counted_while_they_watch(tmp_path: Path) -> None:
 async def test_a_reader_that_is_cancelled_is_gone(tmp_path: Path) -> None:
     async with opened(tmp_path) as (_, hub):
         come = asyncio.Event()
-        hub.on_watchers = lambda room_id: come.set()
+        hub.on_watchers.append(lambda room_id: come.set())
         reading = asyncio.create_task(read_to(hub, 1))
         await come.wait()
         reading.cancel()
@@ -198,7 +198,7 @@ async def test_closing_ends_all_readers_after_what_they_had_coming(tmp_path: Pat
 async def test_the_readers_of_a_deleted_room_end(tmp_path: Path) -> None:
     async with opened(tmp_path) as (store, hub):
         come = asyncio.Event()
-        hub.on_watchers = lambda room_id: come.set()
+        hub.on_watchers.append(lambda room_id: come.set())
         reading = asyncio.create_task(read_to(hub, 100))
         await store.append("a", [event()] * 2)
         await come.wait()

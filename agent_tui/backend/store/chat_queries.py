@@ -180,12 +180,11 @@ def asked(connection: Connection, room_id: str, client_key: str) -> tuple[str, i
     return found[0], found[1] - (2 if found[2] == found[1] - 1 else 1)
 
 
-def rules(connection: Connection, room_id: str = "") -> list[ToolRule]:
-    """Return the rules that hold everywhere; with ``room_id`` those of that conversation alone."""
+def rules(connection: Connection) -> list[ToolRule]:
+    """Return all rules, those of single conversations too, the oldest first."""
     rule = schema.tool_rule.c
     query = select(rule.id, rule.tool, rule.pattern, rule.created_at, rule.room_id)
-    found = connection.execute(query.where(rule.room_id == room_id).order_by(rule.created_at, rule.id))
-    return [ToolRule(*row) for row in found]
+    return [ToolRule(*row) for row in connection.execute(query.order_by(rule.created_at, rule.id))]
 
 
 def search(connection: Connection, words: str, limit: int) -> list[Hit]:

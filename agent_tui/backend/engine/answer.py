@@ -1,0 +1,236 @@
+"""One answer: its model is asked, the tools that it calls are run, and again, until it calls none.
+
+Knows nothing of chats: a turn of a room may be spoken so too. It puts steps on record as they come; that
+the answer began, and how it ended, is for its caller to write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from agent_tui.backend.engine.answer_history import steps_told
+from agent_tui.backend.engine.answer_steps import Steps, Written
+from agent_tui.backend.engine.answer_tools import Calls, Workshop
+from agent_tui.backend.engine.call import Call
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.trimming import trim
+from agent_tui.backend.engine.words import failure
+from agent_tui.backend.models.model import CallPiece, Model, ModelRequest, TextPiece, ThinkingPiece
+from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
+from agent_tui.backend.store.store import Store
+from agent_tui.backend.tools.calling import failed
+from agent_tui.errors import ModelError
+from agent_tui.events import Step, Usage
+
+MAX_ROUNDS = 20  # protocols.md §2
+TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # protocols.md §2
+FAILED = "API Error"  # protocols.md §2
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is to be answered: ``request`` holds the whole history, oldest first."""
+
+    room_id: str
+    message_id: str
+    model: Model
+    request: ModelRequest
+    terms: Terms
+    workshop: Workshop
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What came of it: whole, or it failed (``error``) or was ``cut``. ``tokens`` are what it used, in part
+    estimated where the model does not say; ``usage`` only what models said, added up.
+    """
+
+    steps: tuple[Step, ...]
+    error: str
+    cut: str
+    tokens: int
+    cost: float | None
+    usage: Usage | None
+    first_token_seconds: float | None
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Used:
+    """What the calls of the model used that are over; ``said`` are characters whose tokens were not told."""
+
+    prompt: int = 0
+    completion: int = 0
+    guessed: int = 0
+    cost: float | None = None
+    first_token_seconds: float | None = None
+    told: bool = False
+
+    def add(self, call: Call, request: ModelRequest, said: int, cost: Cost) -> None:
+        if self.first_token_seconds is None:
+            self.first_token_seconds = call.first_piece_seconds
+        if call.usage is not None:
+            self.told = True
+            self.prompt += call.usage.prompt_tokens
+            self.completion += call.usage.completion_tokens
+            dollars = cost(call.usage.prompt_tokens, call.usage.completion_tokens)
+        elif said:
+            self.guessed += said // 4
+            told = sum(len(message.content) for message in request.messages)
+            dollars = cost(told // 4, said // 4)
+        else:
+            dollars = None
+        if dollars is not None:
+            self.cost = (self.cost or 0.0) + dollars
+
+
+class Answer:
+    """``run`` goes to the end of the answer, always; ``cut`` makes the end come.
+
+    ``is_used_up`` is asked with (tokens, US dollars) used so far whether that is too much.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        timing: Timing,
+        ask: Ask,
+        is_used_up: Callable[[int, float], bool] = lambda tokens, cost: False,
+    ) -> None:
+        self.cut_for = ""
+        self.error = ""
+        self.steps = Steps(ask.message_id, timing.now().isoformat())
+        self._store = store
+        self._timing = timing
+        self._ask = ask
+        self._is_used_up = is_used_up
+        self._call: Call | None = None
+        self._calls = Calls(ask.workshop, self.steps, self._write, timing)
+        self._used = _Used()
+        self._is_whole = False
+
+    def cut(self, reason: str) -> None:
+        """End the answer with what was said so far, also inside a tool."""
+        self.cut_for = self.cut_for or reason
+        if self._call is not None:
+            self._call.cancel()
+        self._calls.cut()
+
+    async def run(self) -> Ending:
+        """Carry the answer out. Raises ``StoreError``, and only that."""
+        clock = asyncio.get_running_loop().time
+        begun = clock()
+        pricing = asyncio.create_task(cost_of(self._ask.terms, self._ask.request.model))
+        for round_ in range(1, MAX_ROUNDS + 1):
+            written = Written()
+            calls = await self._speak(round_, pricing, written)
+            if not calls:
+                break
+            await self._calls.run(calls, written)
+        else:
+            self.error = "" if self.cut_for else TOO_MANY_ROUNDS
+        await pricing
+        used = self._used
+        usage = None
+        if used.told:
+            usage = Usage(used.prompt, used.completion, used.first_token_seconds, used.cost)
+        return Ending(
+            steps=self.steps.in_order,
+            error=self.error,
+            cut="" if self._is_whole else self.cut_for,  # it may be whole before it can be cut
+            tokens=used.prompt + used.completion + used.guessed,
+            cost=used.cost,
+            usage=usage,
+            first_token_seconds=used.first_token_seconds,
+            seconds=round(clock() - begun, 3),
+        )
+
+    async def _speak(self, round_: int, pricing: asyncio.Task[Cost], written: Written) -> list[Step]:
+        """Ask the model once; return the calls that are to be run, and leave in ``written`` what goes with
+        them. Returns none when the answer is over; then all is on record.
+        """
+        if self._is_over(self._used.prompt + self._used.completion + self._used.guessed, self._used.cost):
+            self.cut("budget")
+        if self.cut_for:
+            return []
+        request, before = self._request(round_), self.steps.characters
+        self._call = call = Call(
+            self._ask.model,
+            request,
+            self._timing,
+            keeps=(TextPiece, ThinkingPiece, CallPiece),
+            failed=FAILED,
+        )
+        try:
+            try:
+                await self._listen(call, pricing, before)
+                self.steps.hear(call.take(), written)
+            except ModelError as error:  # it called more than we take
+                self.error = f"{FAILED}: {failure(error)}"
+        finally:
+            await call.gone()
+        self._used.add(call, request, self.steps.characters - before, await pricing)
+        self.steps.close_words(written)
+        calls = self.steps.close_calls()
+        self.error = self.error or call.error or _short(call)
+        if calls and not (self.cut_for or self.error):
+            return calls
+        self._is_whole = not (call.cut or calls or self.error)
+        self._give_up(calls, written)
+        if written:
+            await self._write(written)
+        return []
+
+    async def _listen(self, call: Call, pricing: asyncio.Task[Cost], before: int) -> None:
+        """Write what is heard: what comes meanwhile is joined into the next."""
+        while not call.over:
+            await call.news()
+            if call.over:
+                return
+            if pieces := call.take():
+                written = Written()
+                self.steps.now = self._timing.now().isoformat()
+                self.steps.hear(pieces, written)
+                if written:
+                    await self._write(written)
+                cost = pricing.result() if pricing.done() else unknown_cost
+                self._look(call, self.steps.characters - before, cost)
+
+    def _look(self, call: Call, said: int, cost: Cost) -> None:
+        now = replace(self._used)
+        now.add(call, self._ask.request, said, cost)
+        if self._is_over(now.prompt + now.completion + now.guessed, now.cost):
+            self.cut("budget")
+
+    def _is_over(self, tokens: int, cost: float | None) -> bool:
+        return self._is_used_up(tokens, cost or 0.0)
+
+    def _give_up(self, calls: Sequence[Step], written: Written) -> None:
+        """Calls that were not whole, or came too late, are not run: they say so."""
+        status, why = (
+            ("cut", "the answer was stopped") if self.cut_for else ("failed", "the answer broke off")
+        )
+        for call in calls:
+            self.steps.put_call(call, status, None, written)
+            content = failed(f"not run: {why} before that").content
+            self.steps.put_result(call, content, success=False, written=written)
+
+    def _request(self, round_: int) -> ModelRequest:
+        request = self._ask.request
+        tokens = self._ask.terms.context_tokens - request.max_tokens
+        messages, _ = trim((*request.messages, *steps_told(self.steps.in_order)), tokens)
+        return replace(request, messages=messages, round=round_)
+
+    async def _write(self, written: Written) -> None:
+        await self._store.append(self._ask.room_id, written.events, written.changes)
+
+
+def _short(call: Call) -> str:
+    """Return what a person is told of an answer that its model could not finish; empty for a whole one."""
+    if not call.short:
+        return ""
+    if call.short == "length":
+        return f"{FAILED}: the answer was cut off, its model ran out of tokens"
+    return f"{FAILED}: the model stopped before the end: {call.short[:100]}"

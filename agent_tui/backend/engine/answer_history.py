@@ -1,0 +1,85 @@
+"""What a chat's model is told: its system prompt, then the branch, with the calls and results of answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent_tui.backend.engine.answer_steps import tool_calls
+from agent_tui.backend.models.model import ChatMessage
+from agent_tui.backend.tools.calling import failed
+from agent_tui.events import Attachment, Message, Step
+
+_FENCES = re.compile("`{3,}")
+NO_RESULT = failed("unknown: nothing is known of what became of this call; it was not run again").content
+
+
+def branch_told(system_prompt: str, messages: Sequence[Message]) -> list[ChatMessage]:
+    """Return what the messages of a branch are to a model.
+
+    Answers that were cut or failed are told as far as they went, with a mark; those that said nothing and
+    called nothing are left out.
+    """
+    told = [ChatMessage("system", system_prompt)] if system_prompt else []
+    for message in messages:
+        if message.role == "user":
+            told.append(ChatMessage("user", question_told(message.text, message.attachments)))
+        else:
+            told += _answer_told(message)
+    return told
+
+
+def question_told(text: str, attachments: Sequence[Attachment]) -> str:
+    """Return a person's words with the files that came with them, each in a fence under its name."""
+    return "\n\n".join([*([text] if text else []), *map(_fenced, attachments)])
+
+
+def steps_told(steps: Sequence[Step]) -> list[ChatMessage]:
+    """Return the steps of one answer, in their order, as messages: a model is told of each of its calls what
+    came of it. What it thought it is not told.
+    """
+    told: list[ChatMessage] = []
+    words: list[str] = []
+    calls: list[Step] = []
+    results = {step.id_ref: step for step in steps if step.type == "tool_result"}
+    answered = False
+    for step in steps:
+        if answered and step.type != "tool_result":
+            told += _round_told(words, calls, results)
+            words, calls, answered = [], [], False
+        if step.type == "text" and step.content:
+            words.append(step.content)
+        elif step.type == "tool_call":
+            calls.append(step)
+        elif step.type == "tool_result":
+            answered = True
+    return told + _round_told(words, calls, results)
+
+
+def _round_told(words: Sequence[str], calls: Sequence[Step], results: dict[str, Step]) -> list[ChatMessage]:
+    if not (words or calls):
+        return []
+    told = [ChatMessage("assistant", "\n\n".join(words), calls=tool_calls(calls))]
+    for call in calls:
+        result = results.get(call.id)
+        content = NO_RESULT if result is None else result.content
+        told.append(ChatMessage("tool", content, call_id=call.id_ref, name=call.name))
+    return told
+
+
+def _answer_told(message: Message) -> list[ChatMessage]:
+    told = steps_told(message.steps)
+    if not told or not (message.error or message.interrupted):
+        return told
+    mark = ChatMessage("assistant", f"[cut off here: {message.error or message.interrupted}]")
+    last = told[-1]
+    if last.role == "assistant" and not last.calls:
+        return [*told[:-1], ChatMessage("assistant", f"{last.content}\n\n{mark.content}")]
+    return [*told, mark]
+
+
+def _fenced(attachment: Attachment) -> str:
+    longest = max((len(fence) for fence in _FENCES.findall(attachment.content)), default=2)
+    fence = "`" * (longest + 1)
+    end = "" if attachment.content.endswith("\n") else "\n"
+    return f"{attachment.name}:\n{fence}\n{attachment.content}{end}{fence}"

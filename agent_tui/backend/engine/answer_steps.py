@@ -1,0 +1,228 @@
+"""The steps of one answer as they come: pieces of a model to events of the log and rows (protocols.md §2).
+
+Everything here is bookkeeping without a clock or a socket. Steps are numbered over the whole answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from agent_tui import events as ev
+from agent_tui.backend.engine.call import Heard
+from agent_tui.backend.models.model import CallPiece, TextPiece, ThinkingPiece, ToolCall
+from agent_tui.backend.store.chat_rows import StepPut, StepStands, StoredStep
+from agent_tui.backend.store.rows import Change, NewEvent
+from agent_tui.errors import ModelError
+from agent_tui.events import Step, ToolAsk
+from agent_tui.wire.chat_encode import encode
+from agent_tui.wire.content import dump
+
+MAX_PIECE_CHARACTERS = 16_384  # longer ones become several events, so that a page of the log stays small
+MAX_CALLS = 64  # in one round
+
+
+@dataclass(slots=True)
+class Written:
+    """What is to be written as one: events, and the changes of rows that come with them."""
+
+    events: list[NewEvent] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.events or self.changes)
+
+
+@dataclass(slots=True)
+class _Growing:
+    """A step that is not whole yet; ``pieces`` are its content, or the arguments of a call."""
+
+    step: Step
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+class Steps:
+    """The steps of the answer ``message_id`` so far. ``done`` are those on record, by their id."""
+
+    def __init__(self, message_id: str, now: str, done: Sequence[Step] = ()) -> None:
+        self.message_id = message_id
+        self.now = now  # when what is written next happened
+        self.done: dict[str, Step] = {step.id: step for step in done}
+        self.characters = 0  # said, thought and asked for in all
+        self._next = max((step.index for step in done), default=-1) + 1
+        self._open: _Growing | None = None  # the text or thought that grows
+        self._calls: dict[int, _Growing] = {}  # by the provider's index
+        self._early: dict[int, CallPiece] = {}  # calls whose name is not known yet
+
+    # --- what a model says -----------------------------------------------------------------------------
+
+    def hear(self, pieces: Sequence[Heard], written: Written) -> None:
+        """Write down ``pieces``; neighbours of one step become one event."""
+        for piece in _joined(pieces):
+            match piece:
+                case TextPiece(text):
+                    self._say("text", text, written)
+                case ThinkingPiece(text):
+                    self._say("thinking", text, written)
+                case CallPiece():
+                    self._hear_call(piece, written)
+
+    def close_words(self, written: Written) -> None:
+        """Put the text or thought that grew on record, as it is."""
+        grown, self._open = self._open, None
+        if grown is not None:
+            self._put(replace(grown.step, content=grown.text), written)
+
+    def close_calls(self) -> list[Step]:
+        """Return the calls that the model made, whole, in the order they were begun; nothing is written."""
+        for index, piece in sorted(self._early.items()):
+            self._begin_call(index, piece, Written())
+        self._early.clear()
+        grown, self._calls = list(self._calls.values()), {}
+        return [self._named(replace(one.step, arguments=one.text)) for one in grown]
+
+    # --- what becomes of calls -------------------------------------------------------------------------
+
+    def put_call(self, call: Step, status: str, ask: ToolAsk | None, written: Written) -> Step:
+        """Put a whole call on record, with what becomes of it first."""
+        stands = replace(call, status=status, ask=ask)
+        self._event(ev.StepSet(self.message_id, call), written)
+        self._event(ev.ToolStatusChanged(self.message_id, call.id, status, ask=ask), written)
+        self._put(stands, written)
+        return stands
+
+    def set_call(self, call: Step, status: str, seconds: float | None, written: Written) -> Step:
+        """Say how a call stands now."""
+        stands = replace(self.done[call.id], status=status, seconds=seconds, ask=None)
+        self.done[call.id] = stands
+        self._event(ev.ToolStatusChanged(self.message_id, call.id, status, seconds), written)
+        written.changes.append(StepStands(self.message_id, call.index, status, seconds))
+        return stands
+
+    def put_result(self, call: Step, content: str, *, success: bool, written: Written) -> Step:
+        """Put the result of a call on record."""
+        number = self._number()
+        result = Step(
+            id=f"step-{number}",
+            index=number,
+            type="tool_result",
+            content=content,
+            name=call.name,
+            id_ref=call.id,
+            success=success,
+        )
+        self._event(ev.StepSet(self.message_id, result), written)
+        self._put(result, written)
+        return result
+
+    @property
+    def in_order(self) -> tuple[Step, ...]:
+        """All steps on record, in the order they began."""
+        return tuple(sorted(self.done.values(), key=lambda step: step.index))
+
+    def calls_without_result(self) -> list[Step]:
+        """Return the calls on record that nothing came of."""
+        answered = {step.id_ref for step in self.done.values() if step.type == "tool_result"}
+        return [step for step in self.in_order if step.type == "tool_call" and step.id not in answered]
+
+    # --- how -------------------------------------------------------------------------------------------
+
+    def _say(self, type_: str, text: str, written: Written) -> None:
+        if not text:
+            return
+        if self._open is not None and self._open.step.type != type_:
+            self.close_words(written)
+        if self._open is None:
+            number = self._number()
+            self._open = _Growing(Step(f"step-{number}", number, type_))
+            self._event(ev.StepSet(self.message_id, self._open.step), written)
+        self._open.pieces.append(text)
+        self.characters += len(text)
+        for at in range(0, len(text), MAX_PIECE_CHARACTERS):
+            piece = text[at : at + MAX_PIECE_CHARACTERS]
+            self._event(ev.StepAdded(self.message_id, self._open.step.id, content=piece), written)
+
+    def _hear_call(self, piece: CallPiece, written: Written) -> None:
+        known = self._calls.get(piece.index)
+        if known is None:
+            self._hear_early(piece, written)
+            return
+        if piece.id and not known.step.id_ref:
+            known.step = replace(known.step, id_ref=piece.id)
+        self._add_arguments(known, piece.arguments, written)
+
+    def _hear_early(self, piece: CallPiece, written: Written) -> None:
+        """A call begins on screen once its name is known."""
+        before = self._early.pop(piece.index, CallPiece(piece.index))
+        piece = CallPiece(
+            piece.index, before.id or piece.id, before.name or piece.name, before.arguments + piece.arguments
+        )
+        if len(self._calls) + len(self._early) >= MAX_CALLS:
+            raise ModelError(f"it called more than {MAX_CALLS} tools at once", "It was stopped.")
+        if not piece.name:
+            self._early[piece.index] = piece
+            return
+        self.close_words(written)
+        self._begin_call(piece.index, piece, written)
+
+    def _begin_call(self, index: int, piece: CallPiece, written: Written) -> None:
+        number = self._number()
+        step = Step(f"step-{number}", number, "tool_call", name=piece.name, id_ref=piece.id)
+        self._calls[index] = begun = _Growing(step)
+        self._event(ev.StepSet(self.message_id, step), written)
+        self._add_arguments(begun, piece.arguments, written)
+
+    def _add_arguments(self, call: _Growing, text: str, written: Written) -> None:
+        call.pieces.append(text)
+        self.characters += len(text)
+        for at in range(0, len(text), MAX_PIECE_CHARACTERS):
+            piece = text[at : at + MAX_PIECE_CHARACTERS]
+            self._event(ev.StepAdded(self.message_id, call.step.id, arguments=piece), written)
+
+    def _named(self, call: Step) -> Step:
+        """Return the call with an id of its own: results are told to models by it."""
+        taken = {step.id_ref for step in self.done.values() if step.type == "tool_call"}
+        if call.id_ref and call.id_ref not in taken:
+            named = call
+        else:
+            named = replace(call, id_ref=f"call-{self.message_id[:8]}-{call.index}")
+        self.done[call.id] = named
+        return named
+
+    def _number(self) -> int:
+        number, self._next = self._next, self._next + 1
+        return number
+
+    def _put(self, step: Step, written: Written) -> None:
+        self.done[step.id] = step
+        written.changes.append(StepPut(StoredStep(self.message_id, step.index, step, self.now)))
+
+    def _event(self, event: ev.Event, written: Written) -> None:
+        name, data = encode(event)
+        written.events.append(NewEvent(name, dump(data), self.message_id))
+
+
+def tool_calls(calls: Sequence[Step]) -> tuple[ToolCall, ...]:
+    """Return calls as models are told of them."""
+    return tuple(ToolCall(call.id_ref, call.name, call.arguments) for call in calls)
+
+
+def _joined(pieces: Sequence[Heard]) -> list[Heard]:
+    """Return ``pieces`` with neighbours that say more of the same thing made one."""
+    joined: list[Heard] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        match last, piece:
+            case TextPiece(before), TextPiece(more):
+                joined[-1] = TextPiece(before + more)
+            case ThinkingPiece(before), ThinkingPiece(more):
+                joined[-1] = ThinkingPiece(before + more)
+            case CallPiece(index, id_, name, before), CallPiece(same, "", "", more) if index == same:
+                joined[-1] = CallPiece(index, id_, name, before + more)
+            case _:
+                joined.append(piece)
+    return joined

@@ -1,0 +1,220 @@
+"""The tool calls of one round: put on record before anything of them runs, allowed or not, run at once.
+
+Whatever becomes of a call, it gets a result. Only what a tool does, and waiting for a person, is ever
+cancelled; what is being written is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from agent_tui.backend.engine.answer_steps import Steps, Written
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.words import failure, storable
+from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.tools.calling import failed, parse_arguments, run_tool
+from agent_tui.backend.tools.rules import pattern_for
+from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.errors import StoreError
+from agent_tui.events import Step, ToolAsk
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+# Tools that did not end when cancelled: kept, or the loop might lose them half-way.
+_lingering: set[asyncio.Task[Any]] = set()
+
+
+class ToolSource(Protocol):
+    """Where tools come from (tools/toolbox.py)."""
+
+    async def specs(self) -> tuple[ToolSpec, ...]: ...
+
+    def tool(self, name: str) -> Tool | None: ...
+
+    @property
+    def allow(self) -> Sequence[str]:
+        """Patterns of calls that the config file lets run without asking."""
+        ...
+
+
+class Gate(Protocol):
+    """Who says whether a call of an ``ask`` tool may run."""
+
+    def allows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Return whether a rule lets it run without asking."""
+        ...
+
+    def ask(self, call: Step, arguments: Mapping[str, Any], ask: ToolAsk) -> asyncio.Future[str]:
+        """Return what will be why it may not run, empty when it may; cancelled, nobody is asked any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What calls are run with: ``enabled`` are the names of the tools that were offered."""
+
+    tools: ToolSource
+    gate: Gate
+    place: ToolPlace
+    enabled: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    call: Step
+    tool: Tool | None = None
+    arguments: Mapping[str, Any] | None = None
+    ask: ToolAsk | None = None
+    word: asyncio.Future[str] | None = None  # of whoever is asked
+    refusal: ToolOutput | None = None  # it cannot run, whoever allows it
+
+
+class Calls:
+    """Runs calls of the answer whose ``steps`` these are; ``write`` commits."""
+
+    def __init__(
+        self, workshop: Workshop, steps: Steps, write: Callable[[Written], Awaitable[None]], timing: Timing
+    ) -> None:
+        self._workshop = workshop
+        self._steps = steps
+        self._write = write
+        self._timing = timing
+        self._cut = asyncio.Event()
+
+    def cut(self) -> None:
+        """End what runs and what waits to be allowed."""
+        self._cut.set()
+
+    async def run(self, calls: Sequence[Step], written: Written) -> None:
+        """Put ``calls`` on record with what is ``written`` besides, run them; each has its result then.
+
+        Raises ``StoreError``.
+        """
+        found = await asyncio.gather(*(self._prepare(call) for call in calls))
+        # Before anybody can know of it: an answer may come at once.
+        found = [self._asked(one) for one in found]
+        self._steps.now = self._timing.now().isoformat()
+        for one in found:
+            status = "failed" if one.refusal else "asks" if one.ask else "running"
+            self._steps.put_call(one.call, status, one.ask, written)
+        for one in found:
+            if one.refusal is not None:
+                self._steps.put_result(
+                    one.call, storable(one.refusal.content), success=False, written=written
+                )
+        try:
+            await self._write(written)
+        except StoreError:
+            for one in found:
+                if one.word is not None:
+                    one.word.cancel()
+            raise
+        running = [self._carry_out(one) for one in found if one.refusal is None]
+        outcomes = await asyncio.gather(*running, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def _prepare(self, call: Step) -> _Prepared:
+        tool = self._workshop.tools.tool(call.name)
+        if tool is None or call.name not in self._workshop.enabled:
+            why = "is not enabled in this conversation" if tool is not None else "does not exist"
+            names = ", ".join(sorted(self._workshop.enabled)) or "none"
+            return _Prepared(call, refusal=failed(f"the tool {call.name!r} {why}; there are: {names}"))
+        try:
+            arguments = parse_arguments(tool.spec, call.arguments)
+        except ToolError as error:
+            return _Prepared(call, refusal=failed(str(error)))
+        if tool.permission == "read" or self._workshop.gate.allows(call.name, arguments):
+            return _Prepared(call, tool, arguments)
+        try:
+            # In a thread: it may read files to say what would become of them.
+            ask = await asyncio.to_thread(tool.ask, arguments, self._workshop.place)
+        except ToolError as error:
+            return _Prepared(call, refusal=failed(str(error)))
+        except Exception as error:  # noqa: BLE001 - a tool may raise anything (architecture.md §10)
+            return _Prepared(call, refusal=failed(f"{call.name} crashed: {failure(error)}"))
+        return _Prepared(call, tool, arguments, _storable(ask, pattern_for(call.name, arguments)))
+
+    def _asked(self, one: _Prepared) -> _Prepared:
+        if one.ask is None:
+            return one
+        return replace(one, word=self._workshop.gate.ask(one.call, one.arguments or {}, one.ask))
+
+    async def _carry_out(self, one: _Prepared) -> None:
+        try:
+            if one.word is not None and not await self._is_allowed(one.call, one.word):
+                return
+            await self._run(one)
+        except StoreError:
+            self.cut()  # nothing can be put on record: nothing may run
+            raise
+
+    async def _is_allowed(self, call: Step, word: asyncio.Future[str]) -> bool:
+        denied = await self._unless_cut(_result(word))
+        if denied is None:
+            word.cancel()
+            denied = "not run: the answer was stopped"
+        if denied:
+            await self._end(call, "denied", failed(denied), None)
+            return False
+        written = Written()
+        self._steps.set_call(call, "running", None, written)
+        await self._write(written)
+        return True
+
+    async def _run(self, one: _Prepared) -> None:
+        if one.tool is None:
+            return
+        clock = asyncio.get_running_loop().time
+        begun = clock()
+        output = await self._unless_cut(run_tool(one.tool, one.call.arguments, self._workshop.place))
+        seconds = round(clock() - begun, 3)
+        if output is None:
+            await self._end(one.call, "cut", failed("cut: the answer was stopped while this ran"), seconds)
+        else:
+            await self._end(one.call, "done" if output.success else "failed", output, seconds)
+
+    async def _end(self, call: Step, status: str, output: ToolOutput, seconds: float | None) -> None:
+        written = Written()
+        self._steps.now = self._timing.now().isoformat()
+        self._steps.set_call(call, status, seconds, written)
+        content = storable(output.content)
+        self._steps.put_result(call, content, success=output.success, written=written)
+        await self._write(written)
+
+    async def _unless_cut(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Return what came of ``work``; None when the answer was cut before anything did."""
+        if self._cut.is_set():
+            work.close()
+            return None
+        task = asyncio.create_task(work, name="tool-call")
+        cut = asyncio.create_task(self._cut.wait())
+        try:
+            await asyncio.wait({task, cut}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            cut.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=self._timing.tool_grace)
+        if not task.done():
+            log.warning("a cancelled tool did not end in %s s", self._timing.tool_grace)
+            _lingering.add(task)
+            task.add_done_callback(_lingering.discard)
+            return None
+        return None if task.cancelled() else task.result()
+
+
+async def _result(word: asyncio.Future[str]) -> str:
+    return await word
+
+
+def _storable(ask: ToolAsk, pattern: str) -> ToolAsk:
+    return replace(
+        ask, call=storable(ask.call), preview=storable(ask.preview), pattern=storable(ask.pattern or pattern)
+    )
