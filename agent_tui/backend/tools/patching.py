@@ -42,7 +42,7 @@ def diff(old: str, new: str, path: str, *, is_new: bool = False) -> str:
     """Return what changes as a unified diff, cut in the middle when it is long; "" for no change."""
     if old == new:
         return ""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    before, after = _lines(old), _lines(new)
     names = ("/dev/null" if is_new else f"a/{path}", f"b/{path}")
     if max(len(before), len(after)) <= MAX_COMPARED_LINES:
         lines = list(difflib.unified_diff(before, after, *names, n=CONTEXT_LINES))
@@ -54,7 +54,7 @@ def diff(old: str, new: str, path: str, *, is_new: bool = False) -> str:
 
 def counts(old: str, new: str) -> str:
     """Return how many lines a change adds and takes away: ``+3 -1``."""
-    lines = diff(old, new, "").splitlines()[2:]
+    lines = diff(old, new, "").split("\n")[2:]
     plus, minus = (sum(line.startswith(sign) for line in lines) for sign in "+-")
     return f"+{plus} -{minus}"
 
@@ -75,6 +75,12 @@ def _one_hunk(before: list[str], after: list[str], names: tuple[str, str]) -> li
         *(f"+{line}" for line in new),
         *(f" {line}" for line in before[len(before) - low : len(before) - low + ends]),
     ]
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines with their ends; unlike ``splitlines`` only a newline ends one."""
+    *whole, last = text.split("\n")
+    return [*(f"{line}\n" for line in whole), *([last] if last else [])]
 
 
 def _with_ends(text: str, *, is_dos: bool) -> str:

@@ -22,6 +22,7 @@ from agent_tui.backend.tools.writing import PatchFile, WriteFile
 from agent_tui.config import Config
 
 BUILT_IN = "built-in"
+AGAIN_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,15 @@ class Toolbox:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         ours: list[Tool] = [
-            *(CurrentTime(now), Calculator(), ListFiles(), ReadFile(), SearchFiles(), WriteFile(), PatchFile()),
+            *(
+                CurrentTime(now),
+                Calculator(),
+                ListFiles(),
+                ReadFile(),
+                SearchFiles(),
+                WriteFile(),
+                PatchFile(),
+            ),
             FetchUrl(config.tools.private_hosts),
             RunCommand(secret_names(config), command_seconds),
         ]
@@ -78,9 +87,11 @@ class Toolbox:
         await asyncio.gather(*(server.aclose() for server in self._servers))
 
     async def _ask(self, server: McpServer) -> None:
-        # One that cannot be started offers what it did before; its calls say why they cannot be made.
-        with suppress(ToolError):
-            await server.start()
+        # One that cannot be started offers what it did before; its calls say why they cannot be made. Only
+        # the first time everybody waits for it: a server that hangs must not delay every question.
+        with suppress(ToolError, TimeoutError):
+            async with asyncio.timeout(AGAIN_SECONDS if server in self._asked else None):
+                await server.start()
         if self._asked.get(server) is server.foreign_tools:
             return
         self._asked[server] = server.foreign_tools

@@ -1,0 +1,58 @@
+"""Which addresses a page may be fetched from: those of the public network, and what the user named."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Collection
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+
+from agent_tui.backend.tools.tool import ToolError
+from agent_tui.inert import inert_line
+
+Address = IPv4Address | IPv6Address
+# IPv6 addresses that lead to an IPv4 one which is written in them: translated and compatible ones.
+_NAT64 = IPv6Network("64:ff9b::/96")
+_COMPATIBLE = IPv6Network("::/96")
+_REFUSED = (IPv6Network("64:ff9b:1::/48"), IPv6Network("fec0::/10"), IPv6Network("5f00::/16"))
+
+
+def is_public(address: Address) -> bool:
+    """Return whether an address is one of the public network, also by every IPv4 address inside it."""
+    if isinstance(address, IPv4Address):
+        return address.is_global and not address.is_multicast
+    if address in _COMPATIBLE or any(address in network for network in _REFUSED):
+        return False
+    inner = address.ipv4_mapped or address.sixtofour
+    if inner is None and address in _NAT64:
+        inner = IPv4Address(int(address) & 0xFFFF_FFFF)
+    if inner is not None:
+        return is_public(inner)
+    return address.is_global and not address.is_multicast and address.teredo is None
+
+
+def is_named(host: str, port: int, named: Collection[str]) -> bool:
+    """Return whether ``host`` or ``host:port`` is among those that the user named; they are in lower case."""
+    shown = f"[{host}]" if ":" in host else host
+    return bool({shown.lower(), f"{shown}:{port}".lower()} & set(named))
+
+
+async def public_address(host: str, port: int, *, may_be_private: bool) -> str:
+    """Return the address to connect to for ``host``; only what is returned was checked.
+
+    Raises ``ToolError`` when there is none, or when it, or one of several, is not of the public network.
+    """
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise ToolError(f"{inert_line(host, 100)}: there is no such host") from None
+    addresses = [str(entry[4][0]) for entry in found]
+    for address in addresses:
+        if not may_be_private and not is_public(ip_address(address)):
+            raise ToolError(
+                f"{inert_line(host, 100)} is an address of this machine or its network, which is not fetched;"
+                f' [tools] private_hosts = ["{inert_line(host, 100)}:{port}"] in the config file allows it'
+            )
+    if not addresses:
+        raise ToolError(f"{inert_line(host, 100)}: there is no such host")
+    return addresses[0]

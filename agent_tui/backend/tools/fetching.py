@@ -1,0 +1,217 @@
+"""The tool that fetches a page of the public network, and nothing that is not public."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import subprocess
+import sys
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.tools.addresses import is_named, public_address
+from agent_tui.backend.tools.child import PIPE_BYTES, Child
+from agent_tui.backend.tools.rules import pattern_for
+from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, cut
+from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
+from agent_tui.events import ToolAsk
+from agent_tui.inert import inert_line
+
+if TYPE_CHECKING:
+    import httpx
+
+FETCH_SECONDS = 20.0
+PAGE_SECONDS = 10.0  # to make text of HTML
+MAX_BODY_BYTES = 2_000_000
+MAX_REDIRECTS = 5
+MAX_URL_CHARACTERS = 2_000
+_PORTS = {"http": 80, "https": 443}
+_HTML = ("text/html", "application/xhtml+xml")
+_TEXTS = (
+    "application/json",
+    "application/xml",
+    "application/javascript",
+    "application/yaml",
+    "application/toml",
+)
+# Python knows codecs that are no character sets, and some that take the square of a text's length.
+_CHARSETS = ("utf", "iso8859", "latin", "ascii", "cp", "koi8", "gb", "big5", "shift_jis", "euc", "mac")
+_PAGE = Path(__file__).with_name("page.py")
+
+_SPEC = ToolSpec(
+    "fetch_url",
+    "Fetch a page or text from the public internet by its http or https address and return it as text.",
+    {
+        "type": "object",
+        "properties": {"url": {"type": "string", "minLength": 8, "maxLength": MAX_URL_CHARACTERS}},
+        "required": ["url"],
+        "additionalProperties": False,
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What came: status, media type, charset ("" for none said), the body and whether it was cut."""
+
+    status: int
+    kind: str
+    charset: str
+    body: bytes
+    is_cut: bool
+    url: str
+
+
+class FetchUrl:
+    """``fetch_url``; ``private_hosts`` are those of this machine and network that may be fetched from."""
+
+    permission: Permission = "ask"
+    spec = _SPEC
+
+    def __init__(self, private_hosts: Collection[str] = (), seconds: float = FETCH_SECONDS) -> None:
+        self._private = frozenset(private_hosts)
+        self.seconds = seconds
+
+    def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
+        """Return the whole address."""
+        url = str(_url(arguments["url"]))
+        shown = inert_line(url, MAX_URL_CHARACTERS)
+        return ToolAsk(f"fetch_url {shown}", shown, "text", pattern_for(_SPEC.name, {"url": url}))
+
+    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+        """Return the page's text; raises ``ToolError`` for all that is not fetched or no text."""
+        answer = await self._fetched(_url(arguments["url"]))
+        if answer.status >= 400:
+            raise ToolError(f"{inert_line(answer.url)} answers HTTP {answer.status}")
+        text = _decoded(answer)
+        if answer.kind in _HTML:
+            text = await _readable(text)
+        if answer.is_cut:
+            text += f"\n[… cut after {MAX_BODY_BYTES:,} bytes]"
+        return ToolOutput(cut(text, MAX_OUTPUT_CHARACTERS) or "[nothing]", size=len(answer.body))
+
+    async def _fetched(self, url: httpx.URL) -> _Answer:
+        import httpx  # as in _url
+
+        is_private = self._is_named(url)
+        try:
+            # No proxy, no cookies, no login of ~/.netrc: the address that was checked, and only that.
+            async with httpx.AsyncClient(trust_env=False, timeout=self.seconds) as client:
+                for _ in range(MAX_REDIRECTS + 1):
+                    # A page of the public network that leads here leads nowhere, named or not.
+                    may_be_private = is_private and self._is_named(url)
+                    answer = await _one(client, url, may_be_private=may_be_private)
+                    if isinstance(answer, _Answer):
+                        return answer
+                    url = answer
+        except httpx.HTTPError as error:
+            why = inert_line(str(error), 200) or type(error).__name__
+            raise ToolError(f"{inert_line(url.host)} cannot be fetched from: {why}") from None
+        raise ToolError(f"it redirects more than {MAX_REDIRECTS} times")
+
+    def _is_named(self, url: httpx.URL) -> bool:
+        return is_named(url.host, url.port or _PORTS[url.scheme], self._private)
+
+
+def _url(text: str, base: httpx.URL | None = None) -> httpx.URL:
+    """Return a checked address; raises ``ToolError`` for one that is none of ours."""
+    import httpx  # here, as everywhere before the first frame: the toolbox is made at the start
+
+    shown = inert_line(text, 200)
+    if any(char <= " " or char == "\\" or char == "\x7f" for char in text):
+        raise ToolError(f"{shown}: an address holds no spaces, backslashes or control characters")
+    try:
+        url = base.join(text) if base is not None else httpx.URL(text)
+    except (httpx.InvalidURL, ValueError):
+        raise ToolError(f"{shown}: is no address") from None
+    if url.scheme not in _PORTS or not url.host:
+        raise ToolError(f"{shown}: only http and https addresses are fetched")
+    if url.userinfo:
+        raise ToolError("an address with a name or password is not fetched")
+    if len(str(url)) > MAX_URL_CHARACTERS:
+        raise ToolError(f"an address has at most {MAX_URL_CHARACTERS:,} characters")
+    return url.copy_with(fragment=None)
+
+
+async def _one(client: httpx.AsyncClient, url: httpx.URL, *, may_be_private: bool) -> _Answer | httpx.URL:
+    """Ask once, at the address that was checked; return the answer, or where it redirects to."""
+    address = await public_address(url.host, url.port or _PORTS[url.scheme], may_be_private=may_be_private)
+    request = client.build_request(
+        "GET",
+        url.copy_with(host=address),
+        headers={
+            "Host": url.netloc.decode("ascii"),
+            "Accept": "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.1",
+            "Accept-Encoding": "identity",
+            "User-Agent": "agent-tui",
+        },
+        extensions={"sni_hostname": url.raw_host.decode("ascii")},
+    )
+    response = await client.send(request, stream=True, follow_redirects=False)
+    try:
+        if response.is_redirect:
+            return _url(response.headers["location"], url)
+        client.cookies.clear()
+        return await _answer(response, url)
+    finally:
+        await response.aclose()
+
+
+async def _answer(response: httpx.Response, url: httpx.URL) -> _Answer:
+    header: str = response.headers.get("content-type", "")
+    kind = header.partition(";")[0].strip().lower()
+    is_text = kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+json", "+xml")) or not kind
+    if response.status_code < 400 and not is_text:
+        raise ToolError(f"{inert_line(str(url))} is no text but {inert_line(kind, 80)}")
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise ToolError(f"{inert_line(url.host)} answers in a compressed form that was not asked for")
+    body = bytearray()
+    async for data in response.aiter_raw():
+        body += data
+        if len(body) > MAX_BODY_BYTES:
+            break
+    if not kind and b"\0" in body[:8_192]:
+        raise ToolError(f"{inert_line(str(url))} is no text")
+    charset = response.charset_encoding or ""
+    is_cut = len(body) > MAX_BODY_BYTES
+    return _Answer(response.status_code, kind, charset, bytes(body[:MAX_BODY_BYTES]), is_cut, str(url))
+
+
+def _decoded(answer: _Answer) -> str:
+    charset = "utf-8"
+    with suppress(LookupError, ValueError):
+        name = codecs.lookup(answer.charset).name.replace("-", "")
+        charset = name if name.startswith(_CHARSETS) else charset
+    return answer.body.decode(charset, "replace").removeprefix("\ufeff")
+
+
+async def _readable(html: str) -> str:
+    """Return a page as text; one that takes too long is no page for reading."""
+    program = (sys.executable, "-I", "-S", str(_PAGE))
+    spool = Spool(MAX_OUTPUT_CHARACTERS)
+    async with await Child.start(program, None, {}, is_fed=True, errors=subprocess.DEVNULL) as child:
+        feeding = asyncio.create_task(_feed(child, html.encode("utf-8", "replace")))
+        try:
+            async with asyncio.timeout(PAGE_SECONDS):
+                while data := await child.stdout.read(PIPE_BYTES):
+                    spool.add(data)
+                code = await child.wait()
+        except TimeoutError:
+            raise ToolError("the page is too tangled to be read as text") from None
+        finally:
+            feeding.cancel()
+            await asyncio.wait([feeding])
+    if code:
+        raise ToolError("the page cannot be read as text")
+    return spool.text()
+
+
+async def _feed(child: Child, data: bytes) -> None:
+    with suppress(ConnectionError):
+        child.stdin.write(data)
+        await child.stdin.drain()
+        child.stdin.close()
