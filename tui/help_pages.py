@@ -6,26 +6,32 @@ from collections.abc import Mapping
 
 _SERVER = """
 Which server (at any place of the command line)
-  --url URL               this one, instead of the backend that is started for you  (AGENT_TUI_URL)
-  --token TOKEN           its token                                               (AGENT_TUI_TOKEN)
-  --backend NAME          [backends.NAME] of the config file; "embedded" is your own backend
+  --url URL               this one, not the one started for you  (AGENT_TUI_URL)
+  --token TOKEN           its token                            (AGENT_TUI_TOKEN)
+  --backend NAME          [backends.NAME] of the config file; "embedded" is
+                          your own backend
 """
 
 _ROOM = """
-  ROOM is a room's id, its name, or the beginning of either that fits no other room.
+  ROOM is a room's id, its name, or the beginning of either that fits no other
+  room.
 """
 
 _NEW = """\
-  --from FILE             a room file; the options below are stronger than what it says
+  --from FILE             a room file; the options below are stronger
   --task TEXT             what the room is about
   --name TEXT             its name (default: the beginning of the task)
-  --agent NAME[=MODEL]    one agent; may be given again (default: three with different roles)
-  --template ID           one agent from a template; may be given again: agent-tui rooms templates
+  --agent NAME[=MODEL]    one agent; may be given again
+                          (default: three with different roles)
+  --template ID           one agent from a template; may be given again
+                          (agent-tui rooms templates lists them)
   --rounds N              how often every agent speaks (default: 3)
   --mode MODE             sequential or parallel (default: sequential)
-  --max-tokens N          the room pauses once so many tokens were used (default: 0, none)
+  --max-tokens N          the room pauses once so many tokens were used
+                          (default: 0, none)
   --max-cost X            the same in US dollars, where the price is known
-  --on-error WORD         what the room does after a turn that failed: continue (default) or pause
+  --on-error WORD         what the room does after a turn that failed:
+                          continue (default) or pause
   --keep-running          the room goes on when nobody watches it
 """
 
@@ -36,13 +42,17 @@ Usage: agent-tui [COMMAND]
 The terminal for conversations with agents.
 
   agent-tui               the rooms, on a screen
-  agent-tui rooms [ROOM]  the rooms, or one of them; with none yet, a demo room is made and started
-  agent-tui rooms list | new | show | delete | pause | resume | run | export | templates
+  agent-tui rooms [ROOM]  the rooms, or one of them; with none yet, a demo room
+                          is made and started
+  agent-tui rooms list | new | show | delete | pause | resume | run | export |
+                  templates
   agent-tui serve         the backend alone, for other programs and machines
   agent-tui backend status | stop
-  agent-tui models        the providers of models and what they offer; models setup adds one
+  agent-tui models        the providers of models and what they offer;
+                          models setup adds, changes and removes one
   agent-tui config path | show | check | keys
-  agent-tui doctor        what on this machine is not as it should be, and how to mend it
+  agent-tui doctor        what on this machine is not as it should be, and how
+                          to mend it
 
   --help                  this page; every command has one
   --version               the version
@@ -50,16 +60,21 @@ The terminal for conversations with agents.
   --show-completion       print what that would set up
 {_SERVER}
 Exit codes
-  0  done                           4  the room or server reported an error, there is no such room,
-  1  a bug of ours                     or the answer broke off
-  2  wrong usage or configuration   5  cannot connect, or gave up reconnecting
-  3  paused or interrupted          6  busy, token refused, or not allowed
+  0  done
+  1  a bug of ours
+  2  wrong usage or configuration
+  3  paused or interrupted
+  4  the room or server reported an error, there is no such room, or the answer
+     broke off
+  5  cannot connect, or gave up reconnecting
+  6  busy, token refused, or not allowed
 """,
     "rooms": f"""\
 Usage: agent-tui rooms [ROOM]
        agent-tui rooms COMMAND
 
-Opens the rooms, or one of them, on a screen. With no room yet, a demo room is made and started.
+Opens the rooms, or one of them, on a screen. With no room yet, a demo room is
+made and started.
 {_ROOM}
   list                    the rooms
   new                     make a room
@@ -82,14 +97,16 @@ Lists the rooms. As json: the body of GET /api/rooms, as the server answered it.
 Usage: agent-tui rooms new --task TEXT [OPTIONS]
        agent-tui rooms new --from FILE [OPTIONS]
 
-Makes a room and prints its id. It does not start: agent-tui rooms run ID, or open it on a screen.
+Makes a room and prints its id. It does not start: agent-tui rooms run ID does
+that, or p on a screen.
 
 {_NEW}  --output text|json      the id, or the room as the server answered it
 {_SERVER}""",
     "rooms show": f"""\
 Usage: agent-tui rooms show ROOM [--output text|json]
 
-Shows one room. As json: the body of GET /api/rooms/ID, as the server answered it.
+Shows one room. As json: the body of GET /api/rooms/ID, as the server answered
+it.
 {_ROOM}{_SERVER}""",
     "rooms delete": f"""\
 Usage: agent-tui rooms delete ROOM [--yes] [--output text|json]
@@ -101,45 +118,54 @@ Deletes a room and everything said in it. Asks first.
     "rooms pause": f"""\
 Usage: agent-tui rooms pause ROOM [--output text|json]
 
-Pauses a room. Words that were being said are kept; the turn is done again on resume.
+Pauses a room. Words that were being said are kept; the turn is done again on
+resume.
 {_ROOM}{_SERVER}""",
     "rooms resume": f"""\
 Usage: agent-tui rooms resume ROOM [--output text|json]
 
-Lets a paused room go on, with the very turn that was cut. On your own backend a room that nobody
-watches pauses itself after 30 s, unless it was made with --keep-running.
+Lets a paused room go on, with the very turn that was cut. On your own backend a
+room that nobody watches pauses itself after 30 s, unless it was made with
+--keep-running.
 {_ROOM}{_SERVER}""",
     "rooms run": f"""\
 Usage: agent-tui rooms run ROOM [OPTIONS]
        agent-tui rooms run FILE.toml [OPTIONS]
        agent-tui rooms run --task TEXT [OPTIONS]
 
-Runs or resumes a room to its end without a screen; without ROOM it makes one first, also from a
-room file. Ctrl-C pauses the room and ends; a second Ctrl-C leaves at once.
+Runs or resumes a room to its end without a screen; without ROOM it makes one
+first, also from a room file. Ctrl-C pauses the room and ends; a second Ctrl-C
+leaves at once.
 {_ROOM}
 {_NEW}  --output FORMAT         text (default): what the agents say, as they say it
-                          json: one object at the end, with the room and its messages
-                          stream-json: one object per line and event, and a last one named "end"
+                          json: one object at the end, with the room and its
+                          messages
+                          stream-json: one object per line and event, and a last
+                          one named "end"
 
---max-tokens, --max-cost, --on-error and --keep-running also change a room that is there.
-Only the answer goes to stdout; progress and one line per failed turn go to stderr.
+--max-tokens, --max-cost, --on-error and --keep-running also change a room that
+is there. Only the answer goes to stdout; progress and one line per failed turn
+go to stderr.
 {_SERVER}""",
     "rooms export": f"""\
 Usage: agent-tui rooms export ROOM [--format md|json|html|toml] [--out FILE]
 
-Writes a room and everything that was said in it, in order, to stdout or to a file.
+Writes a room and everything that was said in it, in order, to stdout or to a
+file.
 {_ROOM}
   --format FORMAT         md (default): Markdown, as the agents wrote it
                           html: one page that needs nothing else
-                          json: the room and its messages, as the server answered them
+                          json: the room and its messages, as the server
+                          answered them
                           toml: the room alone, as a file that new and run take
   --out FILE              write here instead of stdout
 {_SERVER}""",
     "rooms templates": """\
 Usage: agent-tui rooms templates [--output text|json]
 
-Lists the agents that new and run make a room of. Your own are files in agents/ beside the config
-file, one agent each; one that has the name of a shipped one replaces it:
+Lists the agents that new and run make a room of. Your own are files in agents/
+beside the config file, one agent each; one that has the name of a shipped one
+replaces it:
 
   color = "#4c9be8"             optional, as are model and provider
   [en]                          also [zh] and [ru]
@@ -150,17 +176,18 @@ file, one agent each; one that has the name of a shipped one replaces it:
     "serve": """\
 Usage: agent-tui serve [OPTIONS]
 
-Runs the backend alone. The first line on stdout is: listening on http://HOST:PORT
-Rooms that ran when it ended go on when it is started again.
+Runs the backend alone. Rooms that ran when it ended go on when it is started
+again. The first line on stdout is: listening on http://HOST:PORT
 
   --host ADDRESS          where to listen (default: 127.0.0.1)
   --port N                at which port (default: 0, any free one)
   --database URL          sqlite:///path/file.db
-  --token TOKEN           what clients must show  (AGENT_TUI_TOKEN); without one it is made up and
-                          written to a file that stderr names
+  --token TOKEN           what clients must show  (AGENT_TUI_TOKEN); without one
+                          it is made up and written to a file that stderr names
   --token-file FILE       read it from a file
   --no-token              ask for none; on a loopback address only
-  --demo-rate N           tokens a second of each agent of the demo model, 0: as fast as it goes
+  --demo-rate N           tokens a second of each agent of the demo model,
+                          0: as fast as it goes
   --demo-seed N           another seed, other words
   --no-resume             rooms that ran stay paused
 """,
@@ -168,19 +195,21 @@ Rooms that ran when it ended go on when it is started again.
 Usage: agent-tui models [--output text|json]
        agent-tui models setup
 
-Lists the configured providers, each with the models it offers or why it offers none. The exit
-code is 0 when all answered, 4 when one did not.
+Lists the configured providers, each with the models it offers or why it offers
+none. The exit code is 0 when all answered, 4 when one did not.
 
-  setup                   set up a provider on a screen: its address, its key, a test, its model
+  setup                   set up a provider on a screen: its address, its key,
+                          a test, its model; or change or remove one
 
-A key comes from the environment (api_key_env), the system's keyring (keyring = true), or the
-config file.
+A key comes from the environment (api_key_env), the system's keyring
+(keyring = true), or the config file.
 {_SERVER}""",
     "models setup": """\
 Usage: agent-tui models setup
 
-Sets up a provider on a screen and saves it to the config file once it answered. Its key is kept
-in the system's keyring, or comes from an environment variable.
+Sets up a provider on a screen and saves it to the config file once it answered;
+one that is there can be changed and removed. Its key is kept in the system's
+keyring, or comes from an environment variable.
 """,
     "backend": """\
 Usage: agent-tui backend COMMAND
@@ -193,7 +222,8 @@ The backend that is started for you. It ends by itself when nobody uses it.
     "backend status": """\
 Usage: agent-tui backend status [--output text|json]
 
-Says whether your backend runs, as which process, in which version, and how many rooms run in it.
+Says whether your backend runs, as which process, in which version, and how many
+rooms run in it.
 """,
     "backend stop": """\
 Usage: agent-tui backend stop
@@ -223,30 +253,33 @@ Prints the settings of the config file as TOML, secrets hidden.
     "config check": """\
 Usage: agent-tui config check
 
-Prints one line for everything that looks wrong, or "ok". What cannot be used at all is one line on
-stderr and exit code 2.
+Prints one line for everything that looks wrong, or "ok". What cannot be used at
+all is one line on stderr and exit code 2.
 """,
     "config keys": """\
 Usage: agent-tui config keys [--output text|json]
 
-Lists every action of the screens: its id, the keys it has now, what it does. Under [keys] of the
-config file an action gets other keys by its id, with quotes around both:
+Lists every action of the screens: its id, the keys it has now, what it does.
+Under [keys] of the config file an action gets other keys by its id, with quotes
+around both:
 
   [keys]
   "room.zoom" = "f5"            another key
   "pane.find" = "ctrl+f, /"     several keys
   "pane.go_to" = ""             none; the palette (ctrl+p) has every action
 
-ctrl+s, ctrl+q and ctrl+c always do what they do. config check says which wishes cannot be met.
+ctrl+s, ctrl+q and ctrl+c always do what they do. config check says which wishes
+cannot be met.
 """,
     "doctor": """\
 Usage: agent-tui doctor [--json]
 
-Looks at the terminal, the config file, the data folder, the backend and its database, the models
-and the other servers, and says for everything that is not as it should be how to mend it. Exit code
-0 when nothing failed, 4 when something did.
+Looks at the terminal, the config file, the data folder, the backend and its
+database, the models and the other servers, and says for everything that is not
+as it should be how to mend it. Exit code 0 when nothing failed, else 4.
 
   --json                  one object: {"ok", "checks": […]}, each check with
-                          id, ok, status (ok, warning, failed, skipped), title, detail, fix
+                          id, ok, status (ok, warning, failed, skipped), title,
+                          detail, fix
 """,
 }

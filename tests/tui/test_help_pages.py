@@ -15,7 +15,7 @@ from tui.cli_parts import OPEN_ROOM
 from tui.help_pages import HELP
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-MAX_COLUMNS = 100
+MAX_COLUMNS = 80
 EVERYWHERE = {*CONNECTION_OPTIONS, "--help"}
 # What the backend's own parser reads (agent_tui/backend/options.py); `serve` hands it on unread.
 SERVE = {
