@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from agent_tui.events import QueuedMessage, RoomInfo
+from agent_tui.wire.fields import listed
 from agent_tui.wire.rooms import decode_room, decode_rooms
 
 
@@ -52,21 +52,21 @@ class ProviderTest:
 
 def read_queue(value: object) -> tuple[QueuedMessage, ...]:
     """Return the queue of ``{"queue": […]}`` or of a bare list; skips what does not fit."""
-    return decode_room({"id": "queue", "queue": _listed(value, "queue")}).queue
+    return decode_room({"id": "queue", "queue": listed(value, "queue")}).queue
 
 
 def read_said(value: object, when: str) -> Said:
     """Return what an answer to ``say`` means; an empty one is taken at the word of ``when``."""
-    status = _text(value, "status") or ("said" if when == "now" else "queued")
-    return Said(_text(value, "id"), status, read_queue(value))
+    status = text_of(value, "status") or ("said" if when == "now" else "queued")
+    return Said(text_of(value, "id"), status, read_queue(value))
 
 
 def read_changes(value: object, asked_for_all: bool) -> RoomChanges:
     """Return the changes of an answer; a plain list of rooms is all of them."""
     answer = value if isinstance(value, Mapping) else {}
     is_all = answer.get("all")
-    removed = tuple(str(id_) for id_ in _listed(answer, "removed") if isinstance(id_, str | int))
-    cursor = _text(answer, "cursor")
+    removed = tuple(str(id_) for id_ in listed(answer, "removed") if isinstance(id_, str | int))
+    cursor = text_of(answer, "cursor")
     return RoomChanges(
         tuple(decode_rooms(value)),
         removed,
@@ -78,17 +78,21 @@ def read_changes(value: object, asked_for_all: bool) -> RoomChanges:
 def read_providers(value: object) -> list[ProviderInfo]:
     """Return the providers of ``{"providers": […]}`` or of a bare list; skips what has no id."""
     read = []
-    for item in _listed(value, "providers"):
-        id_ = _text(item, "id")
+    for item in listed(value, "providers"):
+        id_ = text_of(item, "id")
         if id_:
-            read.append(ProviderInfo(id_, _text(item, "name"), _text(item, "kind"), _text(item, "model")))
+            read.append(
+                ProviderInfo(id_, text_of(item, "name"), text_of(item, "kind"), text_of(item, "model"))
+            )
     return read
 
 
 def read_models(value: object) -> list[str]:
     """Return the ids of the models of ``{"models": […]}``, ``{"data": […]}`` or a bare list, each once."""
-    items = _listed(value, "models") or _listed(value, "data")
-    named = (item if isinstance(item, str) else _text(item, "id") or _text(item, "name") for item in items)
+    items = [*listed(value, "models")] or listed(value, "data")
+    named = (
+        item if isinstance(item, str) else text_of(item, "id") or text_of(item, "name") for item in items
+    )
     return list(dict.fromkeys(name for name in named if name))
 
 
@@ -99,12 +103,7 @@ def read_provider_test(value: object) -> ProviderTest:
     return ProviderTest(tuple(read_models(value)), took)
 
 
-def _listed(value: object, key: str) -> list[Any]:
-    if isinstance(value, Mapping):
-        value = value.get(key)
-    return value if isinstance(value, list) else []
-
-
-def _text(item: object, name: str) -> str:
+def text_of(item: object, name: str) -> str:
+    """Return a field of what may be an object; empty where it is no text and no number."""
     value = item.get(name) if isinstance(item, Mapping) else None
     return str(value) if isinstance(value, str | int) else ""

@@ -1,0 +1,325 @@
+"""The chat client: every call about chats, and answers as streams of events (protocols.md §2)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from agent_tui.clients.chat_calls import ChatCalls
+from agent_tui.clients.clock import SYSTEM_CLOCK, Clock, Naps
+from agent_tui.clients.event_log import (
+    GIVE_UP_SECONDS,
+    Following,
+    Fresh,
+    Loaded,
+    read_on,
+    read_settled,
+)
+from agent_tui.clients.event_stream import EventStream, Item, Watch, read_frames
+from agent_tui.clients.net import EVENT_STREAM, Net
+from agent_tui.clients.offers import explained
+from agent_tui.clients.sse import Frame, SSEParser
+from agent_tui.errors import AgentBusy, AgentTuiError, NotFound, Refused, StreamLost, TimedOut
+from agent_tui.events import (
+    LOCAL_ID,
+    Attachment,
+    ConversationChanged,
+    ConversationLoaded,
+    Event,
+    LinkChanged,
+    Message,
+    MessageStored,
+    TurnEnded,
+    TurnStarted,
+)
+from agent_tui.wire.chat import TERMINAL, ChatDecoder
+
+SILENCE_SECONDS = 30.0  # protocols.md §2: without a byte for so long, an answer is given up
+ENDED_DETAIL = "this server shows an answer only while it is given"
+
+_FULL = {"Accept": f"{EVENT_STREAM}; deltas=1; full=1"}
+_CONFLICT = 409
+# What servers that name their messages begin with; others leave that to us.
+_NAMED = frozenset({"message", "answer_started", "conversation"})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked. ``parent_id``: the message it follows, "" for the beginning, ``None`` for the newest.
+    ``again``: id of a question that is answered once more. ``client_key``: asked twice, it is one question.
+    """
+
+    content: str
+    attachments: Sequence[Attachment] = ()
+    thinking_enabled: bool | None = None
+    enabled_tools: Sequence[str] | None = None
+    parent_id: str | None = None
+    again: str = ""
+    client_key: str = ""
+
+    def json(self) -> dict[str, Any]:
+        """Return it as the wire has it: only what is said."""
+        body: dict[str, Any] = {} if self.again else {"content": self.content}
+        if self.attachments:
+            body["attachments"] = [
+                {"name": file.name, "type": file.type, "content": file.content} for file in self.attachments
+            ]
+        if self.enabled_tools is not None:
+            body["enabled_tools"] = list(self.enabled_tools)
+        for name in ("thinking_enabled", "parent_id"):
+            if getattr(self, name) is not None:
+                body[name] = getattr(self, name)
+        for name in ("again", "client_key"):
+            if getattr(self, name):
+                body[name] = getattr(self, name)
+        return body
+
+
+class ChatClient(ChatCalls):
+    """Everything a program may do with the conversations of one server.
+
+    Streams are async generators: close them (``contextlib.aclosing``) when leaving early. That never stops
+    an answer of ours. ``ask`` and ``follow`` tell the same events: a state is fed from one of them.
+    """
+
+    def __init__(
+        self,
+        net: Net,
+        paths: Mapping[str, str] | None = None,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+        silence_seconds: float = SILENCE_SECONDS,
+    ) -> None:
+        super().__init__(net, paths)
+        self._clock = clock
+        self._silence_seconds = silence_seconds
+        self._naps = Naps(clock)
+        self._number = count(1)
+
+    def retry_now(self) -> None:
+        """End every wait for a next try that is going on."""
+        self._naps.wake()
+
+    # --- one answer ------------------------------------------------------------------------------------
+
+    async def ask_frames(
+        self, conversation_id: str, question: Question, *, give_up_seconds: float | None = GIVE_UP_SECONDS
+    ) -> AsyncGenerator[Item, None]:
+        """Ask, and yield the frames of the answer until its last.
+
+        One POST, never repeated. When its stream breaks off after frames with ids, the rest is read from
+        ``events``, which reconnects until ``give_up_seconds`` passed without a byte (``ConnectFailed``);
+        otherwise ``StreamLost`` ("interrupted"), or ``TimedOut`` after 30 s without a byte. Raises
+        ``AgentBusy`` while another answer is under way, and ``Refused`` for what is not taken.
+        """
+        items = read_on(
+            self._posted(conversation_id, question),
+            lambda after: self.event_frames(conversation_id, after, give_up_seconds=give_up_seconds),
+            lambda frame: frame.event in TERMINAL,
+        )
+        try:
+            async with aclosing(items):
+                async for item in items:
+                    yield item
+        except StreamLost as error:
+            if isinstance(error.__cause__, TimedOut):
+                raise error.__cause__ from None
+            raise
+
+    async def _posted(self, conversation_id: str, question: Question) -> AsyncGenerator[Item, None]:
+        yield LinkChanged("connecting")
+        # A POST cannot be asked again, so a sleep of the machine is no reason to break it off.
+        watch = Watch(self._clock, notice_sleep=False)
+        watch.limit = self._silence_seconds
+        path = self._paths.of("messages", conversation_id)
+        frames = read_frames(
+            self._net, "POST", path, {}, parser=SSEParser(), watch=watch, headers=_FULL, json=question.json()
+        )
+        try:
+            async with watch, aclosing(frames):
+                async for item in frames:
+                    yield item
+        except NotFound as error:
+            raise await explained(self._net, "POST", path, "questions", error) from error
+        except Refused as error:
+            if error.status == _CONFLICT and await self._is_busy(conversation_id):
+                raise AgentBusy(error.title, error.detail, status=error.status) from error
+            raise
+
+    async def _is_busy(self, conversation_id: str) -> bool:
+        """Say whether a conflict means another answer; servers that do not show it know no other."""
+        try:
+            return (await self.show(conversation_id)).status == "running"
+        except AgentTuiError:
+            return True
+
+    async def event_frames(
+        self,
+        conversation_id: str,
+        after: int,
+        *,
+        follow: bool = False,
+        give_up_seconds: float | None = None,
+    ) -> AsyncGenerator[Item, None]:
+        """Yield every frame of the conversation with an id above ``after``, each once: to the end of the
+        answer, or with ``follow`` live ones without end.
+
+        Reconnects without end, or until no byte came for ``give_up_seconds`` (``ConnectFailed``).
+        """
+        stream = EventStream(
+            self._net,
+            self._paths.of("events", conversation_id),
+            {"after": str(after), **({"follow": "1"} if follow else {})},
+            str(after) if after else "",
+            self._silence_seconds,
+            resume_param="after",
+            headers=_FULL,
+            give_up_seconds=give_up_seconds,
+            clock=self._clock,
+            naps=self._naps,
+        )
+        fresh = Fresh(after)
+        async with aclosing(aiter(stream)) as items:
+            async for item in items:
+                if isinstance(item, LinkChanged) or fresh.takes(item):
+                    yield item
+
+    async def ask(
+        self,
+        conversation_id: str,
+        content: str,
+        *,
+        attachments: Sequence[Attachment] = (),
+        thinking_enabled: bool | None = None,
+        enabled_tools: Sequence[str] | None = None,
+        parent_id: str | None = None,
+        again: str = "",
+        client_key: str = "",
+        give_up_seconds: float | None = GIVE_UP_SECONDS,
+    ) -> AsyncGenerator[Event, None]:
+        """Ask (see ``Question``), and yield the events of the answer until its last (see ``ask_frames``).
+
+        Where the server does not name the question and its answer, they are announced here under ids of our
+        own (``LOCAL_ID``). An answer that is lost is ended before that is raised.
+        """
+        question = Question(
+            content, attachments, thinking_enabled, enabled_tools, parent_id, again, client_key
+        )
+        answer = _Answer(conversation_id, question, next(self._number))
+        frames = self.ask_frames(conversation_id, question, give_up_seconds=give_up_seconds)
+        try:
+            async with aclosing(frames):
+                async for item in frames:
+                    for event in answer.events(item):
+                        yield event
+        except (StreamLost, TimedOut) as error:
+            for event in answer.lost("timeout" if isinstance(error, TimedOut) else "lost"):
+                yield event
+            raise
+
+    # --- a conversation --------------------------------------------------------------------------------
+
+    async def follow(
+        self, conversation_id: str, *, give_up_seconds: float | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the conversation as it is stored (``ConversationLoaded``) and then everything that happens
+        in it; loads again when another branch of it is shown. See ``Following``.
+        """
+        source = _FollowedChat(self, conversation_id, give_up_seconds)
+        following = Following(source, self._clock, self._naps, give_up_seconds)
+        async with aclosing(following.events()) as events:
+            async for event in events:
+                yield event
+
+
+class _Answer:
+    """The events of one answer, whichever form its frames have."""
+
+    def __init__(self, conversation_id: str, question: Question, number: int) -> None:
+        self._conversation_id = conversation_id
+        self._question = question
+        self._question_id = f"{LOCAL_ID}question-{number}"
+        self._decoder = ChatDecoder(f"{LOCAL_ID}answer-{number}")
+        self._was_live = False
+        self._is_named = False  # the question and its answer, by the server or by us
+
+    def events(self, item: Item) -> list[Event]:
+        """Return the event of ``item``; before the first, where nobody names them, question and answer."""
+        if isinstance(item, LinkChanged):
+            self._was_live = self._was_live or item.status == "live"
+            return [item]
+        self._is_named = self._is_named or item.event in _NAMED
+        return [*self._announced(), self._decoder.decode(item.event, item.data)]
+
+    def lost(self, reason: str) -> list[Event]:
+        """Return how an answer ends that broke off; nothing where it never began."""
+        if not self._was_live:
+            return []
+        return [*self._announced(), TurnEnded(self._decoder.turn_id, "", 0, interrupted=reason)]
+
+    def _announced(self) -> list[Event]:
+        if self._is_named:
+            return []
+        self._is_named = True
+        start = TurnStarted(self._decoder.turn_id, self._conversation_id, "assistant", "", "", 0)
+        if self._question.again:
+            return [start]
+        said = Message(
+            self._question_id,
+            self._conversation_id,
+            "user",
+            content=self._question.content,
+            text=self._question.content,
+            sender_name="",
+            sender_color="",
+            round_number=0,
+            token_count=0,
+            created_at="",
+            attachments=tuple(self._question.attachments),
+        )
+        return [MessageStored(said), start]
+
+
+class _FollowedChat:
+    """A conversation as ``Following`` reads it."""
+
+    ended_detail = ENDED_DETAIL
+
+    def __init__(self, client: ChatClient, conversation_id: str, give_up_seconds: float | None) -> None:
+        self._client = client
+        self._id = conversation_id
+        self._give_up_seconds = give_up_seconds
+        self._decoder = ChatDecoder("")
+        self._newest = ""  # the message that the branch ends in, as far as we were told
+
+    async def load(self) -> Loaded:
+        messages, conversation, as_of = await read_settled(
+            lambda: self._client.messages(self._id), lambda: self._client.conversation_as_known(self._id)
+        )
+        self._newest = messages[-1].id if messages else ""
+        self._decoder = ChatDecoder(self._newest)
+        return Loaded(ConversationLoaded(conversation, tuple(messages)), as_of, self._read)
+
+    def _read(self, frame: Frame) -> Event | None:
+        event = self._decoder.decode(frame.event, frame.data)
+        match event:
+            case MessageStored(message):
+                self._newest = message.id
+            case TurnStarted(turn_id):
+                self._newest = turn_id
+            case ConversationChanged(conversation):
+                is_elsewhere = conversation.head not in ("", self._newest)
+                if is_elsewhere and conversation.status != "running":
+                    return None  # somebody shows another branch
+            case _:
+                pass
+        return event
+
+    def frames(self, after: int) -> AsyncGenerator[Item, None]:
+        return self._client.event_frames(self._id, after, follow=True, give_up_seconds=self._give_up_seconds)
+
+    async def last_event_id(self) -> int:
+        return (await self._client.show(self._id)).last_event_id

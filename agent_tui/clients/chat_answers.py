@@ -1,0 +1,76 @@
+"""What the calls about chats answer besides conversations and messages, read tolerantly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_tui.clients.room_answers import text_of
+from agent_tui.wire.fields import listed
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One message that a search found; in ``snippet`` each match stands between U+0002 and U+0003."""
+
+    conversation_id: str
+    title: str = ""
+    message_id: str = ""
+    role: str = ""
+    snippet: str = ""
+    created_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInfo:
+    """A tool that the server's agents may use; ``parameters`` is its JSON schema, ``permission`` "read" or
+    "ask", ``source`` "built-in" or the name of an MCP server (both are empty where nobody says).
+    """
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    permission: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRule:
+    """What somebody allowed for always."""
+
+    id: str
+    tool: str = ""
+    pattern: str = ""
+    created_at: str = ""
+
+
+def read_hits(value: object) -> list[Hit]:
+    """Return the hits of ``{"hits": […]}`` or of a bare list; skips what names no conversation."""
+    names = ("conversation_id", "title", "message_id", "role", "snippet", "created_at")
+    hits = (Hit(*(text_of(item, name) for name in names)) for item in listed(value, "hits"))
+    return [hit for hit in hits if hit.conversation_id]
+
+
+def read_tools(value: object) -> list[ToolInfo]:
+    """Return the tools of ``{"tools": […]}`` or of a bare list; skips what has no name."""
+    read = []
+    for item in listed(value, "tools"):
+        parameters = item.get("parameters") if isinstance(item, Mapping) else None
+        tool = ToolInfo(
+            text_of(item, "name"),
+            text_of(item, "description"),
+            parameters if isinstance(parameters, Mapping) else {},
+            text_of(item, "permission"),
+            text_of(item, "source"),
+        )
+        if tool.name:
+            read.append(tool)
+    return read
+
+
+def read_rules(value: object) -> list[ToolRule]:
+    """Return the rules of ``{"rules": […]}`` or of a bare list; skips what has no id."""
+    names = ("id", "tool", "pattern", "created_at")
+    rules = (ToolRule(*(text_of(item, name) for name in names)) for item in listed(value, "rules"))
+    return [rule for rule in rules if rule.id]
