@@ -161,6 +161,8 @@ class Folding(Reading):
             view.frame()
             if head not in view.visible:
                 view.show(head, above=row, is_held=False)
+        elif is_folded:
+            view.scroll(0)
         self._redraw()
         self.post_message(self.FoldToggled(self, step.key, is_folded=is_folded))
 

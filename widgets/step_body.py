@@ -85,7 +85,7 @@ def step_text(
 
 
 def _title(name: str, about: str) -> str:
-    name = inert_line(name) or "step"
+    name, about = inert_line(name) or "step", inert_line(about, MAX_ABOUT_CHARACTERS)
     return f"{name}{APART}{about}" if about else name
 
 

@@ -129,7 +129,9 @@ class View:
     # --- scrolling ---
 
     def scroll(self, rows: int) -> None:
-        """Move by ``rows``, downwards if positive. Moving up stops following, reaching the end resumes it."""
+        """Move by ``rows``, downwards if positive. Moving up stops following, reaching the end resumes it:
+        also by 0 rows, where the end came to the view, unless that is held.
+        """
         if not self.is_ready:
             return
         self._budget = FRAME_BUDGET
@@ -137,7 +139,7 @@ class View:
         if rows < 0:
             if place != self._place:
                 self._release(place)
-        elif not self.follow:
+        elif not self.follow and (rows or not self._is_held):
             end = Place(*self._up_from_end()[0][:3])
             self.follow = place >= end
             self._place = min(place, end)
