@@ -208,12 +208,20 @@ async def test_a_completed_room_asks_for_a_round_first() -> None:
         ]
 
 
+async def test_words_after_the_last_turn_are_said_to_have_no_answer() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE, start("1", AGENTS[0]), ev.TurnEnded("1", "All", 1, "a"))
+        late = ev.Message("late", "r", "user", "Wait", "Wait", "", "", 0, 1, "t")
+        await screen.send(ev.MessageStored(late), ev.RunCompleted("r", 3))
+        assert any("nobody answers" in told.message for told in screen.app._notifications)
+
+
 async def test_what_waits_can_be_changed_and_taken_back() -> None:
     waits = (ev.QueuedMessage("q1", "first " + NASTY), ev.QueuedMessage("q2", "second", to="b"))
     async with opened() as screen:
         screen.link.calls.waiting = list(waits)
         text = await screen.send(running(queue=waits), LIVE)
-        assert "queued for the next turn: second (2)" in text
+        assert "queued for the next turn: to Ada: second (2)" in text
         text = await screen.press("u")
         assert isinstance(screen.app.screen, QueueScreen)
         assert "to Ada: second" in text

@@ -121,6 +121,9 @@ class RoomScreen(RoomActs):
                 self._asked = texts.Asked()
             case ev.RunPaused() | ev.RunCompleted() | ev.RunFailed():
                 self._asked = texts.Asked(by_us=self._asked.by_us)
+                newest = next(reversed(self.state.turns.values()), None)
+                if isinstance(event, ev.RunCompleted) and newest is not None and newest.role == "user":
+                    self.notify(say("composer.unanswered"), markup=False)
             case ev.LinkChanged(status="waiting", delay=delay):
                 self._retry_at = time.monotonic() + delay
             case ev.RoomLoaded():
@@ -181,8 +184,10 @@ class RoomScreen(RoomActs):
             ],
             right=[part for part in facts if part.text],
         )
-        self._composer.show_queue(state.queue, self.key_now("u"))
-        self._composer.show_names(list(labels_of(state)))
+        labels = labels_of(state)
+        names = {agent_id: label for label, agent_id in labels.items()}
+        self._composer.show_queue(state.queue, self.key_now("u"), names)
+        self._composer.show_names(list(labels))
 
     @property
     def _shown(self) -> texts.Shown:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from rich.cells import cell_len
@@ -90,12 +90,17 @@ class RoomComposer(Vertical):
         self.line.most_rows = 1 if is_small else MOST_ROWS
         self.set_class(rows < LOW_SCREEN_ROWS and not self.has_line_focus, "-closed")
 
-    def show_queue(self, queue: Sequence[QueuedMessage], key: str) -> None:
-        """Say what waits for the next turn, the newest, and with which key to change it."""
+    def show_queue(self, queue: Sequence[QueuedMessage], key: str, names: Mapping[str, str]) -> None:
+        """Say what waits for the next turn, the newest, and with which key to change it; ``names`` are what
+        agents are called, by id.
+        """
         parts = []
         if queue:
-            words = say("queue.line", words=inert_line(queue[-1].content, 120))
-            parts = [Part(f"{words} ({count(len(queue))})")]
+            newest = queue[-1]
+            words = inert_line(newest.content, 120)
+            if newest.to in names:
+                words = say("queue.whisper", name=inert_line(names[newest.to], 40), words=words)
+            parts = [Part(f"{say('queue.line', words=words)} ({count(len(queue))})")]
         self._queued.show(parts, right=[Part(say("hint.queue"), 1, key)] if queue and key else [])
         self._queued.set_class(not queue, "-empty")
 

@@ -251,6 +251,7 @@ ENGLISH: Final[dict[str, str]] = {
     "composer.cut": "a message has {most} characters at most: the rest was left out",
     "composer.not_kept": "the draft cannot be kept on disk: it is lost when you leave",
     "composer.nothing": "say something behind the name",
+    "composer.unanswered": "said after the last turn: nobody answers – write again to add a round",
     "composer.round": "The room is done. Add a round and say it?",
     "question.hint": "enter yes · esc no",
     "hint.say": "say",
