@@ -1,19 +1,22 @@
-"""A room from end to end: a backend process, a model server, and all that a person does meanwhile."""
+"""A room from end to end: a backend, a model server, and all that a person does meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.backend.processes import running
+from agent_tui.backend.models.providers import Models
+from tests.backend.in_process import backend
 from tests.backend.wire_client import Frame, WireClient
 from tests.fakes.model_server import FakeModelServer, says
+from tests.fakes.scripted_model import ScriptedModel
 
 MODEL = "some-model"
+NOBODY = ScriptedModel(lambda request: [])  # all that is said comes from the model server
 AGENTS = ("Ada", "Mika", "老王")
 
 
@@ -51,12 +54,14 @@ class Room:
 @asynccontextmanager
 async def a_room(folder: Path, models: FakeModelServer, **fields: Any) -> AsyncIterator[Room]:
     """Give a room of three agents whose words come from ``models``; it does not run yet."""
-    (folder / "config.toml").write_text(
+    config = folder / "config.toml"
+    config.write_text(
         f'[providers.local]\nkind = "openai"\nbase_url = "{models.url}"\nmodel = "{MODEL}"\n'
         "input_price = 1.0\noutput_price = 2.0\n"
     )
-    async with running("serve", "--token", "tok-en", folder=folder) as backend:
-        client = backend.client
+    providers = Models(config, demo_rate=0, demo_seed=0)
+    async with aclosing(providers), backend(folder, NOBODY, models=providers) as running:
+        client = running.client
         asked = {"task": "Redis or PostgreSQL?", "max_rounds": 1, **fields}
         asked["agents"] = [{"name": name, "system_prompt": f"You are {name}."} for name in AGENTS]
         room = (await client.call("POST", "/api/rooms", asked)).json
