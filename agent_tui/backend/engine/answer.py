@@ -54,7 +54,7 @@ class Ending:
     cost: float | None
     usage: Usage | None
     first_token_seconds: float | None
-    seconds: float
+    seconds: float | None
 
 
 @dataclass(slots=True)

@@ -75,7 +75,7 @@ class Steps:
         """Put the text or thought that grew on record, as it is."""
         grown, self._open = self._open, None
         if grown is not None:
-            self._put(replace(grown.step, content=grown.text), written)
+            self.put(replace(grown.step, content=grown.text), written)
 
     def close_calls(self) -> list[Step]:
         """Return the calls that the model made, whole, in the order they were begun; nothing is written."""
@@ -83,7 +83,7 @@ class Steps:
             self._begin_call(index, piece, Written())
         self._early.clear()
         grown, self._calls = list(self._calls.values()), {}
-        return [self._named(replace(one.step, arguments=one.text)) for one in grown]
+        return [self.named(replace(one.step, arguments=one.text)) for one in grown]
 
     # --- what becomes of calls -------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class Steps:
         stands = replace(call, status=status, ask=ask)
         self._event(ev.StepSet(self.message_id, call), written)
         self._event(ev.ToolStatusChanged(self.message_id, call.id, status, ask=ask), written)
-        self._put(stands, written)
+        self.put(stands, written)
         return stands
 
     def set_call(self, call: Step, status: str, seconds: float | None, written: Written) -> Step:
@@ -116,7 +116,7 @@ class Steps:
             success=success,
         )
         self._event(ev.StepSet(self.message_id, result), written)
-        self._put(result, written)
+        self.put(result, written)
         return result
 
     @property
@@ -183,9 +183,10 @@ class Steps:
             piece = text[at : at + MAX_PIECE_CHARACTERS]
             self._event(ev.StepAdded(self.message_id, call.step.id, arguments=piece), written)
 
-    def _named(self, call: Step) -> Step:
-        """Return the call with an id of its own: results are told to models by it."""
-        taken = {step.id_ref for step in self.done.values() if step.type == "tool_call"}
+    def named(self, call: Step) -> Step:
+        """Return the call with a provider's id of its own: models are told of results by it."""
+        others = (step for step in self.done.values() if step.id != call.id)
+        taken = {step.id_ref for step in others if step.type == "tool_call"}
         if call.id_ref and call.id_ref not in taken:
             named = call
         else:
@@ -197,7 +198,8 @@ class Steps:
         number, self._next = self._next, self._next + 1
         return number
 
-    def _put(self, step: Step, written: Written) -> None:
+    def put(self, step: Step, written: Written) -> None:
+        """Put a whole step on record; what the log says of it is said elsewhere."""
         self.done[step.id] = step
         written.changes.append(StepPut(StoredStep(self.message_id, step.index, step, self.now)))
 

@@ -241,11 +241,11 @@ def _closed(turn: TurnRow) -> list[Change]:
     if used := used_tokens(turn):
         changes.append(RoomUsed(used, turn.cost, turn.agent_id))
     if turn.text:
-        changes.append(RoomSet({"last_speaker": turn.sender_name, "last_words": _last_words(turn.text)}))
+        changes.append(RoomSet({"last_speaker": turn.sender_name, "last_words": last_words(turn.text)}))
     return changes
 
 
-def _last_words(text: str) -> str:
+def last_words(text: str) -> str:
     """Return the end of ``text`` in one short line that begins with a sentence, or at least a word."""
     # Long before the end nothing of it can be among the last words.
     line = " ".join(text[-8 * LAST_WORDS_CHARACTERS :].split())

@@ -126,13 +126,13 @@ def room_row(new: NewRoom, models: ModelSource, now: str) -> RoomRow:
     _check_number(len(agents))
     return RoomRow(
         id=uuid4().hex,
-        name=_checked_name(new.name, "name", MAX_ROOM_NAME_CHARACTERS) or _default_name(task),
+        name=checked_name(new.name, "name", MAX_ROOM_NAME_CHARACTERS) or _default_name(task),
         task=task,
         execution_mode=_checked_mode(new.execution_mode),
         max_rounds=_checked_rounds(new.max_rounds),
         keep_running=new.keep_running,
-        max_tokens=_checked_tokens(new.max_tokens),
-        max_cost=_checked_cost(new.max_cost),
+        max_tokens=checked_tokens(new.max_tokens),
+        max_cost=checked_cost(new.max_cost),
         on_error=_checked_on_error(new.on_error),
         agents=_agents(agents, models),
         created_at=now,
@@ -148,8 +148,8 @@ def changed_values(row: RoomRow, change: RoomChange) -> dict[str, str | int | fl
         "max_rounds": None if change.max_rounds is None else _checked_rounds(change.max_rounds),
         "execution_mode": None if change.execution_mode is None else _checked_mode(change.execution_mode),
         "keep_running": change.keep_running,
-        "max_tokens": None if change.max_tokens is None else _checked_tokens(change.max_tokens),
-        "max_cost": None if change.max_cost is None else _checked_cost(change.max_cost),
+        "max_tokens": None if change.max_tokens is None else checked_tokens(change.max_tokens),
+        "max_cost": None if change.max_cost is None else checked_cost(change.max_cost),
         "on_error": None if change.on_error is None else _checked_on_error(change.on_error),
         "archived": change.archived,
     }
@@ -257,12 +257,12 @@ def _agents(agents: tuple[NewAgent, ...], models: ModelSource) -> tuple[AgentInf
 
 
 def _agent(place: int, agent: NewAgent, color: str, models: ModelSource) -> AgentInfo:
-    name = _checked_name(agent.name, "name of an agent", MAX_AGENT_NAME_CHARACTERS)
+    name = checked_name(agent.name, "name of an agent", MAX_AGENT_NAME_CHARACTERS)
     if not name:
         _refuse("The name of an agent is empty", f"Agent {place + 1} needs one.")
-    provider = _checked_name(agent.provider_id, "provider_id", MAX_MODEL_CHARACTERS)
+    provider = checked_name(agent.provider_id, "provider_id", MAX_MODEL_CHARACTERS)
     provider = provider or models.default_provider()
-    model = _checked_name(agent.model, "model", MAX_MODEL_CHARACTERS) or models.default_model(provider)
+    model = checked_name(agent.model, "model", MAX_MODEL_CHARACTERS) or models.default_model(provider)
     prompt = storable(agent.system_prompt)
     if len(prompt) > MAX_PROMPT_CHARACTERS:
         _refuse(
@@ -278,19 +278,21 @@ def _check_number(agents: int) -> None:
 
 
 def _checked_room_name(name: str) -> str:
-    name = _checked_name(name, "name", MAX_ROOM_NAME_CHARACTERS)
+    name = checked_name(name, "name", MAX_ROOM_NAME_CHARACTERS)
     if not name:
         _refuse("The name is empty", "A room needs a name that can be read.")
     return name
 
 
-def _checked_tokens(tokens: int) -> int:
+def checked_tokens(tokens: int) -> int:
+    """Return a ceiling in tokens; raises ``Refused`` (422)."""
     if not 0 <= tokens <= MAX_BUDGET_TOKENS:
         _refuse("The budget is out of bounds", f"max_tokens is 0 (none) to {MAX_BUDGET_TOKENS:,}.")
     return tokens
 
 
-def _checked_cost(cost: float) -> float:
+def checked_cost(cost: float) -> float:
+    """Return a ceiling in US dollars; raises ``Refused`` (422)."""
     if not (math.isfinite(cost) and 0 <= cost <= MAX_BUDGET_COST):
         _refuse("The budget is out of bounds", f"max_cost is 0 (none) to {MAX_BUDGET_COST:,.0f} US dollars.")
     return cost
@@ -312,7 +314,8 @@ def _checked_task(task: str) -> str:
     return storable(task)
 
 
-def _checked_name(name: str, what: str, limit: int) -> str:
+def checked_name(name: str, what: str, limit: int) -> str:
+    """Return a name fit to be stored; raises ``Refused`` (422) for one of more than ``limit`` characters."""
     if len(name) > limit:
         _refuse(f"The {what} is too long", f"It has {len(name):,} of at most {limit:,} characters.")
     return storable(name).strip()

@@ -1,0 +1,76 @@
+"""Where a question stands in the tree of its chat, and what its answer begins as: no store, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from agent_tui.backend.engine.chat_fields import Question, title_of
+from agent_tui.backend.engine.record import USER_COLOR, USER_NAME
+from agent_tui.backend.store.chat_messages import attachments_text
+from agent_tui.backend.store.chat_rows import ChatRow, Link
+from agent_tui.backend.store.rows import TurnRow, UserSaid
+from agent_tui.errors import NotFound, Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The chat as it is from now on, the question if it is a new one, and its answer."""
+
+    row: ChatRow
+    said: UserSaid | None
+    turn: TurnRow
+
+
+def begin(
+    row: ChatRow, links: Mapping[str, Link], question: Question, question_id: str, answer_id: str, now: str
+) -> Begun:
+    """Return what a ``question`` makes of the chat.
+
+    Raises ``NotFound`` for an unknown ``again`` or ``parent_id``, ``Refused`` (422) for one that no question
+    can follow.
+    """
+    round_ = row.round_open + 1
+    said = None
+    if question.again:
+        asked = links.get(question.again)
+        if asked is None or asked.role != "user":
+            raise NotFound(f"There is no question {question.again[:100]}", status=404)
+        parent = asked.id
+    else:
+        said = _said(row, links, question, question_id, round_, now)
+        parent = said.id
+    if not row.name:
+        row = replace(row, name=title_of(question))
+    turn = TurnRow(
+        round=round_,
+        agent_id=row.agent_id,
+        attempt=1 + sum(link.parent == parent for link in links.values()),
+        message_id=answer_id,
+        created_at=now,
+        sender_name=row.model,
+        parent=parent,
+        model=row.model,
+        client_key=question.client_key,
+    )
+    return Begun(replace(row, head=answer_id, round_open=round_, updated_at=now), said, turn)
+
+
+def _said(
+    row: ChatRow, links: Mapping[str, Link], question: Question, question_id: str, round_: int, now: str
+) -> UserSaid:
+    parent = row.head if question.parent_id is None else question.parent_id
+    if parent and parent not in links:
+        raise NotFound(f"There is no message {parent[:100]} in this conversation", status=404)
+    if parent and links[parent].role != "assistant":
+        raise Refused("A question follows an answer", "parent_id names a question.", status=422)
+    return UserSaid(
+        id=question_id,
+        round=round_,
+        text=question.content,
+        sender_name=USER_NAME,
+        sender_color=USER_COLOR,
+        created_at=now,
+        parent=parent,
+        attachments=attachments_text(question.attachments),
+    )

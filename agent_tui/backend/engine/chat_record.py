@@ -1,0 +1,157 @@
+"""What is put on record of a chat's answers besides their steps: events in the full form, and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent_tui import events as ev
+from agent_tui.backend.engine.answer import Ending
+from agent_tui.backend.engine.answer_steps import Steps, Written
+from agent_tui.backend.engine.chat_fields import conversation_info
+from agent_tui.backend.engine.record import last_words
+from agent_tui.backend.store.chat_messages import question_message, said_in
+from agent_tui.backend.store.chat_rows import ChatRow, ChatSet, Searchable, Value
+from agent_tui.backend.store.rows import (
+    NewEvent,
+    RoomSet,
+    RoomUsed,
+    TurnClosed,
+    TurnOpened,
+    TurnRow,
+    UserSaid,
+)
+from agent_tui.backend.tools.calling import failed
+from agent_tui.events import Step
+from agent_tui.wire.chat_encode import encode
+from agent_tui.wire.content import dump
+from agent_tui.wire.rooms_encode import token_count
+
+# What ``error`` says of an answer that was cut, by the reason.
+CUTS = {"stop": "Stopped", "budget": "The budget of the conversation is used up"}
+UNKNOWN = failed("unknown: the program ended while this ran; it was not run again").content
+NOT_RUN = failed("not run: the program ended before that").content
+
+
+def answer_begun(row: ChatRow, said: UserSaid | None, turn: TurnRow) -> Written:
+    """A question is asked (``said`` None: one from before), and its answer begins. ``row`` is the chat as it
+    is from now on.
+    """
+    written = Written()
+    if said is not None:
+        _add(ev.MessageStored(question_message(row.id, said)), said.id, written)
+        written.changes.append(said)
+        if said.text:
+            written.changes.append(Searchable(said.id, "user", said.text, said.created_at))
+    started = ev.TurnStarted(
+        turn.message_id,
+        row.id,
+        "assistant",
+        turn.model,
+        "",
+        turn.round,
+        attempt=turn.attempt,
+        parent_id=turn.parent,
+    )
+    _add(started, turn.message_id, written)
+    running: dict[str, Value] = {
+        "status": "running",
+        "interrupted": "",
+        "round_open": turn.round,
+        "name": row.name,
+    }
+    written.changes += [
+        TurnOpened(turn, event=len(written.events) - 1),
+        RoomSet(running),
+        ChatSet({"head": turn.message_id}, {}),
+    ]
+    written.events.append(conversation_changed(row, running=True))
+    return written
+
+
+def answer_ended(row: ChatRow, turn: TurnRow, ending: Ending) -> Written:
+    """The answer is over, whole or not; ``row`` is the chat as stored."""
+    written = Written()
+    text = said_in(ending.steps)
+    tokens = ending.tokens or token_count(text)
+    status = "interrupted" if ending.cut else "failed" if ending.error else "completed"
+    error = "" if ending.cut else ending.error
+    ended = ev.TurnEnded(
+        turn.message_id,
+        text,
+        token_count(text),
+        interrupted=ending.cut,
+        usage=ending.usage,
+        error=error,
+        seconds=ending.seconds,
+    )
+    _add(ended, turn.message_id, written)
+    row = replace(
+        row,
+        used_tokens=row.used_tokens + tokens,
+        used_cost=row.used_cost if ending.cost is None else (row.used_cost or 0.0) + ending.cost,
+        last_words=last_words(text) if text else row.last_words,
+    )
+    written.events.append(conversation_changed(row, running=False))
+    if status == "completed":
+        done = ev.TurnDone(turn.message_id, turn.message_id, token_count(text), ending.usage)
+        _add(done, turn.message_id, written)
+    else:
+        why = CUTS.get(ending.cut, f"Interrupted: {ending.cut}") if ending.cut else error
+        _add(ev.RunFailed(why), turn.message_id, written)
+    written.changes += [
+        _closed(turn, ending, status, text, error),
+        RoomUsed(tokens, ending.cost, row.agent_id),
+        RoomSet({"status": "idle", "interrupted": "", "last_words": row.last_words}),
+    ]
+    if text:
+        written.changes.append(Searchable(turn.message_id, "assistant", text, turn.created_at))
+    return written
+
+
+def left_open(turn: TurnRow, found: Sequence[Step], now: str) -> tuple[Steps, Written]:
+    """Return the steps of an answer whose process died, and what closes them. Nothing is run again."""
+    steps, written = Steps(turn.message_id, now, found), Written()
+    for step in found:
+        if step.type in ("text", "thinking"):
+            steps.put(step, written)
+    for call in steps.calls_without_result():
+        if not call.status:  # the model was still writing it
+            steps.put_call(steps.named(call), "cut", None, written)
+            steps.put_result(call, NOT_RUN, success=False, written=written)
+        elif call.status == "asks":
+            steps.set_call(call, "cut", None, written)
+            steps.put_result(call, NOT_RUN, success=False, written=written)
+        else:
+            steps.set_call(call, "unknown", None, written)
+            steps.put_result(call, UNKNOWN, success=False, written=written)
+    return steps, written
+
+
+def conversation_changed(row: ChatRow, *, running: bool) -> NewEvent:
+    """Return the event that says what the chat is now."""
+    name, data = encode(ev.ConversationChanged(conversation_info(row, running=running)))
+    del data["last_event_id"]  # this event's own id says it
+    return NewEvent(name, dump(data))
+
+
+def _closed(turn: TurnRow, ending: Ending, status: str, text: str, error: str) -> TurnClosed:
+    usage = ending.usage or ev.Usage()
+    return TurnClosed(
+        turn.message_id,
+        status,
+        text,
+        token_count(text),
+        reason=ending.cut,
+        error=error,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        first_token_seconds=ending.first_token_seconds,
+        cost=ending.cost,
+        seconds=ending.seconds,
+    )
+
+
+def _add(event: ev.Event, message_id: str, written: Written) -> None:
+    name, data = encode(event)
+    written.events.append(NewEvent(name, dump(data), message_id))

@@ -1,0 +1,177 @@
+"""One answer of a chat, from its question on record to its end on record."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.backend.engine import budget
+from agent_tui.backend.engine.answer import FAILED, Answer, Ask, Ending
+from agent_tui.backend.engine.answer_history import branch_told
+from agent_tui.backend.engine.answer_tools import Gate, ToolSource, Workshop
+from agent_tui.backend.engine.chat_record import answer_ended
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.words import failure
+from agent_tui.backend.models.model import Model, ModelRequest, ToolSpec
+from agent_tui.backend.store import chat_queries
+from agent_tui.backend.store.chat_rows import ChatRow
+from agent_tui.backend.store.rows import TurnRow
+from agent_tui.backend.store.store import Store
+from agent_tui.backend.tools.tool import ToolPlace
+from agent_tui.events import Message
+
+DEFAULT_TEMPERATURE = 0.7  # protocols.md §1
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What an answer is made from: the chat, the branch up to the question, and how it was asked.
+
+    ``tools`` None: those that need not be allowed. ``opened`` is the model and how many tokens it may say,
+    or why there is none.
+    """
+
+    row: ChatRow
+    turn: TurnRow
+    history: Sequence[Message]
+    thinking: bool
+    tools: tuple[str, ...] | None
+    opened: tuple[Model, int] | Exception
+
+
+class ChatRun:
+    """``start`` begins it, ``cut`` makes its end come, ``ended`` waits for that. What changes the chat
+    meanwhile holds ``turnstile``.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        models: ModelSource,
+        tools: ToolSource,
+        gate: Gate,
+        timing: Timing,
+        given: Given,
+    ) -> None:
+        self.reason = ""
+        self.message_id = given.turn.message_id
+        self.turnstile = asyncio.Lock()
+        self._store = store
+        self._models = models
+        self._tools = tools
+        self._gate = gate
+        self._timing = timing
+        self._given = given
+        self._row = given.row
+        self._cut = asyncio.Event()
+        self._answer: Answer | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> asyncio.Task[None]:
+        """Begin to answer; the task raises ``StoreError``, and only that."""
+        self._task = asyncio.create_task(self._go(), name="answer")
+        return self._task
+
+    def cut(self, reason: str) -> None:
+        """End the answer with what was said so far."""
+        self.reason = self.reason or reason
+        self._cut.set()
+        if self._answer is not None:
+            self._answer.cut(self.reason)
+
+    def changed(self, row: ChatRow) -> None:
+        """The chat is ``row`` now: its budget counts at once, all else from the next question on."""
+        self._row = row
+
+    async def ended(self) -> None:
+        """Wait for the end, well or badly."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def _go(self) -> None:
+        ending = await self._end()
+        async with self.turnstile:
+            row = await self._store.read(chat_queries.chat, self._row.id)
+            end = answer_ended(row, self._given.turn, ending)
+            await self._store.append(row.id, end.events, end.changes)
+
+    async def _end(self) -> Ending:
+        given = self._given
+        if isinstance(given.opened, Exception):
+            return _nothing(f"{FAILED}: {failure(given.opened)}", "")
+        specs = await self._offered()
+        if self.reason:
+            return _nothing("", self.reason)
+        model, max_tokens = given.opened
+        ask = Ask(
+            room_id=given.row.id,
+            message_id=given.turn.message_id,
+            model=model,
+            request=self._request(specs, max_tokens),
+            terms=self._models.terms(given.row.provider_id),
+            workshop=Workshop(
+                self._tools,
+                self._gate,
+                ToolPlace(Path(given.row.workspace) if given.row.workspace else None),
+                frozenset(spec.name for spec in specs),
+            ),
+        )
+        self._answer = Answer(self._store, self._timing, ask, self._is_used_up)
+        return await self._answer.run()
+
+    async def _offered(self) -> tuple[ToolSpec, ...]:
+        """Return the tools that the model may call. Those of servers take a while to start."""
+        asking = asyncio.create_task(self._specs())
+        cut = asyncio.create_task(self._cut.wait())
+        try:
+            await asyncio.wait({asking, cut}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            cut.cancel()
+        if not asking.done():
+            asking.cancel()
+            await asyncio.wait({asking}, timeout=self._timing.tool_grace)
+            return ()
+        return () if asking.cancelled() else asking.result()
+
+    async def _specs(self) -> tuple[ToolSpec, ...]:
+        try:
+            specs = await self._tools.specs()
+        except Exception:
+            log.warning("the tools cannot be listed", exc_info=True)
+            return ()
+        wanted = self._given.tools
+        return tuple(spec for spec in specs if self._is_offered(spec.name, wanted))
+
+    def _is_offered(self, name: str, wanted: tuple[str, ...] | None) -> bool:
+        if wanted is not None:
+            return name in wanted
+        tool = self._tools.tool(name)
+        return tool is not None and tool.permission == "read"
+
+    def _request(self, specs: tuple[ToolSpec, ...], max_tokens: int) -> ModelRequest:
+        row, history = self._given.row, self._given.history
+        return ModelRequest(
+            messages=tuple(branch_told(row.system_prompt, history)),
+            model=row.model,
+            speaker="",
+            task=history[-1].text,
+            round=1,
+            max_rounds=1,
+            temperature=DEFAULT_TEMPERATURE if row.temperature is None else row.temperature,
+            max_tokens=max_tokens,
+            tools=specs,
+            thinking=self._given.thinking,
+        )
+
+    def _is_used_up(self, tokens: int, cost: float) -> bool:
+        return budget.used_up(self._row, tokens, cost)
+
+
+def _nothing(error: str, cut: str) -> Ending:
+    return Ending((), error, cut, 0, None, None, None, 0.0)

@@ -1,0 +1,388 @@
+"""The engine of chats: makes, changes, answers, searches, deletes them. What it acknowledges is on record."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import chain, repeat
+from typing import Any, TypeVar
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from agent_tui.backend.engine import budget
+from agent_tui.backend.engine.answer import Ending
+from agent_tui.backend.engine.answer_tools import ToolSource
+from agent_tui.backend.engine.chat_asks import Asks
+from agent_tui.backend.engine.chat_begin import Begun, begin
+from agent_tui.backend.engine.chat_fields import (
+    Asked,
+    ConversationChange,
+    NewConversation,
+    Question,
+    changed_columns,
+    changed_row,
+    chat_row,
+    checked_question,
+    conversation_info,
+)
+from agent_tui.backend.engine.chat_record import answer_begun, answer_ended, conversation_changed, left_open
+from agent_tui.backend.engine.chat_run import ChatRun, Given
+from agent_tui.backend.engine.rooms import MessagesPage
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.unwatched import Unwatched
+from agent_tui.backend.hub import Hub
+from agent_tui.backend.models.model import Model
+from agent_tui.backend.store import chat_queries
+from agent_tui.backend.store.chat_rows import ChatCreated, ChatRow, ChatSet, Hit, ToolRule
+from agent_tui.backend.store.rows import Change, EventsDropped, RoomDropped, RoomSet
+from agent_tui.backend.store.store import Store
+from agent_tui.errors import NotFound, Refused, StoreError
+from agent_tui.events import ConversationInfo
+from agent_tui.wire.rooms_encode import token_count
+
+__all__ = ["Asked", "Chats", "ConversationChange", "NewConversation", "Question"]
+
+MAX_PAGE_MESSAGES = 1_000
+MAX_HITS = 500
+EVENTS_PER_DELETE = 5_000  # others' words wait while events are deleted, so never many at once
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class Chats:
+    """All chats of one store, in one event loop.
+
+    Whatever changes a chat is done to its end even when its caller goes away, and one at a time for each
+    chat. Raises ``NotFound`` for one that does not exist, ``StoreError`` when the database fails.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        hub: Hub,
+        models: ModelSource,
+        toolbox: ToolSource,
+        *,
+        unwatched_seconds: float | None,
+        timing: Timing | None = None,
+    ) -> None:
+        """``unwatched_seconds``: how long an answer goes on that nobody reads; None: to its end."""
+        self._store = store
+        self._hub = hub
+        self._models = models
+        self._toolbox = toolbox
+        self._timing = timing or Timing()
+        self._asks = Asks(store, self._timing, lambda: toolbox.allow)
+        self._runs: dict[str, ChatRun] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._menders: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self._unwatched = Unwatched(unwatched_seconds, self._timing.sleep, self._cut_unwatched)
+        hub.on_watchers.append(self._look)
+
+    # --- the whole engine ------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Close the answers that a dead process left open. Nothing is asked or run again."""
+        for row in await self._store.read(chat_queries.chats, deleted=True):
+            await self._drop(row)
+        await self._asks.load()
+        for row in await self._store.read(chat_queries.chats):
+            if row.status == "running":
+                await self._close_left_open(row)
+
+    async def stop_all(self, reason: str = "handover") -> None:
+        """Cut all answers and wait until that is on record."""
+        self._stopping = True
+        await self._unwatched.close()
+        await self._asks.close()
+        for mender in self._menders:
+            mender.cancel()
+        for run in self._runs.values():
+            run.cut(reason)
+        if under_way := {*self._tasks, *self._menders}:
+            await asyncio.wait(under_way)
+        for run in list(self._runs.values()):
+            run.cut(reason)
+            await run.ended()
+
+    def running(self) -> int:
+        """Return how many answers are under way."""
+        return len(self._runs)
+
+    # --- chats -----------------------------------------------------------------------------------------
+
+    async def conversations(self, *, archived: bool = False) -> list[ConversationInfo]:
+        """Return all chats, newest activity first, with ``archived`` those too that were put away."""
+        rows = await self._store.read(chat_queries.chats)
+        return [self._info(row) for row in rows if archived or not row.archived]
+
+    async def conversation(self, room_id: str) -> ConversationInfo:
+        """Return one chat."""
+        return self._info(await self._store.read(chat_queries.chat, room_id))
+
+    async def create(self, new: NewConversation) -> ConversationInfo:
+        """Make a chat; raises ``Refused`` (422) for what is out of bounds."""
+        row = chat_row(new, self._models, self._timing.now().isoformat())
+        await self._whole(self._store.append(row.id, (), [ChatCreated(row)]))
+        return await self.conversation(row.id)
+
+    async def change(self, room_id: str, change: ConversationChange) -> ConversationInfo:
+        """Change a chat; what it says of the model counts from the next question on.
+
+        Raises ``Refused``: 422 for what is out of bounds, 409 to archive it or to show another branch while
+        an answer is under way; ``NotFound`` for an unknown ``head``.
+        """
+        return await self._whole(self._change(room_id, change))
+
+    async def delete(self, room_id: str) -> ConversationInfo:
+        """Stop the answer, end the readers, delete the chat; return it as it was last."""
+        return await self._whole(self._delete(room_id))
+
+    async def messages(self, room_id: str, after: str | None, limit: int | None) -> MessagesPage:
+        """Return at most ``limit`` messages (never more than 1,000) of the shown branch, after that one.
+
+        The answer under way is among them, with its steps so far. ``NotFound`` for an unknown ``after``.
+        """
+        limit = max(1, min(limit or MAX_PAGE_MESSAGES, MAX_PAGE_MESSAGES))
+        page = await self._store.read(chat_queries.page, room_id, after, limit)
+        return MessagesPage(page.messages, page.messages[-1].id if page.more else None, page.as_of)
+
+    async def search(self, words: str, limit: int = 50) -> list[Hit]:
+        """Return the newest messages of all chats that hold all of ``words``."""
+        return await self._store.read(chat_queries.search, words, max(1, min(limit, MAX_HITS)))
+
+    # --- answers ---------------------------------------------------------------------------------------
+
+    async def ask(self, room_id: str, question: Question) -> Asked:
+        """Put a question on record and begin its answer; with a known ``client_key`` only find that.
+
+        Raises ``Refused``: 422 for what is out of bounds, 409 while an answer is under way, in an archived
+        chat or one whose budget is used up; ``NotFound`` for unknown messages.
+        """
+        return await self._whole(self._ask(room_id, checked_question(question)))
+
+    async def stop(self, room_id: str) -> ConversationInfo:
+        """Ask the answer under way, if there is one, to stop; the rest follows by itself."""
+        return await self._whole(self._stop(room_id))
+
+    async def answer(
+        self, room_id: str, message_id: str, step_id: str, decision: str, pattern: str = "", reason: str = ""
+    ) -> None:
+        """Give a person's word on a call that asks: once, conversation, always or deny.
+
+        Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
+        """
+        await self._whole(self._give_word((room_id, message_id, step_id), decision, pattern, reason))
+
+    def attend(self, room_id: str) -> AbstractContextManager[None]:
+        """Somebody reads the chat who can answer what tools ask, as long as the context is open."""
+        return self._asks.attend(room_id)
+
+    def rules(self) -> list[ToolRule]:
+        """Return which calls are always allowed, but for the config file's."""
+        return self._asks.rules()
+
+    async def drop_rule(self, rule_id: str) -> None:
+        """Take such a rule back; raises ``NotFound``."""
+        await self._whole(self._asks.drop_rule(rule_id))
+
+    # --- one at a time for each chat -------------------------------------------------------------------
+
+    async def _whole(self, change: Coroutine[Any, Any, T]) -> T:
+        """Carry ``change`` out to its end, also when the caller is cancelled meanwhile."""
+        task = asyncio.create_task(change)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    def _lock(self, room_id: str) -> asyncio.Lock:
+        return self._locks.setdefault(room_id, asyncio.Lock())
+
+    async def _change(self, room_id: str, change: ConversationChange) -> ConversationInfo:
+        async with self._lock(room_id):
+            run = self._runs.get(room_id)
+            async with run.turnstile if run is not None else nullcontext():
+                before = await self._store.read(chat_queries.chat, room_id)
+                running = before.status == "running" and run is not None
+                if running and (change.archived or change.head is not None):
+                    raise _busy()
+                row = changed_row(before, change, self._models)
+                if change.head is not None:
+                    links = await self._store.read(chat_queries.links, room_id)
+                    if change.head not in links:
+                        raise NotFound(f"There is no message {change.head[:100]}", status=404)
+                    row = replace(row, head=chat_queries.leaf(links, change.head))
+                if row != before:
+                    in_room, in_chat, agent = changed_columns(row)
+                    row = replace(row, updated_at=self._timing.now().isoformat())
+                    changes: list[Change] = [RoomSet(in_room), ChatSet(in_chat, agent)]
+                    event = conversation_changed(row, running=running)
+                    await self._store.append(room_id, [event], changes)
+                    if run is not None:
+                        run.changed(row)
+            return await self.conversation(room_id)
+
+    async def _delete(self, room_id: str) -> ConversationInfo:
+        async with self._lock(room_id):
+            if room_id in self._runs:
+                self._runs[room_id].cut("stop")
+                await self._runs[room_id].ended()
+            row = await self._store.read(chat_queries.chat, room_id)
+            await self._store.append(room_id, (), [RoomSet({"desired": "deleted"})])
+            self._hub.end(room_id)
+            await self._drop(row)
+            self._asks.forget(room_id)
+            return conversation_info(row, running=False)
+
+    async def _drop(self, row: ChatRow) -> None:
+        for up_to in range(EVENTS_PER_DELETE, row.last_seq + EVENTS_PER_DELETE, EVENTS_PER_DELETE):
+            await self._store.append(row.id, (), [EventsDropped(up_to)])
+        await self._store.append(row.id, (), [RoomDropped()])
+
+    async def _ask(self, room_id: str, question: Question) -> Asked:
+        async with self._lock(room_id):
+            row = await self._settled(room_id)
+            known = await self._store.read(chat_queries.asked, room_id, question.client_key)
+            if known is not None:
+                return Asked(*known)
+            self._check_ask(row)
+            links = await self._store.read(chat_queries.links, room_id)
+            begun = begin(row, links, question, uuid4().hex, uuid4().hex, self._timing.now().isoformat())
+            return await self._begin(begun, question)
+
+    async def _begin(self, begun: Begun, question: Question) -> Asked:
+        row, turn = begun.row, begun.turn
+        written = answer_begun(row, begun.said, turn)
+        first = await self._store.append(row.id, written.events, written.changes)
+        history = await self._store.read(chat_queries.told, row.id, turn.parent)
+        given = Given(
+            row=row,
+            turn=turn,
+            history=history,
+            thinking=row.thinking if question.thinking is None else question.thinking,
+            tools=row.tools if question.tools is None else question.tools,
+            opened=self._opened(row),
+        )
+        gate = self._asks.gate(row.id, turn.message_id)
+        run = ChatRun(self._store, self._models, self._toolbox, gate, self._timing, given)
+        self._runs[row.id] = run
+        run.start().add_done_callback(lambda task: self._ended(row.id, run, task))
+        self._look(row.id)
+        return Asked(turn.message_id, first - 1)
+
+    def _opened(self, row: ChatRow) -> tuple[Model, int] | Exception:
+        try:
+            return self._models.open(row.provider_id, row.model)
+        except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
+            return error
+
+    def _check_ask(self, row: ChatRow) -> None:
+        if row.status == "running":
+            raise _busy()
+        if row.archived:
+            raise Refused("The conversation is archived", "Take it out of the archive first.", status=409)
+        budget.check(row, "conversation")
+        if self._stopping:
+            raise Refused("The backend is stopping", "Ask again when it is back.", status=503)
+
+    async def _stop(self, room_id: str) -> ConversationInfo:
+        async with self._lock(room_id):
+            run = self._runs.get(room_id)
+            if run is not None and not run.reason:
+                # On record first: a process that dies right after this was stopped, and did not crash.
+                stopped = RoomSet({"interrupted": "stop"}, while_running=True)
+                await self._store.append(room_id, (), [stopped])
+                run.cut("stop")
+            return await self.conversation(room_id)
+
+    async def _give_word(self, key: tuple[str, str, str], decision: str, pattern: str, reason: str) -> None:
+        if not self._asks.asks(key):
+            await self._check_step(*key)
+        await self._asks.answer(key, decision, pattern, reason)
+
+    async def _check_step(self, room_id: str, message_id: str, step_id: str) -> None:
+        await self._store.read(chat_queries.chat, room_id)
+        found = await self._store.read(chat_queries.messages, room_id, [message_id], {})
+        steps = found[0].steps if found else ()
+        if not any(step.id == step_id and step.type == "tool_call" for step in steps):
+            raise NotFound(f"There is no call {step_id[:100]} in this conversation", status=404)
+
+    # --- what happens by itself ------------------------------------------------------------------------
+
+    async def _settled(self, room_id: str) -> ChatRow:
+        """Return the chat once no answer of it is ending or broken off."""
+        run = self._runs.get(room_id)
+        if run is not None and run.reason:
+            await run.ended()
+        row = await self._store.read(chat_queries.chat, room_id)
+        if row.status == "running" and room_id not in self._runs:
+            await self._close_left_open(row)
+            row = await self._store.read(chat_queries.chat, room_id)
+        return row
+
+    async def _close_left_open(self, row: ChatRow) -> None:
+        found = await self._store.read(chat_queries.open_answer, row.id)
+        if found is None:
+            await self._store.append(row.id, (), [RoomSet({"status": "idle", "interrupted": ""})])
+            return
+        turn, known = found
+        steps, written = left_open(turn, known, self._timing.now().isoformat())
+        reason = row.interrupted or "crash"
+        tokens = token_count("".join(step.content + step.arguments for step in steps.in_order))
+        end = answer_ended(row, turn, Ending(steps.in_order, "", reason, tokens, None, None, None, None))
+        events = [*written.events, *end.events]
+        await self._store.append(row.id, events, [*written.changes, *end.changes])
+
+    def _ended(self, room_id: str, run: ChatRun, task: asyncio.Task[None]) -> None:
+        if self._runs.get(room_id) is run:
+            del self._runs[room_id]
+        self._look(room_id)
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            return
+        if isinstance(error, StoreError):
+            log.error("the answer in %s broke off: %s", room_id, error)
+        else:
+            log.error("the answer in %s broke off because of a bug", room_id, exc_info=error)
+        self._hub.end(room_id, error if isinstance(error, StoreError) else StoreError("The answer broke off"))
+        if not self._stopping:
+            mender = asyncio.create_task(self._mend(room_id))
+            self._menders.add(mender)
+            mender.add_done_callback(self._menders.discard)
+
+    async def _mend(self, room_id: str) -> None:
+        """Close what broke off, as soon as the store can be written again."""
+        for delay in chain(self._timing.mend, repeat(self._timing.mend[-1])):
+            await self._timing.sleep(delay)
+            try:
+                async with self._lock(room_id):
+                    await self._settled(room_id)
+            except NotFound:
+                return
+            except StoreError as error:
+                log.info("the answer in %s cannot be closed yet: %s", room_id, error)
+            else:
+                return
+
+    def _look(self, room_id: str) -> None:
+        alone = room_id in self._runs and not self._hub.watchers(room_id)
+        self._unwatched.look(room_id, alone=alone and not self._stopping)
+
+    def _cut_unwatched(self, room_id: str) -> None:
+        if room_id in self._runs:
+            self._runs[room_id].cut("unwatched")
+
+    def _info(self, row: ChatRow) -> ConversationInfo:
+        return conversation_info(row, running=row.status == "running" and row.id in self._runs)
+
+
+def _busy() -> Refused:
+    detail = "Wait for its end, or stop it first."
+    return Refused("An answer is under way in this conversation", detail, status=409)

@@ -1,0 +1,89 @@
+"""Tools whose every step a test decides, and a box that holds them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.tools.tool import Permission, Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.events import ToolAsk
+
+ANYTHING = {"type": "object"}
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+
+
+@dataclass
+class ScriptedTool:
+    """A tool that does what ``does`` does; ``ran`` are the arguments it was run with."""
+
+    name: str
+    does: Callable[[Mapping[str, Any]], Awaitable[str]]
+    permission: Permission = "read"
+    seconds: float = 60.0
+    parameters: Mapping[str, Any] = field(default_factory=lambda: ANYTHING)
+    refusal: str = ""  # what ``ask`` raises
+    ran: list[Mapping[str, Any]] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+
+    @property
+    def spec(self) -> ToolSpec:
+        return ToolSpec(self.name, f"What {self.name} does.", self.parameters)
+
+    def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
+        if self.refusal:
+            raise ToolError(self.refusal)
+        return ToolAsk(f"{self.name} {json.dumps(dict(arguments))}", "what would change", pattern=self.name)
+
+    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+        self.ran.append(arguments)
+        try:
+            return ToolOutput(await self.does(arguments))
+        except asyncio.CancelledError:
+            self.ended.append("cancelled")
+            raise
+
+
+class ScriptedBox:
+    """A toolbox of ``tools``; ``allow`` are the config file's patterns."""
+
+    def __init__(self, *tools: Tool, allow: tuple[str, ...] = ()) -> None:
+        self.tools = {tool.spec.name: tool for tool in tools}
+        self.allow = allow
+
+    async def specs(self) -> tuple[ToolSpec, ...]:
+        """Return what models may be told of."""
+        return tuple(tool.spec for tool in self.tools.values())
+
+    def tool(self, name: str) -> Tool | None:
+        """Return the tool of that name."""
+        return self.tools.get(name)
+
+
+async def echo(arguments: Mapping[str, Any]) -> str:
+    """Say the arguments again."""
+    return json.dumps(dict(arguments))
+
+
+async def hang(_arguments: Mapping[str, Any]) -> str:
+    """Never end."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def crash(_arguments: Mapping[str, Any]) -> str:
+    """Fail in a way that nobody thought of."""
+    raise RuntimeError("the tool broke")
+
+
+def reader(name: str = "look", does: Callable[[Mapping[str, Any]], Awaitable[str]] = echo) -> ScriptedTool:
+    """Return a tool that runs without asking."""
+    return ScriptedTool(name, does)
+
+
+def writer(name: str = "change", does: Callable[[Mapping[str, Any]], Awaitable[str]] = echo) -> ScriptedTool:
+    """Return a tool that asks first."""
+    return ScriptedTool(name, does, permission="ask")
