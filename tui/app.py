@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import chain, repeat
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 # Read by Textual at import: its own painting must not wait for more than our 30 Hz clock already does
 # (guides: 4 ms instead of 16 ms from key to screen, at the same CPU).
@@ -47,6 +47,7 @@ from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
 from widgets.composer import Composer
 from widgets.frame_clock import FrameClock
+from widgets.signs import twin
 from widgets.transcript import Transcript
 
 NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
@@ -91,8 +92,13 @@ class AgentTuiApp(App[int]):
     def compose(self) -> ComposeResult:
         yield Static(say("link.starting"), id="starting", markup=False)
 
+    def notify(self, message: str, **options: Any) -> None:
+        """Tell something in passing, in signs that the terminal has."""
+        super().notify(twin(message) if self._ascii_only else message, **options)
+
     def on_mount(self) -> None:
         """Mind the signals, then look for the room while the first frame stands."""
+        self.set_class(self._ascii_only, "-ascii")
         self.app_suspend_signal.subscribe(self, lambda _: self.clock.stop())
         self.app_resume_signal.subscribe(self, lambda _: self.clock.start())
         self.watch(self, "app_focus", self.clock.hurry, init=False)

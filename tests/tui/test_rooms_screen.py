@@ -2,95 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 from rich.cells import cell_len
-from textual.pilot import Pilot
 
-from agent_tui.clients.room_answers import ProviderInfo
-from agent_tui.config import Config
 from agent_tui.errors import ConnectFailed, Refused
-from agent_tui.events import AgentInfo, RoomInfo
-from tests.fakes.room_link import FakeLink
-from tests.tui.rooms_client import ListedClient
-from tui.app import AgentTuiApp
-from tui.link import RoomLink
-from tui.request import ScreenRequest, Server
+from agent_tui.events import AgentInfo
+from tests.tui.rooms_listed import agents, listed, room
 from tui.screens import rooms_deleting, rooms_feed
 from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
-from tui.screens.rooms_list import RoomList
-from tui.screens.rooms_offer import SetupOffer
-
-
-def room(number: int, **fields: Any) -> RoomInfo:
-    """Return a room that was active ``number`` minutes before noon."""
-    when = f"2026-11-20T11:{59 - number % 60:02}:00+00:00"
-    known = {"name": f"Room {number}", "status": "paused", "max_rounds": 3, "updated_at": when}
-    return RoomInfo(f"r{number}", created_at=when, **{**known, **fields})
-
-
-def agents(*states: str) -> tuple[AgentInfo, ...]:
-    names = ("Mika", "Ada", "老王")
-    return tuple(AgentInfo(names[n], names[n], status=state) for n, state in enumerate(states))
-
-
-class Listed:
-    """What a test sees of the list and does to it."""
-
-    def __init__(self, app: AgentTuiApp, client: ListedClient, pilot: Pilot[int]) -> None:
-        self.app, self.client, self.pilot = app, client, pilot
-
-    @property
-    def screen(self) -> RoomsScreen:
-        return next(screen for screen in self.app.screen_stack if isinstance(screen, RoomsScreen))
-
-    @property
-    def list(self) -> RoomList:
-        return self.screen.query_one(RoomList)
-
-    @property
-    def cursor(self) -> str:
-        found = self.list.cursor
-        return found.id if found is not None else ""
-
-    async def press(self, *keys: str) -> str:
-        await self.pilot.press(*keys)
-        return await self.text()
-
-    async def text(self) -> str:
-        """All rows of the screen, once nothing changes any more."""
-        seen: list[str] = []
-        while len(seen) < 4 or len(set(seen[-4:])) > 1 or not self.client.is_told:
-            await self.pilot.pause()
-            strips = self.app.screen._compositor.render_strips(self.app.size)
-            seen.append("\n".join(strip.text.rstrip() for strip in strips))
-        return seen[-1]
-
-
-@asynccontextmanager
-async def listed(
-    folder: Path, *rooms: RoomInfo, size: tuple[int, int] = (100, 16), **options: bool
-) -> AsyncGenerator[Listed, None]:
-    link = FakeLink()
-    client = ListedClient(list(rooms), **options)
-    link.calls = cast("Any", client)
-    request = ScreenRequest(Server("http://127.0.0.1:9"), None, Config(folder / "config.toml"))
-    app = AgentTuiApp(request, cast("RoomLink", link))
-    async with app.run_test(size=size, notifications=True) as pilot:
-        seen = Listed(app, client, pilot)
-        if len(await client.list()) == 1:  # it is opened at once, and the list is behind it
-            while not isinstance(app.screen, RoomScreen):
-                await pilot.pause()
-            await pilot.press("escape")
-        await seen.text()
-        yield seen
-        link.end()
 
 
 @pytest.fixture(autouse=True)
@@ -351,40 +274,3 @@ async def test_no_size_breaks_it(tmp_path: Path, size: tuple[int, int]) -> None:
     async with listed(tmp_path, *rooms, size=size) as seen:
         await seen.press("down", "end", "home")
         assert seen.cursor == "r1"
-
-
-async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> None:
-    async with listed(tmp_path, room(1), room(2)) as seen:
-        link = FakeLink()
-        link.calls = cast("Any", seen.client)
-        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False, is_embedded=True)
-        screen.key_of = seen.app.key_names
-        seen.client.known_providers = [ProviderInfo("demo", "demo", "demo", "demo")]
-        await seen.app.push_screen(screen)
-        offer = screen.query_one(SetupOffer)
-        while not offer.display:
-            await seen.pilot.pause()
-        assert "Only the demo model speaks; f4 sets up a real one." in await seen.text()
-        seen.client.known_providers.append(ProviderInfo("local", "local", "openai", "big"))
-        await seen.pilot.press("question_mark", "escape")  # what stood above the list may have changed it
-        while offer.display:
-            await seen.pilot.pause()
-
-
-async def test_an_answer_that_is_older_than_what_was_told_since_changes_nothing(tmp_path: Path) -> None:
-    async with listed(tmp_path, room(1, status="running", last_event_id=7), room(2)) as seen:
-        seen.client.tell(room(1, status="paused", interrupted="pause", last_event_id=9))
-        await seen.text()
-        seen.screen.acts.seen(room(1, status="running", last_event_id=8))
-        assert "0 running" in await seen.press("down")
-
-
-async def test_a_copy_of_a_copy_is_numbered(tmp_path: Path) -> None:
-    async with listed(tmp_path, room(1, name="Plan"), room(2, name="Other")) as seen:
-        for _ in range(3):
-            await seen.press("c")
-        assert [made["name"] for made in seen.client.made] == [
-            "Plan (copy)",
-            "Plan (copy 2)",
-            "Plan (copy 3)",
-        ]

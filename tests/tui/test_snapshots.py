@@ -60,6 +60,11 @@ class Views:
             await self._settle()
             assert screen_as_text(self.seen.app) == self._snapshot(name=f"{columns}x{rows}")
 
+    async def match_after(self, keys: Sequence[str], sizes: Sequence[tuple[int, int]] = SIZES) -> None:
+        """Press keys one after another, and compare at every size."""
+        await self.press(*keys)
+        await self.match(sizes)
+
     async def _settle(self) -> None:
         """Wait until nothing changes any more."""
         looks: list[str] = []

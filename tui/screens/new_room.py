@@ -75,7 +75,8 @@ class Choice(Static, can_focus=True):
         self._show()
 
     def _show(self) -> None:
-        arrows = ("‹ ", " ›") if len(self._values) > 1 else ("", "")
+        is_ascii = self.app.has_class("-ascii")
+        arrows = ("", "") if len(self._values) < 2 else ("< ", " >") if is_ascii else ("‹ ", " ›")
         self.update(inert_line(self._values[self._at][1]).join(arrows))
 
     def on_key(self, event: events.Key) -> None:
@@ -152,7 +153,7 @@ class NewRoomScreen(Screen[Made | None]):
         return Input(
             value,
             id=name,
-            placeholder=placeholder,
+            placeholder=twin(placeholder) if self._ascii_only else placeholder,
             compact=True,
             select_on_focus=False,
             max_length=MAX_INPUT_CHARACTERS,

@@ -32,6 +32,7 @@ from tui.screens.rooms_list import RoomList
 from tui.screens.rooms_listing import SORT_KEYS, Listing, name_of
 from tui.screens.rooms_offer import SetupOffer
 from tui.screens.words import say
+from widgets.signs import twin
 from widgets.status_line import Part, StatusLine
 
 AGE_SECONDS: Final = 20.0  # how often "2 min ago" is looked at
@@ -120,7 +121,8 @@ class RoomsScreen(Screen[None]):
         yield self._empty
         with Horizontal(id="filter-bar", classes="-hidden"):
             yield Static(say("find.label"), markup=False)
-            line = Input(placeholder=say("list.filter"), id="filter", compact=True, select_on_focus=False)
+            words = twin(say("list.filter")) if self._ascii_only else say("list.filter")
+            line = Input(placeholder=words, id="filter", compact=True, select_on_focus=False)
             line.max_length = MAX_NEEDLE_CHARACTERS
             yield line
         yield self._offer

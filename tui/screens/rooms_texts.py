@@ -68,13 +68,14 @@ class Mark:
 
 GAP: Final = 2
 TOKEN_CELLS: Final = 10  # "99.9 k tok"
+MARGIN: Final = 1  # at the right, as the lines above and below have it
 HEAD_CELLS: Final = 4  # the mark of the cursor, the sign of the status
 NO_MARK: Final = Mark()
 
 
 def form(room_cells: int, *, has_cost: bool) -> Form:
     """Return the columns for rows of so many cells."""
-    left = room_cells - HEAD_CELLS
+    left = room_cells - HEAD_CELLS - MARGIN
     if left >= 88:
         fixed = Form(0, 10, 0, TOKEN_CELLS, 9 if has_cost else 0, 11)
     elif left >= 68:
@@ -252,7 +253,7 @@ def heading(listing: Listing, key: str) -> str:
     if listing.needle:
         return say("list.found", found=count(len(listing)), all=count(listing.total))
     heads = say("rooms.count", running=count(listing.running), all=count(listing.total))
-    return f"{heads}   {key} {say('list.hint.filter')}" if key else heads
+    return f"{heads} · {key} {say('list.hint.filter')}" if key else heads
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,16 +76,26 @@ class SetupScreen(ModalScreen[str]):
         self._kept: Kept | None = None  # the one that is changed; ``None``: a new one
 
     def compose(self) -> ComposeResult:
-        key = Line("", placeholder=word("key.hint"), id="key")
+        key = Line("", placeholder=self._own(word("key.hint")), id="key")
         key.password = True
         with Vertical(classes="dialog", id="setup"):
             yield Static(word("title"), classes="title", markup=False)
             with Vertical(id="form"):
-                yield Field("which", word("which"), Choice([("", word("which.new"))], "", id="which"))
-                yield Field("kind", word("kind"), Choice(self._kinds, "openai", id="kind"))
+                yield Field(
+                    "which",
+                    word("which"),
+                    Choice([("", word("which.new"))], "", id="which", ascii_only=self._ascii_only),
+                )
+                yield Field(
+                    "kind",
+                    word("kind"),
+                    Choice(self._kinds, "openai", id="kind", ascii_only=self._ascii_only),
+                )
                 yield Field("address", word("address"), Line(OPENAI_URL, id="address"))
                 yield Field("key", word("key"), key)
-                variable = Line(VARIABLES["openai"], placeholder=word("variable.hint"), id="variable")
+                variable = Line(
+                    VARIABLES["openai"], placeholder=self._own(word("variable.hint")), id="variable"
+                )
                 yield Field("variable", word("variable"), variable)
                 yield Field("name", word("name"), Line(self._free_name("openai"), id="name"))
             with Vertical(id="choosing"):
@@ -136,7 +146,7 @@ class SetupScreen(ModalScreen[str]):
             self.query_one(f"#{name}", Line).value = text
         self.query_one("#name", Line).disabled = kept is not None  # rooms know it by its name
         key = self.query_one("#key", Line)
-        key.placeholder = word("key.kept" if kept and kept.has_key else "key.hint")
+        key.placeholder = self._own(word("key.kept" if kept and kept.has_key else "key.hint"))
         for field in self.query(Field):
             field.complain("")
         self._tell("")

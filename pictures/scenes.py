@@ -1,0 +1,132 @@
+"""What is done on the screen before a picture of it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import OptionList
+
+from agent_tui.state.room import RoomState
+from tests.fakes.model_server import FakeModelServer, lists
+from tui.screens.form_fields import Line
+from tui.screens.new_room import NewRoomScreen
+from tui.screens.room import RoomScreen
+from tui.screens.rooms_list import RoomList
+from tui.screens.setup import SetupScreen
+
+Scene = Callable[[Pilot[int]], Awaitable[None]]
+LOOK_SECONDS = 0.05
+HEADER_SECONDS = 0.7  # the headers look at the speed twice a second
+
+
+def room(tokens: int, *keys: str) -> Scene:
+    """Start the room, wait until so much was said and several speak, press the keys."""
+
+    async def play(pilot: Pilot[int]) -> None:
+        await speaking(pilot, tokens)
+        await press(pilot, keys)
+        if keys == ("p",):
+            await until_room(pilot, lambda state: state.status == "paused")
+        await pilot.pause(HEADER_SECONDS)
+
+    return play
+
+
+async def words(pilot: Pilot[int]) -> None:
+    """Cut everybody with words of a person's, let a whisper wait, and write the next."""
+    await speaking(pilot, 120)
+    await press(pilot, ["i", "ctrl+n"])
+    await write(pilot, "What did the last restart cost us?", "enter")
+    await until_room(
+        pilot, lambda state: any(turn.interrupted == "interject" for turn in state.turns.values())
+    )
+    said = tokens_of(pilot)
+    await until_room(pilot, lambda state: state.tokens > said + 20 and len(state.speaking) > 1)
+    await press(pilot, ["ctrl+n"])
+    await write(pilot, "@Ada was that with a warm cache?", "enter")
+    await until_room(pilot, lambda state: bool(state.queue))
+    await write(pilot, "One number each, please")
+    await pilot.pause(HEADER_SECONDS)
+
+
+async def listed(pilot: Pilot[int]) -> None:
+    """Wait until all rooms are listed."""
+    while not isinstance(pilot.app.screen.focused, RoomList):
+        await pilot.pause(LOOK_SECONDS)
+    await press(pilot, ["down", "down"])
+    await pilot.pause(HEADER_SECONDS)
+
+
+async def new(pilot: Pilot[int]) -> None:
+    """Fill in the form of a new room."""
+    await listed(pilot)
+    await press(pilot, ["n"])
+    while not pilot.app.screen.query_one("#agents", OptionList).option_count:
+        await pilot.pause(LOOK_SECONDS)
+    form = pilot.app.screen
+    assert isinstance(form, NewRoomScreen)
+    await write(pilot, "What should our status page say during an outage?")
+    form.query_one("#agents").focus()
+    await press(pilot, ["down", "space", "down", "down", "down", "space"])
+    form.query_one("#tokens").focus()
+    await write(pilot, "50,000")
+    await pilot.pause(HEADER_SECONDS)
+
+
+async def setup(pilot: Pilot[int]) -> None:
+    """Test a provider that offers a few models."""
+    await listed(pilot)
+    async with FakeModelServer() as server:
+        server.listing = lists("llama3.3:70b", "qwen3:8b", "mistral-small:24b", "gemma3:12b")
+        await press(pilot, ["f4"])
+        form = pilot.app.screen
+        assert isinstance(form, SetupScreen)
+        while not list(form.query("#address")):
+            await pilot.pause(LOOK_SECONDS)
+        await press(pilot, ["right"])  # Ollama
+        form.query_one("#address", Line).value = server.url
+        form.query_one("#address").focus()
+        await press(pilot, ["enter"])
+        while not form.query_one("#choosing").display:
+            await pilot.pause(LOOK_SECONDS)
+        await press(pilot, ["down"])
+        await pilot.pause(HEADER_SECONDS)
+
+
+# --- the parts ---------------------------------------------------------------------------------------------
+
+
+async def speaking(pilot: Pilot[int], tokens: int) -> None:
+    """Start the room and wait until so much was said and several speak."""
+    await until_room(pilot, lambda state: state.loaded)
+    await pilot.press("p")
+    await until_room(pilot, lambda state: state.tokens > tokens and len(state.speaking) > 1)
+
+
+async def until_room(pilot: Pilot[int], holds: Callable[[RoomState], bool]) -> None:
+    """Wait until the state of the room under the dialogs is as wanted."""
+    while not any(
+        isinstance(screen, RoomScreen) and holds(screen.state) for screen in pilot.app.screen_stack
+    ):
+        await pilot.pause(LOOK_SECONDS)
+
+
+def tokens_of(pilot: Pilot[int]) -> int:
+    """Return how much was said in the room."""
+    return next(s.state.tokens for s in pilot.app.screen_stack if isinstance(s, RoomScreen))
+
+
+async def write(pilot: Pilot[int], text: str, *keys: str) -> None:
+    """Put a text where the focus is, at once, then press keys."""
+    pilot.app.post_message(events.Paste(text))
+    await pilot.pause(0.1)
+    await press(pilot, keys)
+
+
+async def press(pilot: Pilot[int], keys: Sequence[str]) -> None:
+    """Press keys as a person does: each is seen before the next."""
+    for key in keys:
+        await pilot.press(key)
+        await pilot.pause(0.1)
