@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from textual import events
 
@@ -76,6 +76,16 @@ class Folding(Reading):
         """Let the head row of a step say so. O(1); the fold stays."""
         step = self._messages.get(key)
         if isinstance(step, Step) and step.set_head(title, summary, sign):
+            self._reads_anew(step)
+            self._came()
+
+    def body_later(self, key: str, make: Callable[[], str]) -> None:
+        """Let ``make()`` be the whole body of a step, called when it is unfolded, searched or copied. O(1)
+        while it is folded: for steps that come by the thousand.
+        """
+        step = self._messages.get(key)
+        if isinstance(step, Step):
+            step.set_body(make)
             self._reads_anew(step)
             self._came()
 

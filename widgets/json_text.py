@@ -19,6 +19,7 @@ _HIGH: Final = r"\\u[dD][89abAB][0-9a-fA-F]{2}"  # the first half of a pair
 _HALF_ESCAPE: Final = re.compile(rf"(?<!\\)(?:\\\\)*(?P<half>(?:{_HIGH})?\\u[0-9a-fA-F]{{0,3}}|{_HIGH})$")
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORDS: Final = ("true", "false", "null")
+_DECODER: Final = json.JSONDecoder(strict=False)  # lines in strings are let through
 _PLAIN_KEY: Final = re.compile(r"[\w.-]{1,64}")
 
 
@@ -38,7 +39,7 @@ def parse(text: str) -> Parsed | None:
     if text.count("[") + text.count("{") > MAX_DEPTH and _closed(text) is None:
         return None
     try:
-        return Parsed(json.loads(text, strict=False))
+        return Parsed(_DECODER.decode(text))
     except (ValueError, RecursionError):
         pass
     closed = _closed(text)
@@ -46,7 +47,7 @@ def parse(text: str) -> Parsed | None:
         return None
     whole, open_brackets, is_string_open = closed
     try:
-        value = json.loads(whole, strict=False)
+        value = _DECODER.decode(whole)
     except (ValueError, RecursionError):
         return None
     return Parsed(value, False, open_brackets, is_string_open)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar, Final
 
@@ -22,7 +23,7 @@ class Step(Message):
     ``is_kept`` says that the reader folded or unfolded it: from then on only the reader does.
     """
 
-    __slots__ = ("is_folded", "is_kept")
+    __slots__ = ("_body_later", "is_folded", "is_kept")
 
     APART: ClassVar[int] = 0
 
@@ -33,6 +34,7 @@ class Step(Message):
         self.is_folded = is_folded
         self.is_kept = False
         self.is_faded = is_dim
+        self._body_later: Callable[[], str] | None = None
         self._head = Block("step", is_folded=is_folded)
 
     def set_head(self, title: str, summary: str, sign: str) -> bool:
@@ -60,7 +62,42 @@ class Step(Message):
         self._note_change()
         return True
 
+    def set_body(self, make: Callable[[], str]) -> None:
+        """Let ``make()`` be the whole text, made when it is needed: to be shown, searched or copied."""
+        self._body_later = make
+        self._note_change()
+
+    def _make_body(self) -> None:
+        if self._body_later is not None:
+            make, self._body_later = self._body_later, None
+            super().replace(make())
+
     # --- what differs from a message ---
+
+    def add(self, text: str) -> None:
+        """Add text at the end."""
+        self._make_body()
+        super().add(text)
+
+    def replace(self, text: str) -> None:
+        """Let ``text`` be the whole text."""
+        self._body_later = None
+        super().replace(text)
+
+    def whole_text(self) -> str:
+        """Return the whole body as Markdown."""
+        self._make_body()
+        return super().whole_text()
+
+    @property
+    def is_split(self) -> bool:
+        """Whether everything that came in is split."""
+        return self._body_later is None and super().is_split
+
+    def settle(self, budget: int) -> int:
+        """Split what is pending until about ``budget`` is spent; return the cost."""
+        self._make_body()
+        return super().settle(budget)
 
     @property
     def is_settled(self) -> bool:

@@ -61,27 +61,74 @@ def step_text(
     that of the call, once it is there, ``result_bytes`` its size where it was cut. Bodies of tools end after
     200 lines with ``more`` unless it ``shows_all``.
     """
-    limit = None if shows_all else more
+    title, summary = step_head(
+        kind,
+        name=name,
+        arguments=arguments,
+        content=content,
+        result=result,
+        success=success,
+        seconds=seconds,
+        result_bytes=result_bytes,
+    )
+    body = step_body(
+        kind, arguments=arguments, content=content, result=result, shows_all=shows_all, more=more
+    )
+    return StepText(title, summary, body)
+
+
+def step_head(
+    kind: str,
+    *,
+    name: str = "",
+    arguments: str = "",
+    content: str = "",
+    result: str | None = None,
+    success: bool = True,
+    seconds: float | None = None,
+    result_bytes: int | None = None,
+) -> tuple[str, str]:
+    """Return the title and the summary of a step alone."""
     times = [duration(seconds)] if seconds is not None else []
     match kind:
         case "thinking":
-            return StepText(_title(THINKING, _first_words(content)), _joined(times), content)
+            return _title(THINKING, _first_words(content)), _joined(times)
         case "text":
-            return StepText("", _joined(times), content)
+            return "", _joined(times)
         case "tool_call":
-            summary = [] if result is None else _outcome(result, success, times, result_bytes)
-            about, is_all = _about(arguments)
-            pieces = [] if is_all and result is not None else [_arguments_body(arguments, limit)]
-            pieces += [] if result is None else [result_body(result, limit)]
-            body = "\n\n".join(piece for piece in pieces if piece)
-            return StepText(_title(name or kind, about), _joined(summary or times), body)
+            summary = times if result is None else _outcome(result, success, times, result_bytes)
+            return _title(name or kind, _about(arguments)[0]), _joined(summary)
         case "tool_result":
             text = content if result is None else result
-            summary = _outcome(text, success, times, result_bytes)
-            return StepText(_title(RESULT, name), _joined(summary), result_body(text, limit))
+            return _title(RESULT, name), _joined(_outcome(text, success, times, result_bytes))
+        case _:
+            return _title(kind, name), _joined(times)
+
+
+def step_body(
+    kind: str,
+    *,
+    arguments: str = "",
+    content: str = "",
+    result: str | None = None,
+    shows_all: bool = False,
+    more: str = MORE,
+) -> str:
+    """Return the body of a step alone."""
+    limit = None if shows_all else more
+    match kind:
+        case "thinking" | "text":
+            return content
+        case "tool_call":
+            is_said = result is not None and _about(arguments)[1]  # in the head row
+            pieces = [] if is_said else [_arguments_body(arguments, limit)]
+            pieces += [] if result is None else [result_body(result, limit)]
+            return "\n\n".join(piece for piece in pieces if piece)
+        case "tool_result":
+            return result_body(content if result is None else result, limit)
         case _:
             text = content or arguments
-            return StepText(_title(kind, name), _joined(times), result_body(text, limit) if text else "")
+            return result_body(text, limit) if text else ""
 
 
 def _title(name: str, about: str) -> str:

@@ -155,10 +155,12 @@ class Transcript(Folding, can_focus=True):
         """Let ``text`` be the whole text of a message."""
         if key not in self._messages:
             self.turn_opened(key)
-        message, text = self._messages[key], inert(text)
-        if (known := message.whole_text()) == text:
+        message = self._messages[key]
+        known = message.whole_text()
+        text = inert(text) if known else text
+        if text == known:
             return
-        if known and not message.is_closed and text.startswith(known):
+        if not message.is_closed and text.startswith(known):
             self.text_added(key, text[len(known) :])
             return
         message.replace(text)

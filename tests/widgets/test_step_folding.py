@@ -309,3 +309,42 @@ async def test_ten_thousand_steps_cost_what_is_in_sight() -> None:
         hand.turn_until_clean()
         assert process_time() - began < 2.0
         assert pane._view.position()[1] >= STEPS
+
+
+async def test_a_body_is_made_when_somebody_looks_for_it() -> None:
+    pane, hand = a_pane(0)
+    made: list[str] = []
+
+    def body(key: str) -> str:
+        made.append(key)
+        return f"the words of {key}"
+
+    for key in "abcd":
+        pane.step_opened(key, title=f"think  about {key}", is_folded=key != "d")
+        pane.body_later(key, lambda key=key: body(key))  # type: ignore[misc]
+        pane.turn_closed(key)
+    app = Folds(pane)
+    async with app.run_test(size=(40, 20)) as pilot:
+        pane.focus()
+        hand.turn_until_clean()
+        assert made == ["d"]
+        pane.toggle("a")
+        hand.turn_until_clean()
+        pane.toggle("a")
+        pane.toggle("a")
+        hand.turn_until_clean()
+        assert screen_of(pane)[1] == " │ the words of a"
+        pane.go_to_message(2)
+        await pilot.press("y")
+        assert app.copies == [("the words of b", "message")]
+        assert made == ["d", "a", "b"]
+        pane.find("words of c")
+        hand.turn_until_clean()
+        assert pane.found.total == 1
+        pane.body_later("c", lambda: "other words of c")
+        hand.turn_until_clean()
+        assert pane.found.total == 1
+        pane.text_added("c", " and more")
+        pane.find_step(1)
+        hand.turn_until_clean()
+        assert " │ other words of c and more" in screen_of(pane)
