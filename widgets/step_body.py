@@ -164,8 +164,11 @@ def _about(arguments: str) -> tuple[str, bool]:
     text = inert_line(whole, MAX_ABOUT_CHARACTERS)
     is_all = parsed.is_whole and text == whole and len(text) <= SHOWN_CHARACTERS
     if main in ("pattern", "query"):
-        place = next((given[key] for key in PLACE_ARGUMENTS if isinstance(given.get(key), str)), "")
-        text = f'"{text}"' + (f" in {inert_line(str(place), MAX_ABOUT_CHARACTERS)}" if place else "")
+        where = next((key for key in PLACE_ARGUMENTS if isinstance(given.get(key), str)), "")
+        whole = str(given.pop(where)) if where else ""
+        place = inert_line(whole, SHOWN_CHARACTERS)
+        is_all = is_all and place == whole
+        text = f'"{text}"' + (f" in {place}" if place else "")
     elif not parsed.is_whole and parsed.is_string_open and main == list(given)[-1]:
         text += GOES_ON
     return text, is_all and len(given) == 1

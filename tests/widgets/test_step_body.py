@@ -52,7 +52,24 @@ def test_a_call_says_what_it_is_about_and_how_it_went() -> None:
 
 def test_a_search_says_for_what_and_where() -> None:
     arguments = json.dumps({"pattern": "clean", "glob": "*.mk"})
-    assert step_text("tool_call", name="search", arguments=arguments).title == 'search  "clean" in *.mk'
+    step = step_text("tool_call", name="search", arguments=arguments, result="a.mk:1: clean")
+    assert step.title == 'search  "clean" in *.mk'
+    assert shown(step.body) == ["│ a.mk:1: clean"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"path": "a/" * 40},
+        {"path": "a", "limit": 3},
+        {"pattern": "a", "path": "b/" * 40},
+        {"path": "a\nb"},
+        {"n": 1},
+    ],
+)
+def test_what_the_head_row_says_only_in_part_stands_in_the_body_too(arguments: dict[str, object]) -> None:
+    body = step_text("tool_call", name="x", arguments=json.dumps(arguments), result="done").body
+    assert all(f"{name}:" in body for name in arguments)
 
 
 def test_arguments_that_the_head_row_does_not_say_stand_in_the_body() -> None:
