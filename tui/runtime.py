@@ -35,7 +35,8 @@ MAX_ANSWER_BYTES = 16 * 1024 * 1024
 MAX_RUNTIME_BYTES = 64 * 1024
 MAX_COMPLAINT_BYTES = 64 * 1024
 OK, BAD_REQUEST = 200, 400  # HTTP
-EXIT_USAGE = 2  # the backend's own exit codes: a folder or file is wrong
+EXIT_DONE = 0  # the backend's own exit codes: nobody asked it anything for a while
+EXIT_USAGE = 2  # a folder or file is wrong
 EXIT_LOCKED = 6  # somebody else has the database
 
 # Backends that this program started: held so that their ends are taken note of, and by nobody else.
@@ -121,7 +122,7 @@ class Starting:
             code = self._child.poll()
             if code is None:
                 return
-            if code != EXIT_LOCKED and not self._answered:
+            if code not in (EXIT_DONE, EXIT_LOCKED) and not self._answered:
                 raise self._failure(code)
             self._child = None
         holder = _lock_holder(self._data)

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static, TextArea
 
 from agent_tui.agent_templates import templates
 from agent_tui.errors import Refused
-from tests.tui.test_rooms_screen import Listed, listed, room
+from tests.tui.rooms_listed import Listed, listed, room
 from tui.screens.new_room import NewRoomScreen
 from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen

@@ -18,8 +18,8 @@ from textual.app import App
 
 from agent_tui import events as ev
 from tests.tui.debate import ROOM_ID, agents, first_round, second_round
+from tests.tui.rooms_listed import Listed, listed, room
 from tests.tui.screen_text import ScreenFile, screen_as_text
-from tests.tui.test_rooms_screen import Listed, listed, room
 from tests.tui.test_snapshots import STILL_SECONDS, views
 from tui.screens import room as room_screen
 from tui.screens import room_panes, rooms_list

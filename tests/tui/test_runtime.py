@@ -211,3 +211,13 @@ def test_a_backend_that_does_not_answer_is_given_up(data: Path) -> None:
                 runtime.begin().wait()
     finally:
         os.kill(endpoint.pid, signal.SIGCONT)
+
+
+def test_a_backend_that_ended_by_itself_before_anybody_asked_is_started_again(data: Path) -> None:
+    starting = runtime.begin()
+    while runtime.find() is None:
+        pass
+    assert runtime.stop()
+    child = runtime._children[-1]
+    assert child.wait(runtime.STOP_SECONDS) == 0
+    assert starting.wait().started_by_us

@@ -1,0 +1,90 @@
+"""The list of rooms in the whole app, over a server in memory: what a test sees of it and does to it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from textual.pilot import Pilot
+
+from agent_tui.config import Config, ScreenConfig
+from agent_tui.events import AgentInfo, RoomInfo
+from tests.fakes.room_link import FakeLink
+from tests.tui.rooms_client import ListedClient
+from tui.app import AgentTuiApp
+from tui.link import RoomLink
+from tui.request import ScreenRequest, Server
+from tui.screens.room import RoomScreen
+from tui.screens.rooms import RoomsScreen
+from tui.screens.rooms_list import RoomList
+
+
+def room(number: int, **fields: Any) -> RoomInfo:
+    """Return a room that was active ``number`` minutes before noon."""
+    when = f"2026-11-20T11:{59 - number % 60:02}:00+00:00"
+    known = {"name": f"Room {number}", "status": "paused", "max_rounds": 3, "updated_at": when}
+    return RoomInfo(f"r{number}", created_at=when, **{**known, **fields})
+
+
+def agents(*states: str) -> tuple[AgentInfo, ...]:
+    names = ("Mika", "Ada", "老王")
+    return tuple(AgentInfo(names[n], names[n], status=state) for n, state in enumerate(states))
+
+
+class Listed:
+    """What a test sees of the list and does to it."""
+
+    def __init__(self, app: AgentTuiApp, client: ListedClient, pilot: Pilot[int]) -> None:
+        self.app, self.client, self.pilot = app, client, pilot
+
+    @property
+    def screen(self) -> RoomsScreen:
+        return next(screen for screen in self.app.screen_stack if isinstance(screen, RoomsScreen))
+
+    @property
+    def list(self) -> RoomList:
+        return self.screen.query_one(RoomList)
+
+    @property
+    def cursor(self) -> str:
+        found = self.list.cursor
+        return found.id if found is not None else ""
+
+    async def press(self, *keys: str) -> str:
+        await self.pilot.press(*keys)
+        return await self.text()
+
+    async def text(self) -> str:
+        """All rows of the screen, once nothing changes any more."""
+        seen: list[str] = []
+        while len(seen) < 4 or len(set(seen[-4:])) > 1 or not self.client.is_told:
+            await self.pilot.pause()
+            strips = self.app.screen._compositor.render_strips(self.app.size)
+            seen.append("\n".join(strip.text.rstrip() for strip in strips))
+        return seen[-1]
+
+
+@asynccontextmanager
+async def listed(
+    folder: Path, *rooms: RoomInfo, size: tuple[int, int] = (100, 16), is_ascii: bool = False, **options: bool
+) -> AsyncGenerator[Listed, None]:
+    link = FakeLink()
+    client = ListedClient(list(rooms), **options)
+    link.calls = cast("Any", client)
+    request = ScreenRequest(
+        Server("http://127.0.0.1:9"),
+        None,
+        Config(folder / "config.toml", screen=ScreenConfig(ascii=is_ascii)),
+    )
+    app = AgentTuiApp(request, cast("RoomLink", link))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        seen = Listed(app, client, pilot)
+        if len(await client.list()) == 1:  # it is opened at once, and the list is behind it
+            while not isinstance(app.screen, RoomScreen):
+                await pilot.pause()
+            await pilot.press("escape")
+        await seen.text()
+        yield seen
+        link.end()

@@ -1,0 +1,86 @@
+"""The list over our own backend: set-up is offered, a backend that died is opened again."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, cast
+
+from agent_tui.clients.room_answers import ProviderInfo
+from agent_tui.errors import ConnectFailed
+from agent_tui.events import LinkChanged
+from tests.fakes.room_link import FakeLink
+from tests.tui.rooms_client import ListedClient
+from tests.tui.rooms_listed import listed, room
+from tui.link import RoomLink
+from tui.screens import rooms_feed
+from tui.screens.rooms import RoomsScreen
+from tui.screens.rooms_offer import SetupOffer
+
+
+async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        link = FakeLink()
+        link.calls = cast("Any", seen.client)
+        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False, is_embedded=True)
+        screen.key_of = seen.app.key_names
+        seen.client.known_providers = [ProviderInfo("demo", "demo", "demo", "demo")]
+        await seen.app.push_screen(screen)
+        offer = screen.query_one(SetupOffer)
+        while not offer.display:
+            await seen.pilot.pause()
+        assert "Only the demo model speaks; f4 sets up a real one." in await seen.text()
+        seen.client.known_providers.append(ProviderInfo("local", "local", "openai", "big"))
+        await seen.pilot.press("question_mark", "escape")  # what stood above the list may have changed it
+        while offer.display:
+            await seen.pilot.pause()
+
+
+async def test_an_answer_that_is_older_than_what_was_told_since_changes_nothing(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1, status="running", last_event_id=7), room(2)) as seen:
+        seen.client.tell(room(1, status="paused", interrupted="pause", last_event_id=9))
+        await seen.text()
+        seen.screen.acts.seen(room(1, status="running", last_event_id=8))
+        assert "0 running" in await seen.press("down")
+
+
+async def test_a_copy_of_a_copy_is_numbered(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1, name="Plan"), room(2, name="Other")) as seen:
+        for _ in range(3):
+            await seen.press("c")
+        assert [made["name"] for made in seen.client.made] == [
+            "Plan (copy)",
+            "Plan (copy 2)",
+            "Plan (copy 3)",
+        ]
+
+
+async def test_our_own_backend_that_died_is_opened_again_at_once_and_that_is_said(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        link = FakeLink()
+        link.calls = cast("Any", seen.client)
+        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False, is_embedded=True)
+        await seen.app.push_screen(screen)
+        await seen.text()
+        seen.client.lost = [ConnectFailed("cannot connect")]
+        seen.client.tell(room(1))
+        while seen.client.lost:
+            await seen.pilot.pause()
+        seen.client.tell(room(1))
+        while "the backend was restarted, nothing was lost" not in await seen.text():
+            await seen.pilot.pause()
+
+
+async def test_the_feed_notices_that_somebody_else_opened_another_backend() -> None:
+    link, clients = FakeLink(), [ListedClient([room(1)]), ListedClient([room(1)])]
+    link.calls = cast("Any", clients[0])
+    feed = rooms_feed.RoomsFeed(cast("RoomLink", link), is_embedded=True).follow(lambda: False)
+    async with aclosing(feed) as events:
+        assert (await anext(events)) == LinkChanged("live")
+        assert isinstance(await anext(events), rooms_feed.RoomsSeen)
+        link.calls = cast("Any", clients[1])
+        told = await anext(events)
+        assert isinstance(told, LinkChanged)
+        assert told.status == "connecting"
+        clients[1].tell(room(1))
+        assert (await anext(events)) == LinkChanged("live")
