@@ -98,7 +98,9 @@ def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         case "picture":
             picture = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
             return {"content": [picture, {"type": "text", "text": "seen"}]}
-    return _text("looked")
+        case _:
+            return _text("looked")
+    return _text("woke up")
 
 
 def _text(text: str) -> dict[str, Any]:

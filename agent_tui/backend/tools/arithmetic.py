@@ -20,17 +20,11 @@ _TOKEN = re.compile(
     r"\s*(?:(\d[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([^\W\d_]\w*)|(\*\*|//|.))"
 )
 _SIGNS = {
-    "×": "*",
-    "·": "*",
-    "⋅": "*",
-    "÷": "/",
-    ":": "/",
-    "−": "-",
-    "–": "-",
-    "^": "**",
-    "（": "(",
-    "）": ")",
-    "，": ",",
+    **dict.fromkeys("×·⋅＊", "*"),
+    **dict.fromkeys("÷:／", "/"),
+    **dict.fromkeys("−–－", "-"),
+    **dict.fromkeys("^＾", "**"),
+    **dict(zip("（），＋％", "(),+%", strict=True)),
 }
 _OPEN, _ROOT = "(", "√"
 _CONSTANTS: dict[str, Number] = {"pi": math.pi, "π": math.pi, "e": math.e, "tau": math.tau}

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import secrets
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -16,6 +19,7 @@ from agent_tui.backend.tools.tool import ToolError
 GRACE_SECONDS = 1.0  # between asking a program to end and killing it
 END_SECONDS = 10.0  # for the keeper itself; it needs a moment after the grace
 PIPE_BYTES = 256 * 1024
+MARK = "CALL_OF_A_TOOL"  # names the variable by which programs are found whose keeper was killed
 
 _log = logging.getLogger(__name__)
 _KEEPER = Path(__file__).with_name("keeper.py")
@@ -24,9 +28,10 @@ _KEEPER = Path(__file__).with_name("keeper.py")
 class Child:
     """One running program. ``async with`` it: whatever happens, it is over afterwards."""
 
-    def __init__(self, process: asyncio.subprocess.Process, lifeline: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, lifeline: int, mark: str) -> None:
         self._process = process
         self._lifeline = lifeline
+        self._mark = mark
         self._is_held = True
 
     @classmethod
@@ -44,7 +49,7 @@ class Child:
         ``errors`` says where stderr goes, as for ``subprocess``. A program that is not there ends with 127.
         Raises ``ToolError`` when not even the keeper can be started.
         """
-        ours, theirs = None, None
+        ours, theirs, mark = None, None, secrets.token_hex(16)
         try:
             theirs, ours = os.pipe()
             process = await asyncio.create_subprocess_exec(
@@ -54,7 +59,7 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 cwd=folder,
-                env=dict(environ),
+                env={**environ, MARK: mark},
                 pass_fds=(theirs,),
                 start_new_session=True,
                 limit=PIPE_BYTES,
@@ -68,7 +73,7 @@ class Child:
         finally:
             if theirs is not None:
                 os.close(theirs)
-        return cls(process, ours)
+        return cls(process, ours, mark)
 
     @property
     def stdout(self) -> asyncio.StreamReader:
@@ -94,6 +99,9 @@ class Child:
         if self._is_held:
             self._is_held = False
             os.close(self._lifeline)
+        code = self._process.returncode
+        if code is not None and code < 0:
+            _end_marked(self._mark)  # somebody killed the keeper, so that nobody keeps the others
 
     async def __aenter__(self) -> Self:
         return self
@@ -109,10 +117,18 @@ class Child:
         except TimeoutError:
             _log.warning("a program that was ended still holds its output")
         finally:
-            # Somebody killed the keeper, or the system itself hangs: then at least nothing of ours stays.
+            # When even that did not help, at least nothing of ours stays open.
             transport = getattr(self._process, "_transport", None)
-            if self._process.returncode is None and isinstance(transport, asyncio.SubprocessTransport):
+            if isinstance(transport, asyncio.SubprocessTransport):
                 transport.close()
+
+
+def _end_marked(mark: str) -> None:
+    """Kill all programs that have the mark in their environment, where /proc shows it."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                os.kill(int(folder.name), signal.SIGKILL)
 
 
 async def _emptied(pipe: asyncio.StreamReader | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import importlib
 import subprocess
 import sys
 from collections.abc import Collection, Mapping
@@ -84,6 +85,7 @@ class FetchUrl:
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return the page's text; raises ``ToolError`` for all that is not fetched or no text."""
+        await asyncio.to_thread(importlib.import_module, "httpx")  # a third of a second, the first time
         answer = await self._fetched(_url(arguments["url"]))
         if answer.status >= 400:
             raise ToolError(f"{inert_line(answer.url)} answers HTTP {answer.status}")

@@ -102,10 +102,13 @@ def _validator(key: _Key) -> Draft202012Validator:
     from referencing import Registry
 
     # An own, empty registry: the default one would fetch what a schema refers to.
-    return Draft202012Validator(dict(key.spec.parameters), registry=Registry())
+    return Draft202012Validator(checkable(key.spec.parameters), registry=Registry())
 
 
 def _complaint(error: ValidationError) -> str:
     where = ".".join(str(part) for part in error.absolute_path)
-    said = inert_line(error.message, MAX_COMPLAINT_CHARACTERS)
+    message = error.message
+    if len(message) > MAX_COMPLAINT_CHARACTERS:  # it begins with the whole value
+        message = message.replace(repr(error.instance), "the value", 1)
+    said = inert_line(message, MAX_COMPLAINT_CHARACTERS)
     return f"{inert_line(where, 100)}: {said}" if where else said

@@ -74,7 +74,7 @@ class RunCommand:
                     code = await child.wait()
             except TimeoutError:
                 child.let_go()
-                with suppress(TimeoutError):  # somebody killed the keeper: then nothing more is read
+                with suppress(TimeoutError):  # the system itself hangs: then nothing more is read
                     async with asyncio.timeout(END_SECONDS):
                         await _read(child, spool)
         fields: dict[str, Any] = {"success": code == 0, "exit_code": code}

@@ -57,6 +57,7 @@ class Toolbox:
             FetchUrl(config.tools.private_hosts),
             RunCommand(secret_names(config), command_seconds),
         ]
+        self.allow = config.tools.allow  # patterns of calls that run without asking
         self._ours = {tool.spec.name: tool for tool in ours}
         self._servers = tuple(McpServer(server) for server in config.mcp.values())
         self._foreign: dict[str, McpTool] = {}

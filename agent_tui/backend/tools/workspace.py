@@ -42,6 +42,10 @@ class Found:
     status: os.stat_result | None
 
 
+class Missing(ToolError):
+    """A folder on the way is not there."""
+
+
 class Workspace:
     """The files of one folder."""
 
@@ -103,9 +107,12 @@ class Workspace:
 
     def read_if_there(self, path: str, most_bytes: int) -> bytes | None:
         """Return a whole file as ``read``, None when there is nothing of that name yet."""
-        with self.find(path, is_written=True) as found:
-            if found.status is None and found.name:
-                return None
+        try:
+            with self.find(path, is_written=True) as found:
+                if found.status is None:
+                    return None
+        except Missing:
+            return None
         return self.read(path, most_bytes)
 
     def write(self, path: str, data: bytes) -> str:
@@ -237,7 +244,7 @@ class _Walk:
     def _down(self, part: str, status: os.stat_result | None) -> None:
         if status is None:
             if not self._makes_folders:
-                raise ToolError(f"{_shown(self._path)}: there is no such file or folder")
+                raise Missing(f"{_shown(self._path)}: there is no such file or folder")
             _refuse_protected("/".join([*self._names, part]), self._path)
             try:
                 os.mkdir(part, dir_fd=self._folders[-1])

@@ -1,0 +1,26 @@
+"""Calls of tools as the engine makes them: by the text of their arguments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agent_tui.backend.tools.calling import run_tool
+from agent_tui.backend.tools.tool import Tool, ToolOutput, ToolPlace
+
+
+async def called(tool: Tool, workspace: Path | None = None, **arguments: Any) -> ToolOutput:
+    """Return what the call brought."""
+    return await run_tool(tool, json.dumps(arguments), ToolPlace(workspace))
+
+
+async def refused(tool: Tool, workspace: Path | None = None, **arguments: Any) -> str:
+    """Return why the call failed, in the form that every failure has."""
+    output = await called(tool, workspace, **arguments)
+    said: Mapping[str, Any] = json.loads(output.content)
+    assert said["success"] is False, output
+    assert output.success is False
+    assert "\n" not in said["error"]
+    return str(said["error"])

@@ -1,0 +1,166 @@
+"""Patterns of calls that a person allowed: what they cover, and above all what they do not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_tui.backend.tools.rules import allows, pattern_for
+
+
+def runs(pattern: str, command: str) -> bool:
+    return allows(pattern, "run_command", {"command": command})
+
+
+def test_a_pattern_of_words_covers_commands_of_words() -> None:
+    assert runs("run_command(make -n *)", "make -n test")
+    assert runs("run_command(make -n *)", "make -n 'a b' c=d")
+    assert runs("run_command(make)", "make")
+    assert runs("run_command(make ?)", "make a")
+    assert runs("run_command(make [ab])", "make b")
+    assert runs("run_command", "anything; at all")
+    assert not runs("run_command(make -n *)", "make test")
+    assert not runs("run_command(make)", "make x")
+    assert not runs("run_command(make [ab])", "make c")
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        *(
+            "x; rm -rf /",
+            "x;rm",
+            "x && rm",
+            "x & rm",
+            "x | sh",
+            "x > /etc/passwd",
+            "x < y",
+            "$(rm)",
+            "`rm`",
+            "$HOME",
+        ),
+        *(
+            "x\nrm -rf /",
+            "x\rrm",
+            "(rm)",
+            "x)",
+            "{rm,-rf}",
+            "x \\",
+            "x\0y",
+            "x\x0brm",
+            "x\x85y",
+            "x\u2028rm",
+            "!rm",
+        ),
+    ],
+)
+@pytest.mark.parametrize("pattern", ["make -n *", "*", "make -n x*", "make -n ?*"])
+def test_no_wildcard_hides_what_a_shell_would_run_or_redirect(hidden: str, pattern: str) -> None:
+    assert not runs(f"run_command({pattern})", f"make -n {hidden}")
+
+
+def test_what_a_pattern_spells_out_itself_is_allowed() -> None:
+    command = "make -n 2>&1 | grep *.py"
+    assert runs("run_command(make -n 2>&1 | grep [*].py)", command)
+    assert not runs("run_command(make -n 2>&1 | grep [*].py)", f"{command}; rm x")
+    assert runs("run_command(echo (a) *)", "echo (a) b")
+    assert not runs("run_command(echo (a) *)", "echo (a) (b)")
+
+
+@given(
+    command=st.text(min_size=1, max_size=40)
+    | st.lists(
+        st.sampled_from(["make", "-n", "rm", "*", "[a]", "?", ";", "'a b'", "x", " "]), min_size=1
+    ).map(" ".join)
+)
+def test_the_suggested_pattern_covers_its_own_command_and_no_other_with_shell_signs(command: str) -> None:
+    pattern = pattern_for("run_command", {"command": command})
+    assert runs(pattern, command)
+    assert not runs(pattern, f"{command}; rm -rf /")
+    assert not runs(pattern, f"{command}\nrm")
+    assert not runs(pattern, f"{command} $(rm)")
+
+
+@pytest.mark.parametrize(
+    ("command", "pattern"),
+    [
+        ("make -n test", "make -n *"),
+        ("git log", "git *"),
+        ("ls", "ls"),
+        ("rm -rf build", "rm -rf build"),
+        ("/bin/rm x", "/bin/rm x"),
+        ("sudo make install", "sudo make install"),
+        ("python3.11 x.py", "python3.11 x.py"),
+        ("bash x.sh", "bash x.sh"),
+        ("cat a | sh", "cat a | sh"),
+        ("ls *.py", "ls *"),
+        ("echo 'a b'", "echo 'a b'"),
+        ("grep [a] x; ls", "grep [[]a] x; ls"),
+    ],
+)
+def test_a_suggestion_widens_only_what_is_harmless(command: str, pattern: str) -> None:
+    assert pattern_for("run_command", {"command": command}) == f"run_command({pattern})"
+
+
+def test_files_are_suggested_by_folder_and_compared_without_detours() -> None:
+    assert pattern_for("write_file", {"path": "src/./a/../b.py"}) == "write_file(src/*)"
+    assert pattern_for("write_file", {"path": "a.py"}) == "write_file(a.py)"
+    covers = "write_file(src/*)"
+    assert allows(covers, "write_file", {"path": "src/deep/x.py"})
+    assert allows(covers, "write_file", {"path": "./src//x.py"})
+    for path in ("src/../secret", "../src/x", "/src/x", "SRC/x", "srcs/x", "src", "src/\nx", "", 4, None):
+        assert not allows(covers, "write_file", {"path": path})
+    assert not allows(covers, "patch_file", {"path": "src/x"})
+    assert not allows(covers, "write_file", {})
+
+
+def test_pages_are_suggested_by_site_and_compared_in_one_spelling() -> None:
+    assert pattern_for("fetch_url", {"url": "https://Docs.Example.org/a?b#c"}) == (
+        "fetch_url(https://docs.example.org/*)"
+    )
+    covers = "fetch_url(https://docs.example.org/*)"
+    assert allows(covers, "fetch_url", {"url": "https://DOCS.example.org/x?y=z"})
+    assert allows(
+        "fetch_url(https://docs.example.org/a/*)", "fetch_url", {"url": "https://docs.example.org/a/b"}
+    )
+    for url in (
+        *(
+            "https://docs.example.org@evil.org/",
+            "https://evil.org/https://docs.example.org/",
+            "http://docs.example.org/",
+        ),
+        *(
+            "https://docs.example.org:444/",
+            "https://docs.example.org\\@evil.org/",
+            "https://docs.example.org.evil.org/",
+        ),
+    ):
+        assert not allows(covers, "fetch_url", {"url": url})
+    for url in (
+        "https://docs.example.org/a/../b",
+        "https://docs.example.org/a/%2e%2e/b",
+        "https://docs.example.org/a\t",
+    ):
+        assert not allows("fetch_url(https://docs.example.org/a/*)", "fetch_url", {"url": url})
+
+
+def test_tools_without_a_main_argument_are_allowed_as_a_whole() -> None:
+    assert pattern_for("server__tool", {"path": "x"}) == "server__tool"
+    assert allows("server__tool", "server__tool", {"anything": 1})
+    assert not allows("server__tool(x)", "server__tool", {"path": "x"})
+    assert not allows("server__tool", "server__tool2", {})
+    assert not allows("server__*", "server__tool", {})
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "(", "run_command(", "run command(ls)", "run_command(ls", "*", "run_command()x"]
+)
+def test_a_pattern_that_is_none_allows_nothing(pattern: str) -> None:
+    assert not runs(pattern, "ls")
+
+
+def test_a_pattern_that_would_take_forever_allows_nothing() -> None:
+    assert not runs("run_command(" + "*a" * 50 + ")", "a" * 9_000)
+    assert not runs(f"run_command({'a' * 20_000})", "a" * 20_000)
+    assert runs("run_command(**a***)", "aaa")
