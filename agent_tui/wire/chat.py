@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_tui import events as ev
 from agent_tui.wire.chat_message import (
@@ -76,7 +76,7 @@ class _Error(Wire):
 
 
 class _Conversation(Wire):
-    id: Text
+    id: Text = Field(min_length=1)
     title: Text = ""
     status: Text = "idle"
     system_prompt: Text = ""

@@ -84,7 +84,7 @@ class _Attachment(Wire):
 class ChatMessage(Wire):
     """A stored message of either side."""
 
-    id: Text
+    id: Text = Field(min_length=1)
     conversation_id: Text = ""
     role: Text = ""
     content: Text = ""

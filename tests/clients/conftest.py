@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agent_tui.clients.net import Net
+from tests.fakes.chat_server import LogChatServer
 from tests.fakes.clock import FakeClock
 from tests.fakes.http_server import FakeServer
 
@@ -17,6 +18,12 @@ def clock() -> FakeClock:
 @pytest.fixture
 async def server() -> AsyncIterator[FakeServer]:
     async with FakeServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def ours() -> AsyncIterator[LogChatServer]:
+    async with LogChatServer() as server:
         yield server
 
 
