@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from benchmarks import engine, long, panes, readers, startup, steps
+from benchmarks import chat, engine, long, panes, readers, startup, steps
 from benchmarks import list as rooms_list
 from benchmarks.table import heads
 
@@ -21,6 +21,7 @@ PARTS: Final[Mapping[str, Callable[[], None]]] = {
     "list": rooms_list.main,
     "engine": engine.main,
     "readers": readers.main,
+    "chat": chat.main,
     "steps": steps.main,
 }
 

@@ -1,0 +1,77 @@
+"""What a chat costs its reader: bytes of a stream to frames, events and state, as CPU of one process.
+
+In the plain form of the protocol a step is sent whole again for every word of it; in ours only the word.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+
+from agent_tui import events as ev
+from agent_tui.clients.sse import SSEParser
+from agent_tui.state.conversation import ConversationState
+from agent_tui.wire.chat import ChatDecoder
+from benchmarks.table import ms, row
+
+SNAPSHOTS = 8_000
+CHUNK_BYTES = 65_536
+RUNS = 3
+TURN = "answer"
+
+
+def main() -> None:
+    """Print the rows."""
+    # Each word is six bytes in its frame, whatever it is.
+    for name, word in (("ASCII", "token "), ("Russian", "да. "), ("quotes", 'a.\n"')):
+        pieces = [word] * SNAPSHOTS
+        seconds, megabytes = _measured(_plain(pieces), len(word) * SNAPSHOTS)
+        note = f"{megabytes:,.0f} MB through parser, decoder, state"
+        row(f"{SNAPSHOTS:,} snapshots of a step up to 48 kB, {name}", "≤ 200 ms", ms(seconds), note)
+    pieces = ["token "] * SNAPSHOTS
+    seconds, megabytes = _measured(_pieces(pieces), 6 * SNAPSHOTS)
+    row(f"the same step as {SNAPSHOTS:,} pieces", "", ms(seconds), f"{megabytes:.1f} MB")
+
+
+def _plain(pieces: Sequence[str]) -> bytes:
+    frames, text = [], ""
+    for piece in pieces:
+        text += piece
+        frames.append(_frame("process_step", _step(text)))
+    return b"".join(frames)
+
+
+def _pieces(pieces: Sequence[str]) -> bytes:
+    added = (_frame("process_step_delta", {"id": "step-0", "content": piece}) for piece in pieces)
+    return _frame("process_step", _step("")) + b"".join(added)
+
+
+def _step(text: str) -> dict[str, object]:
+    return {"step": {"id": "step-0", "index": 0, "type": "text", "content": text}}
+
+
+def _frame(name: str, data: dict[str, object]) -> bytes:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+
+
+def _measured(stream: bytes, characters: int) -> tuple[float, float]:
+    """Return (CPU seconds of the quickest run, megabytes)."""
+    chunks = [stream[start : start + CHUNK_BYTES] for start in range(0, len(stream), CHUNK_BYTES)]
+    seconds = []
+    for _ in range(RUNS):
+        started = time.process_time()
+        state = _read(chunks)
+        seconds.append(time.process_time() - started)
+        step = state.turns[TURN].steps.all["step-0"]
+        assert (step.content.length, step.revision, state.unknown_count) == (characters, 0, 0)
+    return min(seconds), len(stream) / 1e6
+
+
+def _read(chunks: Sequence[bytes]) -> ConversationState:
+    parser, decoder, state = SSEParser(), ChatDecoder(TURN), ConversationState()
+    state.apply(ev.TurnStarted(TURN, "", "assistant", "", "", 0))
+    for chunk in chunks:
+        for frame in parser.feed(chunk):
+            state.apply(decoder.decode(frame.event, frame.data))
+    return state
