@@ -218,7 +218,7 @@ def look_at_the_list(view: Terminal) -> None:
 def look_at_the_room(view: Terminal) -> None:
     """Open a room, its composer, queue, settings and the form of an agent."""
     view.send("\r")
-    view.wait_for("queued for the next turn: [red]queued[/]")
+    view.wait_for("queued for the next turn: to [red]Ada[/]")
     view.wait_for("[red]task[/]")
     view.send("x")
     view.wait_for("[red]skip[/]")
@@ -237,7 +237,7 @@ def look_at_the_room(view: Terminal) -> None:
     back(view, "What waits")
     view.send("e")
     view.wait_for("in the order they speak")
-    go_to(view, "1  [red]Ada[/]", tabs=5)
+    go_to(view, "1  ██ [red]Ada[/]", tabs=5)
     view.send("\r")
     view.wait_for("[red]prompt[/]")
     back(view, "[red]prompt[/]")
