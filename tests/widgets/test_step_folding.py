@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from time import process_time
-
 import pytest
 from textual import on
 
@@ -304,10 +302,10 @@ async def test_ten_thousand_steps_cost_what_is_in_sight() -> None:
         hand.turn_until_clean()
         split = [message.key for message in pane._view.messages if message.complete]
         assert split == ["9990"]
-        began = process_time()
         pane.fold_all(is_folded=False)
         hand.turn_until_clean()
-        assert process_time() - began < 2.0
+        split = [message.key for message in pane._view.messages if message.complete]
+        assert len(split) <= 40  # what is in sight
         assert pane._view.position()[1] >= STEPS
 
 
