@@ -85,6 +85,7 @@ async def setup(pilot: Pilot[int]) -> None:
         assert isinstance(form, SetupScreen)
         while not list(form.query("#address")):
             await pilot.pause(LOOK_SECONDS)
+        form.query_one("#kind").focus()
         await press(pilot, ["right"])  # Ollama
         form.query_one("#address", Line).value = server.url
         form.query_one("#address").focus()
