@@ -27,6 +27,7 @@ MAX_QUEUED_CHARACTERS = 4_000_000
 CROWD_READERS = 8  # fewer get every frame at once
 SECONDS_PER_READER = 0.001  # between two batches for a crowd, up to …
 MAX_HOLD_SECONDS = 0.1
+WORDS = ("message_chunk", "process_step_delta")  # events that only add to what is being said
 MAX_HELD_FRAMES = 64  # so many are worth a send of their own
 
 
@@ -117,7 +118,7 @@ class _Room:
         if (
             crowd < CROWD_READERS
             or len(self._held) >= MAX_HELD_FRAMES
-            or any(frame.name != "message_chunk" for frame in frames)
+            or any(frame.name not in WORDS for frame in frames)
         ):
             self.flush()
             return

@@ -15,11 +15,14 @@ from agent_tui.errors import NotFound, Refused
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The chat as it is from now on, the question if it is a new one, and its answer."""
+    """The chat as it is from now on, the question if it is a new one, and its answer; ``follows`` is the last
+    message that was there before.
+    """
 
     row: ChatRow
     said: UserSaid | None
     turn: TurnRow
+    follows: str
 
 
 def begin(
@@ -53,7 +56,8 @@ def begin(
         model=row.model,
         client_key=question.client_key,
     )
-    return Begun(replace(row, head=answer_id, round_open=round_, updated_at=now), said, turn)
+    follows = parent if said is None else said.parent
+    return Begun(replace(row, head=answer_id, round_open=round_, updated_at=now), said, turn, follows)
 
 
 def _said(

@@ -14,6 +14,7 @@ from agent_tui.backend.engine.answer_history import branch_told
 from agent_tui.backend.engine.answer_tools import Gate, ToolSource, Workshop
 from agent_tui.backend.engine.chat_record import answer_ended
 from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.trimming import trim
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.models.model import Model, ModelRequest, ToolSpec
@@ -43,6 +44,24 @@ class Given:
     thinking: bool
     tools: tuple[str, ...] | None
     opened: tuple[Model, int] | Exception
+
+
+def opened_model(models: ModelSource, row: ChatRow) -> tuple[Model, int] | Exception:
+    """Return the chat's model and how many tokens it may say, or why there is none."""
+    try:
+        return models.open(row.provider_id, row.model)
+    except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
+        return error
+
+
+def left_out(
+    models: ModelSource, row: ChatRow, history: Sequence[Message], opened: tuple[Model, int] | Exception
+) -> int:
+    """Return how many messages of the branch the model cannot be told, for lack of room."""
+    if isinstance(opened, Exception):
+        return 0
+    tokens = models.terms(row.provider_id).context_tokens - opened[1]
+    return trim(branch_told(row.system_prompt, history), tokens)[1]
 
 
 class ChatRun:

@@ -29,15 +29,15 @@ from agent_tui.backend.engine.chat_fields import (
     conversation_info,
 )
 from agent_tui.backend.engine.chat_record import answer_begun, answer_ended, conversation_changed, left_open
-from agent_tui.backend.engine.chat_run import ChatRun, Given
+from agent_tui.backend.engine.chat_run import ChatRun, Given, left_out, opened_model
 from agent_tui.backend.engine.rooms import MessagesPage
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.unwatched import Unwatched
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.models.model import Model
 from agent_tui.backend.store import chat_queries
-from agent_tui.backend.store.chat_rows import ChatCreated, ChatRow, ChatSet, Hit, ToolRule
+from agent_tui.backend.store.chat_messages import question_message
+from agent_tui.backend.store.chat_rows import ChatCreated, ChatRow, ChatSet, Hit, ToolRule, Unsearchable
 from agent_tui.backend.store.rows import Change, EventsDropped, RoomDropped, RoomSet
 from agent_tui.backend.store.store import Store
 from agent_tui.errors import NotFound, Refused, StoreError
@@ -48,7 +48,9 @@ __all__ = ["Asked", "Chats", "ConversationChange", "NewConversation", "Question"
 
 MAX_PAGE_MESSAGES = 1_000
 MAX_HITS = 500
-EVENTS_PER_DELETE = 5_000  # others' words wait while events are deleted, so never many at once
+# Others' words wait while something is deleted, so never much at once.
+EVENTS_PER_DELETE = 5_000
+MESSAGES_PER_DELETE = 100  # from the full text search, which takes its time
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -242,6 +244,8 @@ class Chats:
             return conversation_info(row, running=False)
 
     async def _drop(self, row: ChatRow) -> None:
+        for _ in range(0, 2 * row.round_open, MESSAGES_PER_DELETE):
+            await self._store.append(row.id, (), [Unsearchable(MESSAGES_PER_DELETE)])
         for up_to in range(EVENTS_PER_DELETE, row.last_seq + EVENTS_PER_DELETE, EVENTS_PER_DELETE):
             await self._store.append(row.id, (), [EventsDropped(up_to)])
         await self._store.append(row.id, (), [RoomDropped()])
@@ -258,17 +262,20 @@ class Chats:
             return await self._begin(begun, question)
 
     async def _begin(self, begun: Begun, question: Question) -> Asked:
-        row, turn = begun.row, begun.turn
+        row, opened = begun.row, opened_model(self._models, begun.row)
+        history = await self._store.read(chat_queries.told, row.id, begun.follows)
+        if begun.said is not None:
+            history.append(question_message(row.id, begun.said))
+        turn = replace(begun.turn, trimmed=left_out(self._models, row, history, opened))
         written = answer_begun(row, begun.said, turn)
         first = await self._store.append(row.id, written.events, written.changes)
-        history = await self._store.read(chat_queries.told, row.id, turn.parent)
         given = Given(
             row=row,
             turn=turn,
             history=history,
             thinking=row.thinking if question.thinking is None else question.thinking,
             tools=row.tools if question.tools is None else question.tools,
-            opened=self._opened(row),
+            opened=opened,
         )
         gate = self._asks.gate(row.id, turn.message_id)
         run = ChatRun(self._store, self._models, self._toolbox, gate, self._timing, given)
@@ -276,12 +283,6 @@ class Chats:
         run.start().add_done_callback(lambda task: self._ended(row.id, run, task))
         self._look(row.id)
         return Asked(turn.message_id, first - 1)
-
-    def _opened(self, row: ChatRow) -> tuple[Model, int] | Exception:
-        try:
-            return self._models.open(row.provider_id, row.model)
-        except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
-            return error
 
     def _check_ask(self, row: ChatRow) -> None:
         if row.status == "running":

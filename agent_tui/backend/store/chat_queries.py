@@ -214,7 +214,7 @@ def _step(row: Row[Any]) -> Step:
         success=row.success,
         status=row.status,
         seconds=row.seconds,
-        ask=ToolAsk(**json.loads(row.ask)) if row.ask else None,
+        ask=ToolAsk(**json.loads(row.ask)) if row.status == "asks" else None,
     )
 
 

@@ -153,4 +153,11 @@ class Searchable:
     created_at: str
 
 
-ChatChange = ChatCreated | ChatSet | StepPut | StepStands | RulePut | RuleDropped | Searchable
+@dataclass(frozen=True, slots=True)
+class Unsearchable:
+    """At most so many of the chat's messages are not found any more."""
+
+    most: int
+
+
+ChatChange = ChatCreated | ChatSet | StepPut | StepStands | RulePut | RuleDropped | Searchable | Unsearchable

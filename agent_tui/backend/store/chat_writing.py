@@ -18,6 +18,7 @@ from agent_tui.backend.store.chat_rows import (
     StepPut,
     StepStands,
     StoredStep,
+    Unsearchable,
 )
 from agent_tui.backend.store.chat_words import indexed
 from agent_tui.backend.store.schema import (
@@ -35,6 +36,7 @@ from agent_tui.wire.content import dump
 _NEXT_NUMBER = select(func.coalesce(func.max(room.c.number), 0) + 1).scalar_subquery()
 # What the rows of a chat share with it, by name.
 ROOM_COLUMNS = tuple(field.name for field in fields(ChatRow) if field.name in room.c)
+NUMBERS_PER_DELETE = 500
 AGENT_COLUMNS = ("system_prompt", "model", "provider_id")
 
 
@@ -62,14 +64,24 @@ def change(connection: Connection, room_id: str, change: ChatChange) -> None:
             connection.execute(delete(tool_rule).where(tool_rule.c.id == rule_id))
         case Searchable():
             _index(connection, room_id, change)
+        case Unsearchable(most):
+            _forget(connection, room_id, most)
 
 
 def drop(connection: Connection, room_id: str) -> None:
     """Delete what only chats have."""
-    mine = select(searched.c.number).where(searched.c.room_id == room_id)
-    connection.execute(delete(search_words).where(search_words.c.rowid.in_(mine)))
-    for table in (searched, step, conversation, tool_rule):
+    _forget(connection, room_id)
+    for table in (step, conversation, tool_rule):
         connection.execute(delete(table).where(table.c.room_id == room_id))
+
+
+def _forget(connection: Connection, room_id: str, most: int | None = None) -> None:
+    mine = select(searched.c.number).where(searched.c.room_id == room_id).limit(most)
+    numbers = list(connection.scalars(mine))
+    for table, number in ((search_words, search_words.c.rowid), (searched, searched.c.number)):
+        for at in range(0, len(numbers), NUMBERS_PER_DELETE):
+            some = numbers[at : at + NUMBERS_PER_DELETE]
+            connection.execute(delete(table).where(number.in_(some)))
 
 
 def _create(connection: Connection, row: ChatRow) -> None:

@@ -17,6 +17,7 @@ from agent_tui.backend.store.chat_rows import (
     Searchable,
     StepPut,
     StepStands,
+    Unsearchable,
 )
 from agent_tui.backend.store.queries import AGENT_COLUMNS
 from agent_tui.backend.store.rows import (
@@ -135,7 +136,9 @@ def _change(connection: Connection, room_id: str, change: Change, seqs: Sequence
             for table in (turn, user_message, inbox, room_agent):
                 connection.execute(delete(table).where(table.c.room_id == room_id))
             connection.execute(delete(room).where(room.c.id == room_id))
-        case ChatCreated() | ChatSet() | StepPut() | StepStands() | RulePut() | RuleDropped() | Searchable():
+        case ChatCreated() | ChatSet() | StepPut() | StepStands() | RulePut() | RuleDropped():
+            chat_writing.change(connection, room_id, change)
+        case Searchable() | Unsearchable():
             chat_writing.change(connection, room_id, change)
 
 

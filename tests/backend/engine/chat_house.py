@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from agent_tui.backend.engine.chats import Chats, ConversationChange, NewConversation, Question
+from agent_tui.backend.engine.chats import Chats, NewConversation, Question
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.models.model import CallPiece, ModelRequest, Piece
+from agent_tui.backend.models.model import CallPiece, ModelRequest
 from agent_tui.backend.store.store import Store
-from agent_tui.events import Message, Step
+from agent_tui.events import Message
 from tests.backend.engine.house import Log, data
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedBox

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from agent_tui.backend.engine.chats import ConversationChange
 from agent_tui.backend.models.model import CallPiece, CutPiece, TextPiece, ThinkingPiece, UsagePiece
 from agent_tui.errors import ModelError
 from tests.backend.engine.chat_house import call, kinds, open_chats, results, speaks, statuses, told
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 from tests.fakes.scripted_tools import TEXT, ScriptedTool, crash, hang, reader
 
 
@@ -53,7 +54,7 @@ async def test_thoughts_words_calls_and_results_are_steps_in_one_row(tmp_path: P
 
 
 async def test_the_log_tells_every_step_as_it_grows_and_then_how_it_ended(tmp_path: Path) -> None:
-    pieces = ["On", CallPiece(3, "c1", "look", '{"te'), CallPiece(3, "", "", 'xt": "x"}')]
+    pieces: Script = ["On", CallPiece(3, "c1", "look", '{"te'), CallPiece(3, "", "", 'xt": "x"}')]
     async with open_chats(tmp_path / "a.db", speaks(pieces, ["Over."]), reader()) as house:
         await house.ask()
         names = [name for name, _ in house.events()]
@@ -213,7 +214,6 @@ async def test_a_refusal_before_the_first_piece_is_tried_again(tmp_path: Path) -
 
 
 async def test_a_refusal_after_words_is_reported_with_what_was_said(tmp_path: Path) -> None:
-    model = speaks(["Half"], ["never"])
     model = speaks(["Half", ModelError("rate limit", retryable=True, status=429)], ["never"])
     async with open_chats(tmp_path / "a.db", model) as house:
         await house.ask()
@@ -237,12 +237,8 @@ async def test_an_answer_that_failed_without_a_word_is_not_told_again(tmp_path: 
 
 
 async def test_without_a_model_the_answer_says_so(tmp_path: Path) -> None:
-    from tests.fakes.scripted_model import FakeModels
-
     models = FakeModels(speaks(["x"]), refusal=ModelError("no such provider"))
     async with open_chats(tmp_path / "a.db", speaks(["x"]), models=models) as house:
-        from agent_tui.backend.engine.chats import ConversationChange
-
         await house.chats.change(house.id, ConversationChange(provider_id="missing"))
         await house.ask()
         assert house.end() == ("error", {"content": "API Error: no such provider"})

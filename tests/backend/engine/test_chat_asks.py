@@ -1,0 +1,195 @@
+"""Tools that change something ask first: once, for a conversation, always, or never."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_tui.backend.engine.chats import NewConversation, Question
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.errors import NotFound, Refused
+from tests.backend.engine.chat_house import call, open_chats, results, speaks, statuses
+from tests.fakes.scripted_tools import writer
+
+
+async def test_nothing_runs_before_somebody_allowed_exactly_that(tmp_path: Path) -> None:
+    tool = writer()
+    async with open_chats(tmp_path / "a.db", speaks([call("change", {"a": 1})], ["Done."]), tool) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            asking = await house.asks()
+            assert tool.ran == []
+            assert asking["ask"]["call"] == 'change {"a": 1}'
+            running = (await house.last()).steps[0]
+            assert (running.status, running.ask is not None) == ("asks", True)
+            await house.chats.answer(house.id, answer_id, asking["id"], "once")
+            await house.ended(answer_id)
+        answer = await house.last()
+        stood = [data["status"] for name, data in house.events() if name == "tool_status"]
+    assert (tool.ran, statuses(answer), results(answer)) == ([{"a": 1}], ["done"], [('{"a": 1}', True)])
+    assert stood == ["asks", "running", "done"]
+    assert answer.steps[0].ask is None
+
+
+async def test_once_is_for_one_call_only(tmp_path: Path) -> None:
+    tool = writer()
+    model = speaks([call("change")], [call("change")], ["Done."])
+    async with open_chats(tmp_path / "a.db", model, tool) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            await house.chats.answer(house.id, answer_id, (await house.asks("step-0"))["id"], "once")
+            await house.chats.answer(house.id, answer_id, (await house.asks("step-2"))["id"], "deny")
+            await house.ended(answer_id)
+        assert statuses(await house.last()) == ["done", "denied"]
+
+
+async def test_who_denies_may_say_why_and_the_model_is_told(tmp_path: Path) -> None:
+    tool, model = writer(), speaks([call("change")], ["I see."])
+    async with open_chats(tmp_path / "a.db", model, tool) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            asking = await house.asks()
+            await house.chats.answer(house.id, answer_id, asking["id"], "deny", reason="not on a Friday")
+            await house.ended(answer_id)
+        answer = await house.last()
+    error = {"success": False, "error": "denied by the user: not on a Friday"}
+    assert (json.loads(results(answer)[0][0]), tool.ran) == (error, [])
+    assert json.loads(model.calls[1].request.messages[-1].content) == error
+
+
+async def test_a_call_that_asks_where_nobody_can_answer_is_denied(tmp_path: Path) -> None:
+    tool = writer()
+    async with open_chats(tmp_path / "a.db", speaks([call("change")], ["Oh."]), tool) as house:
+        await house.ask()
+        answer = await house.last()
+    assert (statuses(answer), tool.ran) == (["denied"], [])
+    assert json.loads(results(answer)[0][0])["error"] == "not run: nobody was there to allow it"
+
+
+async def test_a_call_waits_a_while_for_somebody_who_went_away(tmp_path: Path) -> None:
+    slept: list[float] = []
+    over = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await over.wait()
+
+    tool, timing = writer(), Timing(sleep=sleep)
+    async with open_chats(tmp_path / "a.db", speaks([call("change")], ["Oh."]), tool, timing=timing) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            await house.asks()
+        with house.chats.attend(house.id):
+            assert (await house.last()).steps[0].status == "asks"
+        over.set()
+        await house.ended(answer_id)
+        assert statuses(await house.last()) == ["denied"]
+    assert set(slept) == {timing.unattended}
+
+
+async def test_for_this_conversation_is_for_no_other_and_stays(tmp_path: Path) -> None:
+    tool = writer()
+    model = speaks([call("change")], ["One."], [call("change")], ["Two."], [call("change")], ["Three."])
+    async with open_chats(tmp_path / "a.db", model, tool) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            await house.chats.answer(house.id, answer_id, (await house.asks())["id"], "conversation")
+            await house.ended(answer_id)
+        assert house.chats.rules() == []
+        first = house.id
+    async with open_chats(tmp_path / "a.db", model, tool) as house:
+        other, house.id = house.id, first
+        await house.ask("Again?")
+        assert statuses(await house.last()) == ["done"]
+        house.id = other
+        await house.ask("And here?")
+        assert statuses(await house.last()) == ["denied"]
+
+
+async def test_always_is_a_rule_that_can_be_taken_back(tmp_path: Path) -> None:
+    tool = writer()
+    model = speaks([call("change")], ["One."], [call("change")], ["Two."], [call("change")], ["Three."])
+    async with open_chats(tmp_path / "a.db", model, tool) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            await house.chats.answer(house.id, answer_id, (await house.asks())["id"], "always")
+            await house.ended(answer_id)
+    async with open_chats(tmp_path / "a.db", model, tool) as house:
+        (rule,) = house.chats.rules()
+        assert (rule.tool, rule.pattern) == ("change", "change")
+        await house.ask()
+        assert statuses(await house.last()) == ["done"]
+        await house.chats.drop_rule(rule.id)
+        await house.ask()
+        assert (statuses(await house.last()), house.chats.rules()) == (["denied"], [])
+        with pytest.raises(NotFound):
+            await house.chats.drop_rule(rule.id)
+
+
+async def test_the_config_file_allows_calls_too(tmp_path: Path) -> None:
+    tool = writer()
+    model = speaks([call("change")], ["Done."])
+    async with open_chats(tmp_path / "a.db", model, tool, allow=("change",)) as house:
+        await house.ask()
+        assert statuses(await house.last()) == ["done"]
+
+
+async def test_a_rule_that_allows_one_call_lets_others_go_that_it_covers(tmp_path: Path) -> None:
+    model = speaks([call("change"), call("change", index=1)], ["Done."])
+    async with open_chats(tmp_path / "a.db", model, writer()) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            await house.asks("step-1")
+            await house.chats.answer(house.id, answer_id, "step-0", "conversation")
+            await house.ended(answer_id)
+        assert statuses(await house.last()) == ["done", "done"]
+
+
+async def test_words_that_do_not_fit_are_refused_and_the_call_goes_on_asking(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks([call("change")], ["Done."]), writer()) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            step = (await house.asks())["id"]
+            for decision, pattern, status in (("perhaps", "", 422), ("always", "another_tool", 422)):
+                with pytest.raises(Refused) as refused:
+                    await house.chats.answer(house.id, answer_id, step, decision, pattern)
+                assert refused.value.status == status
+            for message_id, step_id in ((answer_id, "step-9"), ("nothing", step)):
+                with pytest.raises(NotFound):
+                    await house.chats.answer(house.id, message_id, step_id, "once")
+            await house.chats.answer(house.id, answer_id, step, "once")
+            with pytest.raises(Refused) as refused:
+                await house.chats.answer(house.id, answer_id, step, "deny")
+            assert refused.value.status == 409
+            await house.ended(answer_id)
+            with pytest.raises(Refused) as refused:
+                await house.chats.answer(house.id, answer_id, step, "once")
+            assert (refused.value.status, house.chats.rules()) == (409, [])
+
+
+async def test_a_call_that_can_never_be_carried_out_asks_nobody(tmp_path: Path) -> None:
+    tool = writer()
+    tool.refusal = "outside the workspace"
+    async with open_chats(tmp_path / "a.db", speaks([call("change")], ["Oh."]), tool) as house:
+        with house.chats.attend(house.id):
+            await house.ask()
+        answer = await house.last()
+    assert (statuses(answer), tool.ran) == (["failed"], [])
+    assert json.loads(results(answer)[0][0])["error"] == "outside the workspace"
+
+
+async def test_unless_they_are_named_only_tools_that_need_no_leave_are_offered(tmp_path: Path) -> None:
+    model = speaks(["Yes."])
+    async with open_chats(tmp_path / "a.db", model, writer(), writer("look2"), enabled=None) as house:
+        await house.ask()
+        assert model.calls[0].request.tools == ()
+        await house.ask(tools=("look2", "nothing"))
+        assert [spec.name for spec in model.calls[1].request.tools] == ["look2"]
+        id_ = (await house.chats.create(NewConversation(enabled_tools=("change",)))).id
+        asked = await house.chats.ask(id_, Question("Well?"))
+        house.id = id_
+        await house.ended(asked.message_id)
+        assert [spec.name for spec in model.calls[2].request.tools] == ["change"]

@@ -1,0 +1,288 @@
+"""Stopping, killing and leaving: nothing is lost, nothing is run again, everything has an end on record."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select, text
+
+from agent_tui.backend.engine.chats import ConversationChange, Question
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.models.model import CallPiece, Piece, ThinkingPiece
+from agent_tui.backend.store import chat_queries
+from agent_tui.backend.store.rows import RoomSet
+from agent_tui.errors import NotFound
+from tests.backend.engine.chat_house import call, kinds, open_chats, results, speaks, statuses, told
+from tests.backend.engine.house import crash_copy
+from tests.fakes.scripted_model import Script, ScriptedModel
+from tests.fakes.scripted_tools import hang, reader, writer
+
+
+def listens(*pieces: Piece | str) -> ScriptedModel:
+    """Return a model that says these and then nothing more, without an end."""
+
+    def says(_request: object) -> Script:
+        return [*pieces, "never"]
+
+    return ScriptedModel(says)
+
+
+class Stubborn:
+    """Does not end when it is cancelled, only when it may."""
+
+    def __init__(self) -> None:
+        self.may_end = asyncio.Event()
+
+    async def run(self, _arguments: object) -> str:
+        while not self.may_end.is_set():
+            with suppress(asyncio.CancelledError):
+                await self.may_end.wait()
+        return "late"
+
+
+async def test_a_stop_while_words_come_keeps_them(tmp_path: Path) -> None:
+    model = listens("Half")
+    async with open_chats(tmp_path / "a.db", model) as house:
+        answer_id = await house.begin()
+        (await model.called(1)).release()
+        await house.log.seen(house.id, "process_step_delta")
+        assert (await house.chats.stop(house.id)).status == "running"
+        await house.ended(answer_id)
+        answer = await house.last()
+        assert house.end() == ("error", {"content": "Stopped"})
+        assert (answer.text, answer.interrupted, model.open_calls()) == ("Half", "stop", [])
+        model.free = True
+        await house.ask("And?")
+        assert (await house.chats.stop(house.id)).status == "idle"  # again: nothing is under way
+    assert told(model.calls[1].request)[1] == ("assistant", "Half\n\n[cut off here: stop]")
+
+
+async def test_a_stop_while_it_thinks_ends_at_once(tmp_path: Path) -> None:
+    model = listens(ThinkingPiece("Hmm"))
+    async with open_chats(tmp_path / "a.db", model) as house:
+        answer_id = await house.begin()
+        (await model.called(1)).release()
+        await house.log.seen(house.id, "process_step_delta")
+        await house.chats.stop(house.id)
+        await house.ended(answer_id)
+        answer = await house.last()
+    assert ([step.content for step in answer.steps], answer.text) == (["Hmm"], "")
+
+
+async def test_a_stop_inside_a_tool_ends_the_tool(tmp_path: Path) -> None:
+    tool = reader(does=hang)
+    async with open_chats(tmp_path / "a.db", speaks(["I look.", call("look")]), tool) as house:
+        answer_id = await house.begin()
+        await house.stands("running")
+        await house.chats.stop(house.id)
+        await house.ended(answer_id)
+        answer = await house.last()
+    assert (statuses(answer), tool.ended, answer.interrupted) == (["cut"], ["cancelled"], "stop")
+    assert json.loads(results(answer)[0][0])["success"] is False
+
+
+async def test_a_stop_while_a_call_asks_denies_it(tmp_path: Path) -> None:
+    tool = writer()
+    async with open_chats(tmp_path / "a.db", speaks([call("change")]), tool) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            await house.asks()
+            await house.chats.stop(house.id)
+            await house.ended(answer_id)
+        answer = await house.last()
+    assert (statuses(answer), tool.ran) == (["denied"], [])
+    assert "the answer was stopped" in results(answer)[0][0]
+
+
+async def test_a_stop_while_arguments_come_runs_nothing(tmp_path: Path) -> None:
+    tool = reader()
+    model = listens(CallPiece(0, "c", "look", '{"a": '))
+    async with open_chats(tmp_path / "a.db", model, tool) as house:
+        answer_id = await house.begin()
+        (await model.called(1)).release()
+        await house.log.seen(house.id, "process_step")
+        await house.chats.stop(house.id)
+        await house.ended(answer_id)
+        answer = await house.last()
+    assert (statuses(answer), tool.ran, kinds(answer)) == (["cut"], [], ["tool_call", "tool_result"])
+
+
+async def test_a_tool_that_does_not_end_when_it_is_cut_holds_nothing_up(tmp_path: Path) -> None:
+    slow = Stubborn()
+    async with open_chats(tmp_path / "a.db", speaks([call("look")]), reader(does=slow.run)) as house:
+        answer_id = await house.begin()
+        await house.stands("running")
+        await house.chats.stop(house.id)
+        await house.ended(answer_id)
+        assert statuses(await house.last()) == ["cut"]
+        slow.may_end.set()
+
+
+async def dies(tmp_path: Path, copy: str = "dead.db") -> Path:
+    """Return the database as a process that dies now leaves it."""
+    return crash_copy(tmp_path / "a.db", tmp_path / copy)
+
+
+@pytest.mark.parametrize("point", ["words", "thoughts", "arguments", "running", "asks", "second model call"])
+async def test_a_process_that_is_killed_leaves_an_answer_that_the_next_one_closes(
+    tmp_path: Path, point: str
+) -> None:
+    runs = call("look"), call("change", index=1)
+    first: dict[str, list[Piece | str]] = {
+        "words": ["I look."],
+        "thoughts": [ThinkingPiece("Hm")],
+        "arguments": ["I look.", CallPiece(0, "c", "look", '{"a": ')],
+        "running": ["I look.", runs[0]],
+        "asks": ["I look.", runs[1]],
+        "second model call": ["I look.", runs[0]],
+    }
+    tool = reader(does=hang) if point == "running" else reader()
+    model = ScriptedModel(
+        lambda request: [*first[point], "never"] if request.round == 1 else ["More", "never"]
+    )
+    if point in ("running", "asks", "second model call"):
+        model = ScriptedModel(lambda request: first[point] if request.round == 1 else ["More", "never"])
+    async with open_chats(tmp_path / "a.db", model, tool, writer()) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            one = await model.called(1)
+            one.release(len(first[point]))
+            if point in ("words", "thoughts"):
+                await house.log.seen(house.id, "process_step_delta")
+            elif point == "arguments":
+                await house.log.seen(house.id, "process_step", 2)
+            elif point == "second model call":
+                one.finish()
+                (await model.called(2)).release()
+                await house.log.seen(house.id, "process_step_delta", 3)
+            else:
+                one.finish()
+                await house.stands(point)
+            dead, id_ = await dies(tmp_path), house.id
+            seqs = len(house.log.of(id_))
+    again = reader()
+    async with open_chats(dead, speaks(["x"]), again, writer(), new=False) as house:
+        house.id = id_
+        answer = await house.last()
+        info = await house.chats.conversation(id_)
+        end = house.end()
+        calls = [step for step in answer.steps if step.type == "tool_call"]
+    assert (answer.id, answer.interrupted, answer.status) == (answer_id, "crash", "")
+    assert (info.status, end) == ("idle", ("error", {"content": "Interrupted: crash"}))
+    assert house.log.of(id_)[0].seq == seqs + 1
+    assert again.ran == []
+    expected = {"arguments": ["cut"], "running": ["unknown"], "asks": ["cut"], "second model call": ["done"]}
+    assert [step.status for step in calls] == expected.get(point, [])
+    assert len(results(answer)) == len(calls)
+    if point == "running":
+        error = "unknown: the program ended while this ran; it was not run again"
+        assert json.loads(results(answer)[0][0]) == {"success": False, "error": error}
+    if point == "second model call":
+        assert answer.text == "I look.\n\nMore"
+    elif point != "thoughts":
+        assert answer.text == "I look."
+
+
+async def test_what_was_closed_after_a_crash_stays_as_it_is_at_the_next_start(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["I look.", call("look")]), reader(does=hang)) as house:
+        await house.begin()
+        await house.stands("running")
+        dead, id_ = await dies(tmp_path), house.id
+    seen = []
+    for _ in range(2):
+        async with open_chats(dead, speaks(["x"]), new=False) as house:
+            house.id = id_
+            seen.append((await house.messages(), (await house.chats.conversation(id_)).last_event_id))
+    assert seen[0] == seen[1]
+
+
+async def test_an_answer_that_was_stopped_when_the_process_died_says_stop(tmp_path: Path) -> None:
+    slow, patient = Stubborn(), Timing(tool_grace=60)
+    look = reader(does=slow.run)
+    async with open_chats(tmp_path / "a.db", speaks([call("look")]), look, timing=patient) as house:
+        await house.begin()
+        await house.stands("running")
+        await house.chats.stop(house.id)
+        dead, id_ = await dies(tmp_path), house.id
+        slow.may_end.set()
+    async with open_chats(dead, speaks(["x"]), new=False) as house:
+        house.id = id_
+        assert (await house.last()).interrupted == "stop"
+        assert statuses(await house.last()) == ["unknown"]
+
+
+async def test_the_engine_that_stops_cuts_its_answers_and_says_why(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks([call("look")]), reader(does=hang)) as house:
+        await house.begin()
+        await house.stands("running")
+        assert house.chats.running() == 1
+        await house.chats.stop_all("handover")
+        assert house.end() == ("error", {"content": "Interrupted: handover"})
+        assert house.chats.running() == 0
+
+
+async def test_an_answer_that_nobody_reads_is_cut(tmp_path: Path) -> None:
+    alone = asyncio.Event()
+
+    async def sleep(_seconds: float) -> None:
+        await alone.wait()
+
+    timing = Timing(tool_grace=0.05, sleep=sleep)
+    look = reader(does=hang)
+    async with open_chats(
+        tmp_path / "a.db", speaks([call("look")]), look, unwatched=30, timing=timing
+    ) as house:
+        answer_id = await house.begin()
+        await house.stands("running")
+        alone.set()
+        await house.ended(answer_id)
+        assert house.end() == ("error", {"content": "Interrupted: unwatched"})
+        assert (await house.last()).interrupted == "unwatched"
+
+
+async def test_a_chat_that_is_deleted_while_it_answers_is_gone_with_all_it_holds(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["Words.", call("look")]), reader(does=hang)) as house:
+        await house.begin("Findable question")
+        await house.stands("running")
+        assert len(await house.chats.search("findable")) == 1
+        assert (await house.chats.delete(house.id)).id == house.id
+        assert await house.chats.search("findable") == []
+        with pytest.raises(NotFound):
+            await house.chats.conversation(house.id)
+        for table in ("step", "turn", "user_message", "event", "conversation", "room_agent", "searched"):
+            left = await house.store.read(
+                lambda connection, name: connection.execute(
+                    select(func.count()).select_from(text(name))
+                ).scalar(),
+                table,
+            )
+            assert (table, left) == (table, 0)
+
+
+async def test_a_deletion_that_was_broken_off_is_finished_at_the_next_start(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["Words."])) as house:
+        await house.ask()
+        await house.store.append(house.id, (), [RoomSet({"desired": "deleted"})])
+    async with open_chats(tmp_path / "a.db", speaks(["Words."]), new=False) as house:
+        assert await house.store.read(chat_queries.chats, deleted=True) == []
+        assert await house.chats.conversations(archived=True) == []
+
+
+async def test_an_answer_ends_when_the_budget_is_used_up_in_the_middle_of_it(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: ["word " * 100, "never"])
+    async with open_chats(tmp_path / "a.db", model) as house:
+        await house.chats.change(house.id, ConversationChange(max_tokens=100))
+        answer_id = await house.begin()
+        (await model.called(1)).release()
+        await house.ended(answer_id)
+        answer = await house.last()
+        assert house.end() == ("error", {"content": "The budget of the conversation is used up"})
+        assert (answer.interrupted, answer.text) == ("budget", "word " * 100)
+        assert (await house.chats.conversation(house.id)).tokens == 125
+        await house.chats.change(house.id, ConversationChange(max_tokens=1000))
+        model.free = True
+        assert (await house.chats.ask(house.id, Question("More?"))).message_id

@@ -1,0 +1,258 @@
+"""Chats: made, changed, asked again, branched, searched."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from agent_tui.backend.engine.chats import ConversationChange, NewConversation, Question
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.errors import NotFound, Refused
+from agent_tui.events import Attachment
+from tests.backend.engine.chat_house import open_chats, speaks, told
+from tests.backend.engine.house import free_models
+from tests.fakes.scripted_model import ScriptedModel
+
+
+async def refusal(status: int, what: Awaitable[object]) -> Refused:
+    """Return how ``what`` is refused."""
+    with pytest.raises(Refused) as refused:
+        await what
+    assert refused.value.status == status
+    return refused.value
+
+
+async def test_a_chat_has_the_first_question_as_its_title_until_somebody_names_it(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
+        assert (await house.chats.conversation(house.id)).title == ""
+        await house.ask("Why is the sky blue, and why " + "so " * 50 + "\nblue?")
+        title = (await house.chats.conversation(house.id)).title
+        assert (title[:20], len(title) <= 60) == ("Why is the sky blue,", True)
+        await house.chats.change(house.id, ConversationChange(title="Sky"))
+        await house.ask("And at night?")
+        assert (await house.chats.conversation(house.id)).title == "Sky"
+
+
+async def test_what_a_chat_says_of_its_model_counts_for_the_next_question(tmp_path: Path) -> None:
+    model = speaks(["Yes."])
+    async with open_chats(tmp_path / "a.db", model) as house:
+        await house.ask()
+        change = ConversationChange(
+            system_prompt="Be brief.",
+            model="big",
+            temperature=0.1,
+            thinking_enabled=True,
+            enabled_tools=(),
+            workspace=str(tmp_path),
+            max_tokens=5,
+            max_cost=1.5,
+        )
+        info = await house.chats.change(house.id, change)
+        assert (info.system_prompt, info.model, info.temperature) == ("Be brief.", "big", 0.1)
+        assert (info.enabled_tools, info.workspace, info.max_tokens) == ((), str(tmp_path), 5)
+        assert house.end()[0] == "conversation"
+        assert house.end()[1]["model"] == "big"
+        await house.ask(thinking=False)
+        info = await house.chats.change(house.id, ConversationChange(enabled_tools=None, temperature=None))
+        assert (info.enabled_tools, info.temperature, info.model) == (None, None, "big")
+    request = model.calls[1].request
+    assert (request.model, request.temperature, request.thinking) == ("big", 0.1, False)
+    assert told(request)[0] == ("system", "Be brief.")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        NewConversation(title="x" * 1000),
+        NewConversation(temperature=9.0),
+        NewConversation(max_tokens=-1),
+        NewConversation(workspace="relative"),
+        NewConversation(workspace="/nowhere/at/all"),
+        NewConversation(enabled_tools=("",)),
+    ],
+)
+async def test_what_is_out_of_bounds_is_refused(tmp_path: Path, wrong: NewConversation) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
+        await refusal(422, house.chats.create(wrong))
+        assert len(await house.chats.conversations()) == 1
+
+
+async def test_edit_and_ask_again_keeps_the_old_branch(tmp_path: Path) -> None:
+    model = speaks(["A1"], ["A2"], ["B2"], ["B3"])
+    async with open_chats(tmp_path / "a.db", model) as house:
+        first = await house.ask("Q1")
+        old = await house.ask("Q2, badly put")
+        new = await house.ask("Q2, well put", parent_id=first)
+        assert [one.text for one in await house.messages()] == ["Q1", "A1", "Q2, well put", "B2"]
+        assert told(model.calls[2].request) == [("user", "Q1"), ("assistant", "A1"), ("user", "Q2, well put")]
+        q1, _, edited, _ = await house.messages()
+        assert (len(edited.versions), edited.versions[1], q1.versions) == (2, edited.id, ())
+        newest = await house.ask("Q3")
+        shown = await house.chats.change(house.id, ConversationChange(head=edited.versions[0]))
+        assert shown.head == old
+        assert [one.text for one in await house.messages()] == ["Q1", "A1", "Q2, badly put", "A2"]
+        back = await house.chats.change(house.id, ConversationChange(head=new))
+        assert back.head == newest
+        assert [one.text for one in await house.messages()][2:] == ["Q2, well put", "B2", "Q3", "B3"]
+        with pytest.raises(NotFound):
+            await house.chats.change(house.id, ConversationChange(head="nothing"))
+
+
+async def test_the_first_question_can_be_edited_too(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["A"], ["B"])) as house:
+        await house.ask("Q, badly")
+        await house.ask("Q, well", parent_id="")
+        first, _ = await house.messages()
+    assert (first.text, len(first.versions), first.parent_id) == ("Q, well", 2, "")
+
+
+async def test_a_question_asked_again_has_another_version_of_its_answer(tmp_path: Path) -> None:
+    model = speaks(["A"], ["B"])
+    async with open_chats(tmp_path / "a.db", model) as house:
+        one = await house.ask("Q")
+        question = (await house.messages())[0]
+        two = await house.ask("", again=question.id)
+        messages = await house.messages()
+        assert [message.text for message in messages] == ["Q", "B"]
+        assert messages[1].versions == (one, two)
+        assert [data["attempt"] for name, data in house.events() if name == "answer_started"] == [1, 2]
+        assert told(model.calls[1].request) == [("user", "Q")]
+        with pytest.raises(NotFound):
+            await house.begin("", again=one)
+        await refusal(422, house.begin("words", again=question.id))
+        await refusal(422, house.begin("words", parent_id=question.id))
+        with pytest.raises(NotFound):
+            await house.begin("words", parent_id="nothing")
+
+
+async def test_the_same_key_is_the_same_question(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: ["Yes."])
+    async with open_chats(tmp_path / "a.db", model) as house:
+        one = await house.chats.ask(house.id, Question("Q", client_key="k"))
+        assert await house.chats.ask(house.id, Question("Q", client_key="k")) == one
+        (await model.called(1)).finish()
+        await house.ended(one.message_id)
+        assert await house.chats.ask(house.id, Question("Q", client_key="k")) == one
+        assert house.events(one.after)[0][0] == "message"
+        question = (await house.messages())[0]
+        model.free = True
+        two = await house.chats.ask(house.id, Question(again=question.id, client_key="again"))
+        await house.ended(two.message_id)
+        assert await house.chats.ask(house.id, Question(again=question.id, client_key="again")) == two
+        assert house.events(two.after)[0][0] == "answer_started"
+        assert len(model.calls) == 2
+
+
+async def test_there_is_one_answer_at_a_time(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: ["Yes."])
+    async with open_chats(tmp_path / "a.db", model) as house:
+        answer_id = await house.begin()
+        assert (await house.chats.conversation(house.id)).status == "running"
+        await refusal(409, house.begin())
+        await refusal(409, house.chats.change(house.id, ConversationChange(archived=True)))
+        await refusal(409, house.chats.change(house.id, ConversationChange(head=answer_id)))
+        await house.chats.change(house.id, ConversationChange(title="While it speaks"))
+        (await model.called(1)).finish()
+        await house.ended(answer_id)
+        assert (await house.chats.conversation(house.id)).title == "While it speaks"
+        model.free = True
+        await house.ask("At once again?")
+
+
+async def test_empty_questions_and_archived_chats_are_refused(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
+        await refusal(422, house.begin("  \n"))
+        await house.chats.change(house.id, ConversationChange(archived=True))
+        await refusal(409, house.begin("Q"))
+        assert await house.chats.conversations() == []
+        assert len(await house.chats.conversations(archived=True)) == 1
+        with pytest.raises(NotFound):
+            await house.chats.ask("nothing", Question("Q"))
+
+
+async def test_a_budget_that_is_used_up_refuses_questions_until_it_is_raised(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["word " * 100])) as house:
+        await house.ask()
+        await house.chats.change(house.id, ConversationChange(max_tokens=10))
+        refused = await refusal(409, house.begin())
+        assert "raise max_tokens" in refused.detail
+        await house.chats.change(house.id, ConversationChange(max_tokens=0))
+        await house.ask()
+
+
+async def test_files_that_come_with_a_question_are_told_in_fences_that_hold(tmp_path: Path) -> None:
+    model = speaks(["Yes."])
+    async with open_chats(tmp_path / "a.db", model) as house:
+        files = (Attachment("a.md", "```\ncode\n```"), Attachment("b.txt", "plain\n"))
+        await house.ask("Look:", attachments=files)
+        question = (await house.messages())[0]
+        await house.ask("", attachments=files[:1])
+        await refusal(422, house.begin("x", attachments=(Attachment("n"),) * 21))
+    assert question.attachments == files
+    content = told(model.calls[0].request)[0][1]
+    assert content == "Look:\n\na.md:\n````\n```\ncode\n```\n````\n\nb.txt:\n```\nplain\n```"
+
+
+async def test_messages_come_page_by_page(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["A"])) as house:
+        for number in range(3):
+            await house.ask(f"Q{number}")
+        page = await house.chats.messages(house.id, None, 4)
+        rest = await house.chats.messages(house.id, page.next, 4)
+        assert [one.text for one in (*page.messages, *rest.messages)] == ["Q0", "A", "Q1", "A", "Q2", "A"]
+        assert (page.next, rest.next) == (page.messages[-1].id, None)
+        with pytest.raises(NotFound):
+            await house.chats.messages(house.id, "nothing", None)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("dog", ["The lazy \x02dog\x03 sleeps."]),
+        ("LAZ dog", ["The \x02lazy\x03 \x02dog\x03 sleeps."]),
+        ("ленив", ["Очень \x02ленивая\x03 собака."]),
+        ("狗", ["那只懒\x02狗\x03在睡觉 quietly。"]),
+        ("懒狗", ["那只\x02懒狗\x03在睡觉 quietly。"]),
+        ("睡觉qui", ["那只懒狗在\x02睡觉 quietly\x03。"]),
+        ("狗懒", []),
+        ("cat", []),
+        ('dog" OR "cat', []),
+        ("dog*) NEAR(", []),
+        ('"', []),
+        ("- ^ : { }", []),
+        ("\x00dog\x02", ["The lazy \x02dog\x03 sleeps."]),
+    ],
+)
+async def test_a_chat_is_found_by_its_words_in_any_language(
+    tmp_path: Path, words: str, found: list[str]
+) -> None:
+    model = speaks(["Очень ленивая собака."], ["那只懒狗在睡觉 quietly。"])
+    async with open_chats(tmp_path / "a.db", model) as house:
+        await house.ask("The lazy dog sleeps.")
+        await house.ask("Next.")
+        hits = await house.chats.search(words)
+    assert [hit.snippet for hit in hits] == found
+    assert all((hit.conversation_id, hit.title) == (house.id, "The lazy dog sleeps.") for hit in hits)
+
+
+async def test_the_newest_are_found_first_and_no_more_than_wanted(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["Aye."])) as house:
+        for number in range(3):
+            await house.ask(f"Question {number}")
+        assert [hit.snippet[-1] for hit in await house.chats.search("question", 2)] == ["2", "1"]
+
+
+async def test_rooms_and_chats_do_not_see_each_other(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
+        engine = Engine(house.store, house.hub, free_models(), unwatched_seconds=None)
+        await engine.start(resume=False)
+        assert await engine.rooms(archived=True) == []
+        with pytest.raises(NotFound):
+            await engine.room(house.id)
+        await house.ask()
+        async with aclosing(house.hub.read(house.id, 0)) as batches:
+            assert (await anext(batches))[0].name == "message"
+        await engine.stop()
