@@ -166,6 +166,15 @@ def test_nothing_is_said_to_be_nothing() -> None:
     assert shown(result_body("\n \n")) == ["nothing"]
 
 
+@pytest.mark.parametrize(
+    "text", ["```\n# x", "a\n  `````\n**b**", "~~~\nx", "``\u200b`\n- x", "```py\u2028```\n> x"]
+)
+def test_a_fence_is_longer_than_those_within(text: str) -> None:
+    rows = shown(fenced(text) + "\n\nafter")
+    assert rows[-2:] == ["", "after"]
+    assert [row[2:] for row in rows[:-2]] == inert(text).split("\n")
+
+
 @given(NASTY)
 def test_nothing_in_a_result_gets_out_of_its_fence(text: str) -> None:
     rows = drawn([fenced(text, limit=None) + "\n\nafter"], 400)

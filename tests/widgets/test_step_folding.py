@@ -65,7 +65,9 @@ async def test_a_click_on_a_head_row_folds_and_unfolds_the_step() -> None:
         await mouse.click(5, 1)
         await mouse.click(5, 1)
         await mouse.click(5, 9)  # below everything
-        assert app.toggled == [("1", False), ("1", True), ("1", False)]
+        await mouse.click(9, 0, times=2)
+        assert heads(pane)[0] == "▸0"
+        assert app.toggled == [("1", False), ("1", True), ("1", False), ("0", False), ("0", True)]
         assert app.copies == []
         assert pane.selected_text() == ""
 
