@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,10 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CallPiece, Piece, ThinkingPiece
 from agent_tui.backend.store import chat_queries
 from agent_tui.backend.store.rows import RoomSet
-from agent_tui.errors import NotFound
+from agent_tui.errors import NotFound, StoreError
 from tests.backend.engine.chat_house import call, kinds, open_chats, results, speaks, statuses, told
 from tests.backend.engine.house import crash_copy
+from tests.fakes.full_disk import disk
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import hang, reader, writer
 
@@ -286,3 +287,59 @@ async def test_an_answer_ends_when_the_budget_is_used_up_in_the_middle_of_it(tmp
         await house.chats.change(house.id, ConversationChange(max_tokens=1000))
         model.free = True
         assert (await house.chats.ask(house.id, Question("More?"))).message_id
+
+
+async def test_an_answer_that_a_full_disk_broke_off_is_closed_once_there_is_room(tmp_path: Path) -> None:
+    mend = asyncio.Event()
+
+    async def sleep(_seconds: float) -> None:
+        await mend.wait()
+
+    model = ScriptedModel(lambda request: ["word ", "x" * 500_000])
+    tool_runs = reader()
+    with disk() as space:
+        async with open_chats(tmp_path / "a.db", model, tool_runs, timing=Timing(sleep=sleep)) as house:
+            answer_id = await house.begin()
+            call_ = await model.called(1)
+            call_.release()
+            await house.log.seen(house.id, "process_step_delta")
+            async with aclosing(house.hub.read(house.id, len(house.log.of(house.id)))) as batches:
+                space.fill()
+                call_.finish()
+                with pytest.raises(StoreError):
+                    await anext(batches)
+            assert (await house.chats.conversation(house.id)).status == "idle"
+            space.free()
+            mend.set()
+            await house.ended(answer_id)
+            answer = await house.last()
+            assert (answer.interrupted, answer.text) == ("crash", "word ")
+            model.free = True
+            await house.ask("Again?")
+            assert house.end()[0] == "done"
+
+
+async def test_a_tool_whose_result_cannot_be_stored_is_unknown_and_not_run_again(tmp_path: Path) -> None:
+    async def long(_arguments: object) -> str:
+        space.fill()
+        return "x" * 500_000
+
+    mend = asyncio.Event()
+
+    async def sleep(_seconds: float) -> None:
+        await mend.wait()
+
+    look = reader(does=long)
+    with disk() as space:
+        model = speaks([call("look")], ["never"])
+        async with open_chats(tmp_path / "a.db", model, look, timing=Timing(sleep=sleep)) as house:
+            answer_id = await house.begin()
+            await house.stands("running")
+            async with aclosing(house.hub.read(house.id, len(house.log.of(house.id)))) as batches:
+                with pytest.raises(StoreError):
+                    await anext(batches)
+            space.free()
+            mend.set()
+            await house.ended(answer_id)
+            assert statuses(await house.last()) == ["unknown"]
+            assert (len(look.ran), len(model.calls)) == (1, 1)
