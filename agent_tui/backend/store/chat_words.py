@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-MAX_INDEXED_CHARACTERS = 200_000  # of one message
+MAX_INDEXED_CHARACTERS = 50_000  # of one message: others wait while it is put into the index
 MAX_TERMS = 16
 # Stands between such characters in the index: found nowhere else, so that it can be taken out again.
 _GAP = "\x01"

@@ -34,6 +34,14 @@ from agent_tui.errors import StoreError
 from agent_tui.wire.content import dump
 
 _NEXT_NUMBER = select(func.coalesce(func.max(room.c.number), 0) + 1).scalar_subquery()
+# Put together once: that takes longer than to carry them out.
+_NOTE = insert(searched).returning(searched.c.number)
+_INDEX = insert(search_words)
+_NEW_STEP = sqlite_insert(step)
+_PUT_STEP = _NEW_STEP.on_conflict_do_update(
+    index_elements=["room_id", "message_id", "place"],
+    set_={column.name: _NEW_STEP.excluded[column.name] for column in step.c if not column.primary_key},
+)
 # What the rows of a chat share with it, by name.
 ROOM_COLUMNS = tuple(field.name for field in fields(ChatRow) if field.name in room.c)
 NUMBERS_PER_DELETE = 500
@@ -140,16 +148,18 @@ def _put_step(connection: Connection, room_id: str, stored: StoredStep) -> None:
         "ask": "" if one.ask is None else dump(asdict(one.ask)),
     }
     key = {"room_id": room_id, "message_id": stored.message_id, "place": stored.place}
-    written = sqlite_insert(step).values({**key, **values})
-    connection.execute(written.on_conflict_do_update(index_elements=list(key), set_=values))
+    connection.execute(_PUT_STEP, {**key, **values})
 
 
 def _index(connection: Connection, room_id: str, found: Searchable) -> None:
     words = indexed(found.text)
     if not words.strip():
         return
-    row = insert(searched).values(
-        room_id=room_id, message_id=found.message_id, role=found.role, created_at=found.created_at
-    )
-    number = connection.execute(row.returning(searched.c.number)).scalar_one()
-    connection.execute(insert(search_words).values(rowid=number, words=words))
+    row = {
+        "room_id": room_id,
+        "message_id": found.message_id,
+        "role": found.role,
+        "created_at": found.created_at,
+    }
+    number = connection.execute(_NOTE, row).scalar_one()
+    connection.execute(_INDEX, {"rowid": number, "words": words})
