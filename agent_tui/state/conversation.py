@@ -40,6 +40,7 @@ class ChatTurn:
     usage: ev.Usage | None = None
     seconds: float | None = None
     created_at: str = ""
+    trimmed: int = 0  # how many older messages its model was not told
     steps: Steps = field(default_factory=Steps)
 
     @property
@@ -310,7 +311,7 @@ class ConversationState:
         self.changed.add(turn.id)
 
     def _answer_stored(self, turn: ChatTurn, message: ev.Message) -> None:
-        turn.model = message.sender_name or turn.model
+        turn.model, turn.trimmed = message.sender_name or turn.model, message.trimmed or turn.trimmed
         turn.seconds = message.seconds if message.seconds is not None else turn.seconds
         for step in message.steps:
             self._note_asking(turn, turn.steps.apply(ev.StepSet(turn.id, step)))

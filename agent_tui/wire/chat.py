@@ -7,11 +7,12 @@ step whole, again and again), ``deltas=1``, and ours with ``full=1``. The way ou
 from __future__ import annotations
 
 import json
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_tui import events as ev
+from agent_tui.wire.chat_encode import TERMINAL as TERMINAL
 from agent_tui.wire.chat_message import (
     AnyAsk,
     AnySeconds,
@@ -23,9 +24,6 @@ from agent_tui.wire.chat_message import (
 )
 from agent_tui.wire.content import encodable
 from agent_tui.wire.fields import AnyUsage, Flag, Number, Text, Wire, parse, reason
-
-# The events that end an answer, and with it the stream that its question opened.
-TERMINAL: Final = frozenset({"done", "error"})
 
 _CLOSING = '"}}'  # behind the content of a snapshot, where its frame is written as the original does
 _SURROGATE = "\\ud"  # half of a pair, escaped: the other half may stand before it

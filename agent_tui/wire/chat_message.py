@@ -98,6 +98,7 @@ class ChatMessage(Wire):
     usage: AnyUsage = None
     seconds: AnySeconds = None
     model: Text = ""
+    trimmed: Count = 0
     calls: Any = None
 
     def message(self) -> ev.Message:
@@ -118,6 +119,7 @@ class ChatMessage(Wire):
             interrupted=self.interrupted,
             status=self.status,
             error=self.error,
+            trimmed=self.trimmed,
             usage=self.usage.usage() if self.usage else None,
             steps=() if self.role == "user" else self._steps(content),
             attachments=tuple(

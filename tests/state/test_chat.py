@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,16 @@ def test_an_error_after_words_keeps_the_words() -> None:
     assert (turn.status, turn.error, turn.said) == ("failed", "API Error: 500", "So far")
     assert state.open_turn is None
     assert state.run_error == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [("Stopped", "stop"), ("Interrupted: crash", "crash"), ("Interrupted: unwatched", "unwatched")],
+)
+def test_an_answer_that_somebody_cut_did_not_fail(content: str, why: str) -> None:
+    state = after(started(), words("So far"), ev.RunFailed(content))
+    turn = state.turns["a1"]
+    assert (turn.status, turn.interrupted, turn.error, turn.said) == ("cut", why, "", "So far")
 
 
 def test_what_was_told_first_of_an_end_stays_true() -> None:
