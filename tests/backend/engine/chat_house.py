@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from agent_tui.backend.engine.answer_tools import ToolSource
 from agent_tui.backend.engine.chats import Chats, NewConversation, Question
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
@@ -26,7 +27,7 @@ class ChatHouse:
     """What a backend consists of, without its server; ``id`` is a chat that is there from the start."""
 
     def __init__(
-        self, store: Store, models: ModelSource, box: ScriptedBox, unwatched: float | None, timing: Timing
+        self, store: Store, models: ModelSource, box: ToolSource, unwatched: float | None, timing: Timing
     ) -> None:
         self.store = store
         self.hub = Hub(store)
@@ -93,6 +94,7 @@ async def open_chats(
     model: ScriptedModel,
     *tools: Any,
     allow: tuple[str, ...] = (),
+    box: ToolSource | None = None,
     models: FakeModels | None = None,
     unwatched: float | None = None,
     timing: Timing | None = None,
@@ -101,10 +103,10 @@ async def open_chats(
     retry_seconds: Sequence[float] = (),
 ) -> AsyncIterator[ChatHouse]:
     """Open the database, start an engine of chats on it with one chat; stop and close all in the end."""
-    box = ScriptedBox(*tools, allow=allow)
+    source = box or ScriptedBox(*tools, allow=allow)
     store = Store(file, retry_seconds=retry_seconds)
     quick = timing or Timing(retries=(0.0, 0.0), grace=0.05, tool_grace=0.05)
-    house = ChatHouse(store, models or FakeModels(model), box, unwatched, quick)
+    house = ChatHouse(store, models or FakeModels(model), source, unwatched, quick)
     try:
         await house.chats.start()
         if new:
