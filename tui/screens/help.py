@@ -92,7 +92,8 @@ class HelpScreen(ModalScreen[None]):
     @on(Input.Changed)
     def _show(self) -> None:
         needle = self.query_one(Input).value.strip()
-        width = self.query_one("#help-keys").content_region.width
+        keys = self.query_one("#help-keys")
+        width = keys.content_region.width - keys.styles.scrollbar_size_vertical  # it lies over the words
         kept = [filtered(section, needle) for section in self._sections]
         rows = columns([section for section in kept if section.rows], width)
         self.query_one("#help-rows", Static).update(rows or Content.styled(say("help.nothing"), MUTED))
