@@ -1,4 +1,4 @@
-"""The way from a screen to the server of its room, across restarts of the embedded backend."""
+"""The way from a screen to the server of its room or chat, across restarts of the embedded backend."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import importlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from agent_tui.errors import ConnectFailed, StreamLost, TimedOut
 from agent_tui.events import Event, LinkChanged
@@ -14,22 +14,38 @@ from tui.request import Server, Source, reach
 from tui.screens.words import say
 
 if TYPE_CHECKING:
+    from agent_tui.clients.chat import ChatClient, Question
+    from agent_tui.clients.event_stream import Item
     from agent_tui.clients.rooms import RoomsClient
 
 # How long a screen waits for its own backend before it looks whether that died and starts another.
 EMBEDDED_PATIENCE_SECONDS = 1.0
 
 
-class RoomLink:
+class _Client(Protocol):
+    async def aclose(self) -> None: ...
+
+    def follow(
+        self, id_: str, /, *, give_up_seconds: float | None = None
+    ) -> AsyncGenerator[Event, None]: ...
+
+
+C = TypeVar("C", bound=_Client)
+
+
+class Link(Generic[C]):
     """One screen's connection: opened on first use, closed at the end.
 
     ``embedded`` backends are looked for, and started, again when they are gone; others are waited for.
     """
 
+    _MODULE: ClassVar[str]  # of the client, and its class
+    _CLASS: ClassVar[str]
+
     def __init__(self, source: Source) -> None:
         self._source = source
         self._embedded = not isinstance(source, Server)
-        self._client: RoomsClient | None = None
+        self._client: C | None = None
         self._url = ""
         self._opening = asyncio.Lock()
 
@@ -38,7 +54,7 @@ class RoomLink:
         """Whether the server is our own backend, which offers everything."""
         return self._embedded
 
-    async def client(self) -> RoomsClient:
+    async def client(self) -> C:
         """Return the client, opened once, and again where our own backend has ended: it does so when nobody
         asks anything for a while, as when a form is filled in. Raises what finding or starting it raises.
         """
@@ -51,17 +67,18 @@ class RoomLink:
                 self._client = await self._open()
             return self._client
 
-    async def _open(self) -> RoomsClient:
+    async def _open(self) -> C:
         # The clients bring httpx and pydantic (200 ms): they load in a thread while the first frame
         # stands and the backend starts (architecture.md §3.7).
-        rooms, net, server = await asyncio.gather(
-            asyncio.to_thread(importlib.import_module, "agent_tui.clients.rooms"),
+        clients, net, server = await asyncio.gather(
+            asyncio.to_thread(importlib.import_module, self._MODULE),
             asyncio.to_thread(importlib.import_module, "agent_tui.clients.net"),
             asyncio.to_thread(reach, self._source),
         )
         self._url = server.url
         opened = net.Net(server.url, token=server.token, timeout=server.timeout)
-        client: RoomsClient = rooms.RoomsClient(opened, server.paths)
+        make: Any = getattr(clients, self._CLASS)
+        client: C = make(opened, server.paths)
         return client
 
     async def close(self) -> None:
@@ -71,8 +88,8 @@ class RoomLink:
                 await self._client.aclose()
                 self._client = None
 
-    async def follow(self, room_id: str) -> AsyncGenerator[Event, None]:
-        """Yield everything that happens in the room, from what it is now.
+    async def follow(self, id_: str) -> AsyncGenerator[Event, None]:
+        """Yield everything that happens in the room or chat, from what it is now.
 
         Ends only for servers that offer no events. An embedded backend that died is started again.
         """
@@ -80,7 +97,7 @@ class RoomLink:
             client = await self.client()
             patience = EMBEDDED_PATIENCE_SECONDS if self._embedded else None
             try:
-                async with aclosing(client.follow(room_id, give_up_seconds=patience)) as events:
+                async with aclosing(client.follow(id_, give_up_seconds=patience)) as events:
                     async for event in events:
                         yield event
                 return
@@ -90,9 +107,45 @@ class RoomLink:
             yield LinkChanged("connecting", say("link.starting"))
             await self.close()
 
+
+class RoomLink(Link["RoomsClient"]):
+    """The connection of a screen of rooms."""
+
+    _MODULE, _CLASS = "agent_tui.clients.rooms", "RoomsClient"
+
     async def run(self, room_id: str) -> AsyncGenerator[Event, None]:
         """Yield one run of the room from a server that shows it only while it runs it; one POST, ever."""
         client = await self.client()
         async with aclosing(client.follow_run(room_id)) as events:
             async for event in events:
                 yield event
+
+
+class ChatLink(Link["ChatClient"]):
+    """The connection of a screen of chats."""
+
+    _MODULE, _CLASS = "agent_tui.clients.chat", "ChatClient"
+
+    async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
+        """Ask, and yield the events of the answer: for servers that show it nowhere else. One POST, ever."""
+        client = await self.client()
+        events = client.ask(
+            conversation_id,
+            question.content,
+            attachments=question.attachments,
+            parent_id=question.parent_id,
+            again=question.again,
+            client_key=question.client_key,
+        )
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+    async def begin(self, conversation_id: str, question: Question) -> None:
+        """Ask, and return once the answer began: it is followed elsewhere. Leaving it never stops it."""
+        client = await self.client()
+        frames: AsyncGenerator[Item, None] = client.ask_frames(conversation_id, question)
+        async with aclosing(frames):
+            async for item in frames:
+                if not isinstance(item, LinkChanged):
+                    return
