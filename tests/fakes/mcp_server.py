@@ -1,6 +1,6 @@
 """A server of tools (MCP) in plain Python, that does what it should and everything it should not.
 
-As a program it speaks over its input and output: ``python mcp_server.py [silent|dies|rude]``. ``answer`` is
+As a program it speaks over its input and output: ``python mcp_server.py [MODE]``. ``answer`` is
 the same as a function, for a server over HTTP.
 """
 
@@ -32,7 +32,6 @@ _RUDE_TOOLS: list[dict[str, Any]] = [
     {"name": "a name; rm -rf", "inputSchema": _NO_ARGUMENTS},
     {"name": "x" * 80, "inputSchema": _NO_ARGUMENTS},
     {"name": "\x1b]0;title\x07", "inputSchema": _NO_ARGUMENTS},
-    {"name": "list", "inputSchema": {"type": "array"}},
     {"name": "wrong", "inputSchema": {"type": "object", "properties": {"a": {"type": "no such type"}}}},
     {"name": "wide", "inputSchema": {"type": "object", "description": "x" * 30_000}},
     {
@@ -63,7 +62,8 @@ def answer(message: dict[str, Any], mode: str = "") -> dict[str, Any] | None:
             "serverInfo": {"name": "fake", "version": "1"},
         }
     elif method == "tools/list":
-        result = {"tools": _RUDE_TOOLS if mode == "rude" else _TOOLS}
+        wrong = [{"name": "list", "inputSchema": {"type": "array"}}]
+        result = {"tools": {"rude": _RUDE_TOOLS, "wrong": wrong}.get(mode, _TOOLS)}
     elif method == "tools/call":
         result = _call(params["name"], params.get("arguments") or {})
     else:

@@ -37,8 +37,8 @@ def is_named(host: str, port: int, named: Collection[str]) -> bool:
     return bool({shown.lower(), f"{shown}:{port}".lower()} & set(named))
 
 
-async def public_address(host: str, port: int, *, may_be_private: bool) -> str:
-    """Return the address to connect to for ``host``; only what is returned was checked.
+async def public_addresses(host: str, port: int, *, may_be_private: bool) -> list[str]:
+    """Return the addresses to connect to for ``host``, the best first; only what is returned was checked.
 
     Raises ``ToolError`` when there is none, or when it, or one of several, is not of the public network.
     """
@@ -55,4 +55,4 @@ async def public_address(host: str, port: int, *, may_be_private: bool) -> str:
             )
     if not addresses:
         raise ToolError(f"{inert_line(host, 100)}: there is no such host")
-    return addresses[0]
+    return list(dict.fromkeys(addresses))

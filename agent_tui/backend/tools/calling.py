@@ -34,7 +34,8 @@ async def run_tool(tool: Tool, arguments_text: str, place: ToolPlace) -> ToolOut
         _log.warning("the tool %s crashed: %s", tool.spec.name, type(error).__name__, exc_info=True)
         return failed(f"{tool.spec.name} crashed: {type(error).__name__}: {error}")
     size = max(output.size, len(output.content.encode("utf-8", "replace")))
-    content = _capped(output.content)
+    # Half a character, as JSON can hold it, could not be stored or sent.
+    content = _capped(output.content.encode("utf-8", "replace").decode("utf-8"))
     return ToolOutput(content, succeeded(content), size)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.backend.tools.addresses import is_named, public_address
+from agent_tui.backend.tools.addresses import is_named, public_addresses
 from agent_tui.backend.tools.child import PIPE_BYTES, Child
 from agent_tui.backend.tools.rules import pattern_for
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, cut
@@ -29,6 +29,8 @@ FETCH_SECONDS = 20.0
 PAGE_SECONDS = 10.0  # to make text of HTML
 MAX_BODY_BYTES = 2_000_000
 MAX_REDIRECTS = 5
+MAX_ADDRESSES = 3  # of one host that are tried
+CONNECT_SECONDS = 6.0
 MAX_URL_CHARACTERS = 2_000
 _PORTS = {"http": 80, "https": 443}
 _HTML = ("text/html", "application/xhtml+xml")
@@ -40,7 +42,20 @@ _TEXTS = (
     "application/toml",
 )
 # Python knows codecs that are no character sets, and some that take the square of a text's length.
-_CHARSETS = ("utf", "iso8859", "latin", "ascii", "cp", "koi8", "gb", "big5", "shift_jis", "euc", "mac")
+_CHARSETS = (
+    "utf",
+    "iso8859-",
+    "iso2022_",
+    "latin",
+    "ascii",
+    "cp",
+    "koi8",
+    "gb",
+    "big5",
+    "shift_jis",
+    "euc",
+    "mac",
+)
 _PAGE = Path(__file__).with_name("page.py")
 
 _SPEC = ToolSpec(
@@ -102,7 +117,8 @@ class FetchUrl:
         is_private = self._is_named(url)
         try:
             # No proxy, no cookies, no login of ~/.netrc: the address that was checked, and only that.
-            async with httpx.AsyncClient(trust_env=False, timeout=self.seconds) as client:
+            tls, times = httpx.create_ssl_context(), httpx.Timeout(self.seconds, connect=CONNECT_SECONDS)
+            async with httpx.AsyncClient(trust_env=False, verify=tls, timeout=times) as client:
                 for _ in range(MAX_REDIRECTS + 1):
                     # A page of the public network that leads here leads nowhere, named or not.
                     may_be_private = is_private and self._is_named(url)
@@ -134,6 +150,8 @@ def _url(text: str, base: httpx.URL | None = None) -> httpx.URL:
         raise ToolError(f"{shown}: only http and https addresses are fetched")
     if url.userinfo:
         raise ToolError("an address with a name or password is not fetched")
+    if url.port is not None and not 0 < url.port < 65_536:
+        raise ToolError(f"{shown}: is no address")
     if len(str(url)) > MAX_URL_CHARACTERS:
         raise ToolError(f"an address has at most {MAX_URL_CHARACTERS:,} characters")
     return url.copy_with(fragment=None)
@@ -141,26 +159,40 @@ def _url(text: str, base: httpx.URL | None = None) -> httpx.URL:
 
 async def _one(client: httpx.AsyncClient, url: httpx.URL, *, may_be_private: bool) -> _Answer | httpx.URL:
     """Ask once, at the address that was checked; return the answer, or where it redirects to."""
-    address = await public_address(url.host, url.port or _PORTS[url.scheme], may_be_private=may_be_private)
-    request = client.build_request(
-        "GET",
-        url.copy_with(host=address),
-        headers={
-            "Host": url.netloc.decode("ascii"),
-            "Accept": "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.1",
-            "Accept-Encoding": "identity",
-            "User-Agent": "agent-tui",
-        },
-        extensions={"sni_hostname": url.raw_host.decode("ascii")},
-    )
-    response = await client.send(request, stream=True, follow_redirects=False)
+    port = url.port or _PORTS[url.scheme]
+    addresses = await public_addresses(url.host, port, may_be_private=may_be_private)
+    response = await _asked(client, url, addresses[:MAX_ADDRESSES])
     try:
         if response.is_redirect:
             return _url(response.headers["location"], url)
-        client.cookies.clear()
         return await _answer(response, url)
     finally:
         await response.aclose()
+
+
+async def _asked(client: httpx.AsyncClient, url: httpx.URL, addresses: list[str]) -> httpx.Response:
+    """Return the answer of the first address that can be connected to."""
+    import httpx  # as in _url
+
+    for place, address in enumerate(addresses, 1):
+        request = client.build_request(
+            "GET",
+            url.copy_with(host=address),
+            headers={
+                "Host": url.netloc.decode("ascii"),
+                "Accept": "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.1",
+                "Accept-Encoding": "identity",
+                "User-Agent": "agent-tui",
+            },
+            extensions={"sni_hostname": url.raw_host.decode("ascii")},
+        )
+        request.headers.pop("Cookie", None)  # what an earlier answer of a redirect wanted to be told
+        try:
+            return await client.send(request, stream=True, follow_redirects=False)
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            if place == len(addresses):
+                raise
+    raise ToolError(f"{inert_line(url.host)}: there is no such host")
 
 
 async def _answer(response: httpx.Response, url: httpx.URL) -> _Answer:
@@ -186,7 +218,7 @@ async def _answer(response: httpx.Response, url: httpx.URL) -> _Answer:
 def _decoded(answer: _Answer) -> str:
     charset = "utf-8"
     with suppress(LookupError, ValueError):
-        name = codecs.lookup(answer.charset).name.replace("-", "")
+        name = codecs.lookup(answer.charset).name
         charset = name if name.startswith(_CHARSETS) else charset
     return answer.body.decode(charset, "replace").removeprefix("\ufeff")
 

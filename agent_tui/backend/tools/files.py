@@ -64,7 +64,7 @@ class LookingTool:
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
         """Return the call in a line."""
-        about = inert_line(str(arguments.get("path", ".")), 300)
+        about = inert_line(" ".join(str(one) for one in arguments.values()) or ".", 300)
         return ToolAsk(f"{self.spec.name} {about}", pattern=pattern_for(self.spec.name, arguments))
 
 

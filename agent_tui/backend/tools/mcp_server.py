@@ -66,6 +66,7 @@ class McpServer:
         """Return what the server's tool ``name`` answers; raises ``ToolError`` saying what went wrong."""
         client = await self._connected()
         from mcp import MCPError  # as in _load
+        from mcp_types import CONNECTION_CLOSED
 
         runner, over = self._runner, self._over
         try:
@@ -78,10 +79,10 @@ class McpServer:
                 " carried this out"
             ) from None
         except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
-            if isinstance(error, MCPError) and not over.is_set() and await self._check(client, over):
+            is_alive = not over.is_set() and await self._check(client, over)
+            if is_alive and isinstance(error, MCPError) and error.code != CONNECTION_CLOSED:
                 raise ToolError(f"{self._named} refused: {inert_line(error.message, 500)}") from None
-            over.set()
-            if runner is not None:
+            if not is_alive and runner is not None:
                 await asyncio.wait([runner])
             why = self._why or _reason(error)
             raise ToolError(

@@ -252,3 +252,11 @@ async def test_a_schema_that_never_ends_or_fetches_does_not_hold_up_a_call() -> 
 
     arguments = json.dumps({"a": 1, "b": "a" * 200 + "!", "c": 1})
     assert (await run(arguments, ScriptedTool(does, schema))).content == "done"
+
+
+async def test_half_characters_do_not_reach_the_log() -> None:
+    async def halves(_: Mapping[str, Any]) -> ToolOutput:
+        return ToolOutput("a\ud800b")
+
+    output = await run('{"path": "a"}', ScriptedTool(halves))
+    assert output.content.encode() == b"a?b"

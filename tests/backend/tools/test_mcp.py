@@ -1,0 +1,261 @@
+"""Servers of tools that do what they should, that die, hang, flood and lie."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_tui.backend.tools.calling import run_tool
+from agent_tui.backend.tools.mcp_server import McpServer
+from agent_tui.backend.tools.mcp_tools import McpTool, offered
+from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
+from agent_tui.tool_config import McpConfig
+from tests.backend.tools.calls import called, refused
+from tests.backend.tools.test_shell import LINUX, is_alive, until
+from tests.fakes import mcp_server
+from tests.fakes.http_server import FakeServer, Reply, Request, Responder
+
+FAKE = str(Path(mcp_server.__file__).resolve())
+
+
+def config(mode: str = "", **fields: Any) -> McpConfig:
+    return McpConfig("fake", sys.executable, (FAKE, mode), **fields)
+
+
+@asynccontextmanager
+async def running(
+    one: McpConfig | None = None, **times: float
+) -> AsyncGenerator[tuple[McpServer, dict[str, McpTool]]]:
+    """Give a started server and its tools by their own names."""
+    server = McpServer(one or config(), **times)
+    try:
+        await server.start()
+        yield server, {tool.spec.name.removeprefix("fake__"): tool for tool in offered(server)}
+    finally:
+        await server.aclose()
+
+
+async def test_a_server_offers_its_tools_and_answers() -> None:
+    async with running(config(read_only=("look",))) as (_, tools):
+        assert list(tools)[:3] == ["add", "look", "fail"]
+        assert tools["add"].spec.name == "fake__add"
+        assert tools["add"].spec.description == "Adds two numbers.␛[31m\ufffd"
+        assert (tools["look"].permission, tools["add"].permission) == ("read", "ask")
+        assert (await called(tools["add"], a=1, b=2)).content == "3"
+        assert (await called(tools["picture"])).content == "[image, image/png, 3 bytes]\nseen"
+        assert await refused(tools["fail"]) == "there is no more paper␛[2J"
+        assert "a: 'x' is not of type 'number'" in await refused(tools["add"], a="x")
+        ask = tools["add"].ask({"a": 1, "b": "\x1b[2J"}, ToolPlace())
+        assert ask.call == 'fake__add {"a": 1, "b": "\\u001b[2J"}'
+        assert ask.pattern == "fake__add"
+
+
+async def test_an_answer_that_is_too_large_is_cut() -> None:
+    async with running() as (_, tools):
+        output = await called(tools["large"])
+        assert output.size == mcp_server.LARGE_CHARACTERS
+        assert len(output.content) < 101_000
+
+
+async def test_a_server_that_dies_in_mid_call_is_told_and_started_again_not_too_soon() -> None:
+    async with running(pause_seconds=600) as (_, tools):
+        said = await refused(tools["die"])
+        assert "it ended with exit code 3: out of memory␛[2J" in said
+        assert "not known whether it carried this out" in said
+        said = await refused(tools["look"])
+        assert "does not run (it ended with exit code 3: out of memory␛[2J)" in said
+        assert "started again in" in said
+    async with running(pause_seconds=0) as (_, tools):
+        calls = await asyncio.gather(called(tools["look"]), called(tools["die"]), called(tools["hang"]))
+        assert [call.success for call in calls] == [True, False, False]
+        assert (await called(tools["look"])).content == "looked"
+
+
+async def test_a_server_that_hangs_is_told_and_started_again() -> None:
+    async with running(call_seconds=0.3, check_seconds=0.3, pause_seconds=0) as (server, tools):
+        said = await refused(tools["hang"])
+        assert "did not answer within 0.3 s" in said
+        server.call_seconds = 60.0
+        assert (await called(tools["look"])).content == "looked"
+
+
+async def test_a_server_that_never_stops_talking_is_ended() -> None:
+    async with running(pause_seconds=0) as (_, tools):
+        assert "a message of more than 8,388,608 bytes" in await refused(tools["flood"])
+        assert (await called(tools["look"])).content == "looked"
+
+
+async def test_cancelling_a_call_leaves_the_server_running() -> None:
+    async with running() as (_, tools):
+        before = await called(tools["environment"])
+        call = asyncio.create_task(called(tools["large"]))
+        await asyncio.sleep(0)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert (await called(tools["look"])).content == "looked"
+        assert (await called(tools["environment"])).content == before.content
+
+
+@LINUX
+async def test_a_server_is_closed_with_its_children() -> None:
+    async with running() as (_, tools):
+        pids = [int(pid) for pid in (await called(tools["family"])).content.split()]
+        assert len(pids) == 3
+        assert all(is_alive(pid) for pid in pids)
+    assert not [pid for pid in pids if is_alive(pid)]
+
+
+@LINUX
+async def test_a_server_that_is_killed_takes_its_children_with_it() -> None:
+    async with running(pause_seconds=600) as (_, tools):
+        pids = [int(pid) for pid in (await called(tools["family"])).content.split()]
+        os.kill(pids[0], 9)
+        await until(lambda: not any(is_alive(pid) for pid in pids))
+        assert "exit code 137" in await refused(tools["look"])
+
+
+@pytest.mark.parametrize(
+    ("one", "why"),
+    [
+        (config("wrong"), "Input should be 'object'"),
+        (config("dies"), "it ended with exit code 4: no such database"),
+        (McpConfig("fake", "/no/such/program"), "exit code 127: /no/such/program: No such file or directory"),
+        (McpConfig("fake", url="http://127.0.0.1:9/mcp"), "cannot be started"),
+        (config("silent"), "did not start within 0.5 s"),
+    ],
+)
+async def test_a_server_that_cannot_be_started_says_why_and_offers_nothing(one: McpConfig, why: str) -> None:
+    server = McpServer(one, start_seconds=0.5 if "silent" in one.args else 15.0)
+    with pytest.raises(ToolError, match="cannot be started") as error:
+        await server.start()
+    assert why in str(error.value)
+    with pytest.raises(ToolError, match="does not run"):
+        await server.start()
+    assert offered(server) == ()
+    await server.aclose()
+    with pytest.raises(ToolError, match="is closed"):
+        await server.start()
+
+
+async def test_names_descriptions_and_schemas_are_not_believed() -> None:
+    async with running(config("rude")) as (_, tools):
+        assert list(tools) == ["slow", "long"]
+        assert len(tools["long"].spec.description) == 2_000
+        output = await called(tools["slow"], text="a" * 100 + "!", far=1, round={"text": 1})
+        assert output.content == "looked"
+
+
+async def test_a_server_gets_only_the_environment_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SOME_KEY", "SOME_TOKEN", "HARMLESS", "HANDED_ON"):
+        monkeypatch.setenv(name, f"value of {name}")
+    async with running(config(env={"GIVEN": "yes"}, env_from=("HANDED_ON", "NOT_THERE"))) as (_, tools):
+        environ = json.loads((await called(tools["environment"])).content)
+    assert environ["GIVEN"] == "yes"
+    assert environ["HANDED_ON"] == "value of HANDED_ON"
+    assert not {"SOME_KEY", "SOME_TOKEN", "HARMLESS", "NOT_THERE"} & environ.keys()
+
+
+OFFICIAL = """
+from mcp.server import MCPServer
+server = MCPServer("official")
+
+@server.tool()
+def twice(text: str, times: int = 2) -> str:
+    "Says it again."
+    return text * times
+
+@server.tool()
+def crash() -> dict[str, int]:
+    raise RuntimeError("on purpose")
+
+server.run()
+"""
+
+
+async def test_a_server_of_the_official_package_is_understood() -> None:
+    one = McpConfig("fake", sys.executable, ("-c", OFFICIAL))
+    async with running(one, start_seconds=60.0) as (_, tools):
+        assert (await called(tools["twice"], text="ab")).content == "abab"
+        assert "'text' is a required property" in await refused(tools["twice"])
+        assert "crash" in await refused(tools["crash"])
+
+
+class HttpMcp(FakeServer):
+    """The same server behind an address; asks for a token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_gone = False
+
+    def responder(self, request: Request) -> Responder:
+        return self._answer
+
+    async def _answer(self, request: Request, reply: Reply) -> None:
+        if request.headers.get("authorization") != "Bearer open sesame":
+            await reply.head(401)
+            await reply.end()
+            return
+        message = json.loads(request.body) if request.method == "POST" else {}
+        name = (message.get("params") or {}).get("name")
+        if self.is_gone or name == "die":
+            await reply.reset()
+        elif name == "hang":
+            await asyncio.Event().wait()
+        elif name == "flood":
+            await reply.head(200, {"Content-Type": "application/json"})
+            while True:
+                await reply.send(b" " * 1_000_000)
+        elif (said := mcp_server.answer(message)) is None:
+            await reply.head(202 if request.method == "POST" else 405)
+            await reply.end()
+        else:
+            await reply.head(200, {"Content-Type": "application/json"})
+            await reply.send(json.dumps(said).encode())
+            await reply.end()
+
+
+async def test_a_server_behind_an_address_answers_and_may_die(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SESAME", "open sesame")
+    async with HttpMcp() as http:
+        one = McpConfig("fake", url=f"{http.url}/mcp", token_env="SESAME")
+        async with running(one, pause_seconds=0, call_seconds=10.0) as (server, tools):
+            assert (await called(tools["add"], a=1, b=2)).content == "3"
+            assert "MCP server fake" in await refused(tools["die"])
+            assert (await called(tools["look"])).content == "looked"
+            assert "MCP server fake" in await refused(tools["flood"])
+            assert (await called(tools["look"])).content == "looked"
+            server.call_seconds = 0.3
+            assert "did not answer within 0.3 s" in await refused(tools["hang"])
+            server.call_seconds = 10.0
+            assert (await called(tools["look"])).content == "looked"
+            http.is_gone = True
+            assert "MCP server fake" in await refused(tools["look"])
+            http.is_gone = False
+            assert (await called(tools["look"])).content == "looked"
+
+
+async def test_a_server_that_refuses_the_token_is_told_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SESAME", "wrong secret")
+    async with HttpMcp() as http:
+        server = McpServer(McpConfig("fake", url=f"{http.url}/mcp", token_env="SESAME"))
+        with pytest.raises(ToolError, match="cannot be started") as error:
+            await server.start()
+        assert "secret" not in str(error.value)
+        await server.aclose()
+
+
+async def test_many_calls_at_once_get_their_own_answers() -> None:
+    async with running() as (_, tools):
+        add = tools["add"]
+        calls = (run_tool(add, json.dumps({"a": n, "b": 1}), ToolPlace()) for n in range(30))
+        said: list[ToolOutput] = await asyncio.gather(*calls)
+    assert [one.content for one in said] == [str(n + 1) for n in range(30)]

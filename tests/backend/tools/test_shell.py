@@ -1,0 +1,227 @@
+"""The command tool: it runs what was asked, and nothing of it is left afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_tui.backend.tools.child import MARK, Child
+from agent_tui.backend.tools.environment import command_environment, secret_names
+from agent_tui.backend.tools.shell import RunCommand
+from agent_tui.backend.tools.tool import ToolPlace
+from agent_tui.config import load
+from tests.backend.tools.calls import called, refused
+
+LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc and a subreaper")
+
+
+async def run(folder: Path, command: str, seconds: float = 60.0) -> dict[str, Any]:
+    output = await called(RunCommand(seconds=seconds), folder, command=command)
+    said: dict[str, Any] = json.loads(output.content)
+    assert said["success"] is output.success
+    return said
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def session_of(leader: int) -> list[int]:
+    pids = [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
+    return [pid for pid in pids if is_alive(pid) and os.getsid(pid) == leader]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Return when another process made ``condition`` true; the test's own time-out ends the wait."""
+    while not condition():  # noqa: ASYNC110 - nothing tells us
+        await asyncio.sleep(0)
+
+
+async def test_a_command_says_its_code_and_both_outputs_in_order(tmp_path: Path) -> None:
+    assert await run(tmp_path, "pwd -L; echo err >&2; echo out; exit 3") == {
+        "success": False,
+        "exit_code": 3,
+        "output": f"{tmp_path}\nerr\nout\n",
+    }
+    assert await run(tmp_path, "true") == {"success": True, "exit_code": 0, "output": ""}
+    assert (await run(tmp_path, "kill -9 $$"))["exit_code"] == 137
+    assert (await run(tmp_path, "no-such-program"))["exit_code"] == 127
+
+
+async def test_a_command_has_no_input_and_no_terminal(tmp_path: Path) -> None:
+    said = await run(tmp_path, "cat; tty; read x || echo nothing to read; ls -l /dev/tty > /dev/tty")
+    assert said["output"].startswith("not a tty\nnothing to read\n")
+
+
+async def test_a_command_at_its_time_is_ended_and_keeps_what_it_said(tmp_path: Path) -> None:
+    said = await run(tmp_path, "echo began; sleep 600", seconds=2.0)
+    assert said == {
+        "success": False,
+        "exit_code": None,
+        "error": "ended after 2 s, with everything it had started",
+        "output": "began\n",
+    }
+
+
+async def test_a_command_may_tidy_up_when_it_is_ended(tmp_path: Path) -> None:
+    said = await run(tmp_path, "trap 'echo tidied; exit' TERM; echo began; sleep 600 & wait", seconds=2.0)
+    assert said["output"] == "began\ntidied\n"
+
+
+FAMILIES = {
+    "in the background": "sleep 600 & echo $!",
+    "deaf": "(trap '' TERM HUP INT; sleep 600 & echo $!; wait) &",
+    "in a session of its own": "setsid sleep 600 & echo $!",
+    "a grandchild whose parents went": "(sh -c '(setsid sleep 600 & echo $!)' &); true",
+    "without an environment": "env -i setsid nohup sleep 600 >&2 & echo $!",
+    "stopped": "sleep 600 & echo $!; kill -STOP $!",
+    "with its own output": "sleep 600 > /dev/null 2>&1 & echo $!",
+}
+
+
+@LINUX
+@pytest.mark.parametrize("family", FAMILIES)
+async def test_nothing_that_a_command_started_is_left_when_it_is_ended(tmp_path: Path, family: str) -> None:
+    program = ("/bin/sh", "-c", f"{FAMILIES[family]}\nsleep 600")
+    async with await Child.start(program, tmp_path, dict(os.environ)) as child:
+        pid = int(await child.stdout.readline())
+        assert is_alive(pid)
+        child.let_go()
+        assert await child.wait() >= 128
+        assert not is_alive(pid)
+
+
+@LINUX
+@pytest.mark.parametrize(
+    "family", [family for family in FAMILIES if family != "a grandchild whose parents went"]
+)
+async def test_nothing_that_a_command_started_is_left_when_it_ends_by_itself(
+    tmp_path: Path, family: str
+) -> None:
+    said = await run(tmp_path, FAMILIES[family])
+    assert said["success"]
+    assert not [pid for pid in said["output"].split() if is_alive(int(pid))]
+
+
+@LINUX
+async def test_a_command_that_kills_its_keeper_is_ended_all_the_same(tmp_path: Path) -> None:
+    said = await run(tmp_path, "kill -9 $PPID; sleep 600 & echo $!; echo $$; wait", seconds=2.0)
+    pids = [int(line) for line in said["output"].split()]
+    assert len(pids) == 2
+    assert said["exit_code"] is None
+    await until(lambda: not any(is_alive(pid) for pid in pids))
+
+
+@LINUX
+async def test_a_fork_bomb_is_put_out(tmp_path: Path) -> None:
+    bomb = "grow() { sleep 600 & sh -c 'sleep 600 & sleep 600 & wait' & [ $1 -gt 0 ] && grow $(($1 - 1)); }"
+    said = await run(tmp_path, f"{bomb}; grow 40; echo $$; wait", seconds=2.0)
+    shell = int(said["output"].split()[0])
+    assert not is_alive(shell)
+    assert not session_of(shell)
+
+
+@LINUX
+async def test_cancelling_a_call_ends_the_command(tmp_path: Path) -> None:
+    call = asyncio.create_task(run(tmp_path, "echo $$ > pid; mv pid there; sleep 600"))
+    there = tmp_path / "there"
+    await until(lambda: os.path.lexists(there))
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert not is_alive(await asyncio.to_thread(lambda: int(there.read_text())))
+
+
+@LINUX
+async def test_a_backend_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    """The lifeline is closed by the system itself, whatever the backend died of."""
+    child = await Child.start(("/bin/sh", "-c", "echo $$; sleep 600 & wait"), tmp_path, dict(os.environ))
+    async with child:
+        pid = int(await child.stdout.readline())
+        assert is_alive(pid)
+        os.close(child._lifeline)
+        child._is_held = False
+        assert await child.wait() == 128 + signal.SIGTERM
+        assert not is_alive(pid)
+
+
+async def test_a_hundred_megabytes_cost_no_memory(tmp_path: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    output = await called(RunCommand(), tmp_path, command="echo begin; yes | head -c 100000000; echo end")
+    assert output.size == 100_000_010
+    assert output.success
+    assert len(output.content) <= 100_000
+    text = json.loads(output.content)["output"]
+    assert text.startswith("begin\ny\n")
+    assert text.endswith("y\nend\n")
+    assert "left out" in text
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000  # kB
+
+
+async def test_escape_sequences_and_broken_text_are_data(tmp_path: Path) -> None:
+    output = await called(RunCommand(), tmp_path, command=r"printf '\033[2J\033]52;c;eA==\007\377\000ok'")
+    assert "\x1b" not in output.content
+    assert json.loads(output.content)["output"] == "\x1b[2J\x1b]52;c;eA==\x07\ufffd\0ok"
+
+
+async def test_secrets_are_not_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = (
+        '[providers.a]\nkind = "openai"\nbase_url = "http://127.0.0.1:1"\napi_key_env = "PLAIN_ONE"\n'
+        '[backends.b]\nkind = "rooms"\nurl = "http://127.0.0.1:1"\ntoken_env = "PLAIN_TWO"\n'
+        '[mcp.c]\nurl = "http://127.0.0.1:1"\ntoken_env = "PLAIN_THREE"\nenv_from = ["PLAIN_FOUR"]\n'
+    )
+    names = (
+        "PLAIN_ONE",
+        "PLAIN_TWO",
+        "PLAIN_THREE",
+        "PLAIN_FOUR",
+        "A_KEY",
+        "a_key_b",
+        "MY_TOKEN_X",
+        "SECRETS",
+    )
+    path = tmp_path / "config.toml"
+    await asyncio.to_thread(path.write_text, config)
+    for name in (*names, "DB_PASSWORD", "AGENT_TUI_TOKEN", "AGENT_TUI_DATA", "AWS_CREDENTIALS"):
+        monkeypatch.setenv(name, "hidden-value")
+    monkeypatch.setenv("HARMLESS", "shown-value")
+    tool = RunCommand(secret_names(load(path)))
+    output = await called(tool, tmp_path, command="env; cat /proc/$PPID/environ 2> /dev/null")
+    assert "shown-value" in output.content
+    assert "hidden-value" not in output.content
+    assert MARK not in command_environment(frozenset())
+
+
+async def test_what_is_no_command_or_has_no_folder_is_refused(tmp_path: Path) -> None:
+    assert "NUL" in await refused(RunCommand(), tmp_path, command="a\0b")
+    assert "surrogate" in await refused(RunCommand(), tmp_path, command="a\ud800")
+    assert "non-empty" in await refused(RunCommand(), tmp_path, command="")
+    assert "the value is too long" in await refused(RunCommand(), tmp_path, command="x" * 20_000)
+    assert "no workspace" in await refused(RunCommand(), None, command="ls")
+    assert "cannot be used" in await refused(RunCommand(), tmp_path / "gone", command="ls")
+
+
+def test_asking_shows_the_exact_command(tmp_path: Path) -> None:
+    ask = RunCommand().ask({"command": "make -n test"}, ToolPlace(tmp_path))
+    assert (ask.call, ask.preview) == ("make -n test", f"in {tmp_path}\n60 s at most")
+    assert ask.pattern == "run_command(make -n *)"
+    hidden = "ls" + " " * 1_000 + "; rm -rf /\nls"
+    ask = RunCommand().ask({"command": hidden}, ToolPlace(tmp_path))
+    assert ask.preview.startswith(hidden)
+
+
+async def test_many_commands_at_once_do_not_mix(tmp_path: Path) -> None:
+    said = await asyncio.gather(*(run(tmp_path, f"sleep 0.0{n}; echo {n}; exit {n}") for n in range(8)))
+    assert [(one["exit_code"], one["output"]) for one in said] == [(n, f"{n}\n") for n in range(8)]
