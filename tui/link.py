@@ -25,9 +25,7 @@ EMBEDDED_PATIENCE_SECONDS = 1.0
 class _Client(Protocol):
     async def aclose(self) -> None: ...
 
-    def follow(
-        self, id_: str, /, *, give_up_seconds: float | None = None
-    ) -> AsyncGenerator[Event, None]: ...
+    def follow(self, id_: str, /, *, give_up_seconds: float | None = None) -> AsyncGenerator[Event, None]: ...
 
 
 C = TypeVar("C", bound=_Client)

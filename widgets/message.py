@@ -72,7 +72,7 @@ class Message:
         self.is_faded = False
         self.number = 0
         self.changed: set[int] | None = None
-        self._head = Block("title", label=inert_line(title, LABEL_CHARACTERS))
+        self._head = _title(title)
         self._foot: Block | None = None
         self._is_closed = False
         self.rows_width = 0
@@ -116,8 +116,14 @@ class Message:
 
     def retitle(self, title: str) -> None:
         """Change the title and open the message again."""
-        self._head = replace(self._head, label=inert_line(title, LABEL_CHARACTERS))
+        self._head = _title(title)
         self.reopen()
+
+    def set_title(self, title: str) -> None:
+        """Change the title, and nothing else."""
+        self._head = _title(title)
+        self.end_rows[0] = 0
+        self._note_change()
 
     def reopen(self) -> None:
         """Let text come in again, without the note that ended it."""
@@ -366,6 +372,16 @@ class Message:
             len(layout.rows) if layout else estimate(block, max(1, self.rows_width))
             for block, layout in zip(self.open[:count], self.open_layouts, strict=False)
         )
+
+
+def _title(title: str) -> Block:
+    """Return the row of a title; what is behind a tab stands at its right."""
+    label, _, right = title.partition("\t")
+    return Block(
+        "title",
+        label=inert_line(label, LABEL_CHARACTERS),
+        summary=inert_line(right, LABEL_CHARACTERS),
+    )
 
 
 def _about(characters: int, lines: int, width: int) -> int:

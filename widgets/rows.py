@@ -14,7 +14,7 @@ from widgets.highlight import Code
 from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG, TITLE, Row
 from widgets.inline import parse
 from widgets.links import Links
-from widgets.step_row import head_row
+from widgets.step_row import head_row, title_row
 from widgets.wrap import wrap
 
 CODE_BAR: Final = "│ "
@@ -67,6 +67,8 @@ def _body(block: Block, text: str, width: int, is_open: bool, links: Links) -> l
         case "rule":
             return [((RULE_SIGN * width, MARK),)]
         case "title":
+            if block.summary:
+                return [(), title_row(block.label, block.summary, width)]
             return [(), *(wrap([(block.label, DIM | TITLE)], width) if block.label else [])]
         case "step":
             return [head_row(block.label, block.summary, width, is_folded=block.is_folded)]

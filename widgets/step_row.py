@@ -7,8 +7,8 @@ from typing import Final
 from rich.cells import cell_len
 
 from widgets.cells import Clusters, tidy
+from widgets.ink import DIM, MARK, PLAIN, STRONG, TITLE, Row, Run
 from widgets.ink import FAILED as FAILED_INK
-from widgets.ink import MARK, PLAIN, STRONG, Row, Run
 from widgets.signs import ELLIPSIS, FAILED, FOLDED, UNFOLDED
 
 NAME_CELLS: Final = 11  # shorter names are padded, so that what they are about stands in a column
@@ -39,6 +39,13 @@ def head_row(label: str, summary: str, width: int, *, is_folded: bool) -> Row:
     if not right:
         return fold, *left
     return fold, *left, (" " * (room - _cells(left) - right_cells), MARK), *right
+
+
+def title_row(label: str, summary: str, width: int) -> Row:
+    """Return the one row of a title with something at its right, which is cut last."""
+    right = _fitted(summary, max(0, width - LEAST_NAME_CELLS - 1), MARK)
+    left = _fitted(label, width - _cells(right) - 1, DIM | TITLE)
+    return *left, (" " * (width - _cells(left) - _cells(right)), MARK), *right
 
 
 def _cells(runs: list[Run]) -> int:

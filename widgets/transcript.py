@@ -107,7 +107,8 @@ class Transcript(Folding, can_focus=True):
     def turn_opened(
         self, key: str, title: str = "", *, sign: str = "", color: str = "", who: str = ""
     ) -> None:
-        """Begin a message. ``title`` becomes a dim row above it; a known ``key`` goes on under it.
+        """Begin a message. ``title`` becomes a dim row above it, what is behind a tab in it at the right; a
+        known ``key`` goes on under it.
 
         With a ``color`` (what a server says; it may be anything) the message has a bar in the gutter and its
         title in that colour; ``who`` picks one where that is no colour.
@@ -142,6 +143,13 @@ class Transcript(Folding, can_focus=True):
             message.close(note, is_failure=note.startswith(FAILED))
             if self._finder is not None:
                 self._finder.grew(message)
+            self._clock.mark(self)
+
+    def turn_titled(self, key: str, title: str) -> None:
+        """Change the title of a message, open or closed. O(1)."""
+        message = self._messages.get(key)
+        if message is not None:
+            message.set_title(title)
             self._clock.mark(self)
 
     def turn_faded(self, key: str) -> None:

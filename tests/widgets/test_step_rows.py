@@ -155,3 +155,17 @@ async def test_resizing_keeps_folds_and_equals_a_fresh_pane() -> None:
             hand.turn_until_clean()
             await pilot.pause()
             assert screen_of(pane) == expected
+
+
+async def test_what_stands_at_the_right_of_a_title_is_cut_last_and_may_change() -> None:
+    hand = Hand()
+    pane = Transcript(clock=hand.clock())
+    pane.turn_opened("m", "some-model")
+    pane.text_added("m", "Words.")
+    pane.turn_closed("m")
+    pane.turn_titled("m", "some-model\t12 s · 1,902 tok")
+    assert (await drawn(pane, hand, (40, 4)))[:3] == [
+        "",
+        " some-model            12 s · 1,902 tok",
+        " Words.",
+    ]
