@@ -263,7 +263,7 @@ class _Reader:
         if not isinstance(paths, Mapping) or not all(isinstance(p, str) for p in paths.values()):
             raise self.fail(f"{where}.paths", "must be a table of strings")
         kind = self._kind(entry, where, BACKEND_KINDS)
-        if kind == "rooms":
+        if kind in ("rooms", "chat"):
             self._unknown(entry, where, ("kind", "url", "token", "token_env", "timeout", "paths"))
         return BackendConfig(
             name,

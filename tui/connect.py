@@ -6,13 +6,14 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.errors import NotFound, NotOffered
-from agent_tui.events import RoomInfo
+from agent_tui.events import ConversationInfo, RoomInfo
 from agent_tui.room_file import FileAgent
 from tui.new_room import NewRoom
-from tui.pick import find_room
+from tui.pick import find_conversation, find_room
 from tui.request import Server
 
 # What an agent is told that has only a name: without it a model would not know whose turn it takes.
@@ -27,6 +28,24 @@ async def rooms_client(server: Server) -> AsyncGenerator[RoomsClient, None]:
     """Give a client of ``server`` and close it at the end; raises ``ConfigError`` for an unusable address."""
     async with Net(server.url, token=server.token, timeout=server.timeout) as net:
         yield RoomsClient(net, server.paths)
+
+
+@asynccontextmanager
+async def chat_client(server: Server) -> AsyncGenerator[ChatClient, None]:
+    """Give a client of the chats of ``server``, as ``rooms_client`` does of its rooms."""
+    async with Net(server.url, token=server.token, timeout=server.timeout) as net:
+        yield ChatClient(net, server.paths, silence_seconds=server.timeout)
+
+
+async def conversation_id(client: ChatClient, wanted: str) -> str:
+    """Return the id of the conversation that the user means, also one that was put away; a server without
+    a list takes ``wanted`` for the id. Raises what ``find_conversation`` and the client raise.
+    """
+    try:
+        conversations: Sequence[ConversationInfo] = await client.conversations(archived=True)
+    except (NotFound, NotOffered):
+        return wanted
+    return find_conversation(conversations, wanted)
 
 
 async def room_id(client: RoomsClient, wanted: str) -> str:

@@ -1,11 +1,11 @@
-"""Which room the user means: ROOM is an id, a name, or the beginning of either."""
+"""Which room or conversation the user means: its id, its name, or the beginning of either."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from agent_tui.errors import ConfigError, NotFound
-from agent_tui.events import RoomInfo
+from agent_tui.events import ConversationInfo, RoomInfo
 from agent_tui.inert import inert_line
 
 MAX_CANDIDATES_NAMED = 5
@@ -17,20 +17,30 @@ def find_room(rooms: Sequence[RoomInfo], wanted: str) -> str:
 
     Raises ``NotFound`` when there is none and ``ConfigError`` naming the candidates when it fits several.
     """
+    return _find([(room.id, room.name) for room in rooms], wanted, "room", "rooms")
+
+
+def find_conversation(conversations: Sequence[ConversationInfo], wanted: str) -> str:
+    """Return the id of the conversation that ``wanted`` means, as ``find_room`` does of a room."""
+    named = [(conversation.id, conversation.title) for conversation in conversations]
+    return _find(named, wanted, "conversation", "conversations")
+
+
+def _find(named: Sequence[tuple[str, str]], wanted: str, one: str, many: str) -> str:
     found = (
-        [room for room in rooms if room.id == wanted]
-        or [room for room in rooms if room.name == wanted]
-        or [room for room in rooms if room.id.startswith(wanted) or room.name.startswith(wanted)]
+        [pair for pair in named if pair[0] == wanted]
+        or [pair for pair in named if pair[1] == wanted]
+        or [pair for pair in named if pair[0].startswith(wanted) or pair[1].startswith(wanted)]
     )
     shown = inert_line(wanted, MAX_NAME_CHARACTERS)
     if not found:
-        raise NotFound(f'there is no room "{shown}"', "agent-tui rooms list names them")
+        raise NotFound(f'there is no {one} "{shown}"', f"agent-tui {many} list names them")
     if len(found) > 1:
-        raise ConfigError(f'"{shown}" fits {len(found)} rooms', _named(found))
-    return found[0].id
+        raise ConfigError(f'"{shown}" fits {len(found)} {many}', _candidates(found))
+    return found[0][0]
 
 
-def _named(rooms: Sequence[RoomInfo]) -> str:
-    names = [f"{room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})" for room in rooms]
+def _candidates(found: Sequence[tuple[str, str]]) -> str:
+    names = [f"{id_} ({inert_line(name, MAX_NAME_CHARACTERS)})" for id_, name in found]
     more = ["…"] if len(names) > MAX_CANDIDATES_NAMED else []
     return ", ".join(names[:MAX_CANDIDATES_NAMED] + more)

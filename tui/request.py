@@ -13,10 +13,12 @@ from tui.arguments import Connection
 from tui.background import Query
 from tui.runtime import Starting
 
+ROOMS, CHAT = "rooms", "chat"  # kinds of servers, as the config file has them
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that speaks the rooms protocol; ``timeout`` is in seconds without a byte, ``paths``
+    """A server that is there already; ``timeout`` is in seconds without a byte, ``paths``
     overrides URL paths.
     """
 
@@ -66,28 +68,28 @@ def wants_embedded(connection: Connection) -> bool:
     return not os.environ.get("AGENT_TUI_URL")
 
 
-def other_server(connection: Connection) -> Server:
+def other_server(connection: Connection, kind: str = ROOMS) -> Server:
     """Return the server that flags, environment and file name, in this order of strength.
 
-    Raises ``ConfigError`` when what they name cannot be used.
+    ``kind`` is what it has to speak. Raises ``ConfigError`` when what they name cannot be used.
     """
     token = connection.token or os.environ.get("AGENT_TUI_TOKEN", "")
     if connection.backend is not None:
         if connection.url is not None:
             raise ConfigError("--url and --backend name two servers", "give one of them")
-        return _from_file(connection.backend, load(), token)
+        return _from_file(connection.backend, load(), token, kind)
     if connection.url is not None:
         return Server(_checked(connection.url, "--url"), token)
     return Server(_checked(os.environ.get("AGENT_TUI_URL", ""), "AGENT_TUI_URL"), token)
 
 
-def _from_file(name: str, config: Config, token: str) -> Server:
+def _from_file(name: str, config: Config, token: str, kind: str) -> Server:
     backend = config.backends.get(name)
     if backend is None:
         known = ", ".join(sorted(config.backends)) or "none"
         raise ConfigError(f"no [backends.{name}] in {config.path}", f"there: {known}")
-    if backend.kind != "rooms":
-        raise ConfigError(f"backends.{name} is of kind {backend.kind}", "these commands need kind rooms")
+    if backend.kind != kind:
+        raise ConfigError(f"backends.{name} is of kind {backend.kind}", f"this command needs kind {kind}")
     url = _checked(backend.url, f"backends.{name}.url")
     return Server(url, token or _file_token(backend), backend.timeout, backend.paths)
 

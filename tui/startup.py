@@ -11,15 +11,16 @@ from agent_tui.config import config_path, load
 from agent_tui.errors import ConfigError
 from tui import background
 from tui.arguments import Connection
-from tui.request import ScreenRequest, Source, other_server, wants_embedded
+from tui.request import ROOMS, ScreenRequest, Source, other_server, wants_embedded
 from tui.runtime import begin
 from tui.terminal import is_terminal, restored
 
 INSTEAD = "use agent-tui rooms list or agent-tui rooms run"
 
 
-def choose_source(connection: Connection) -> Source:
-    """Return where the rooms are; the embedded backend is started here, without waiting for it.
+def choose_source(connection: Connection, kind: str = ROOMS) -> Source:
+    """Return where the rooms or chats are; the embedded backend, which has both, is started here, without
+    waiting for it.
 
     Raises ``ConfigError`` when flags, environment or file are wrong.
     """
@@ -27,7 +28,7 @@ def choose_source(connection: Connection) -> Source:
         if connection.token is not None:
             raise ConfigError("--token needs --url or --backend", "your own backend has its own token")
         return begin()
-    return other_server(connection)
+    return other_server(connection, kind)
 
 
 def open_rooms(connection: Connection, room: str | None, *, setup: bool = False) -> int:

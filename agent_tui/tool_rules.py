@@ -1,0 +1,135 @@
+"""Patterns of calls that a person allowed: ``tool`` or ``tool(glob over its main argument)``.
+
+In a glob ``*`` is any text, ``?`` one character, ``[abc]`` one of these. For a command they stand for
+words only: nothing that a shell would run, redirect or substitute hides in a ``*``, so ``make -n *``
+never allows ``make -n x; rm -rf /``. What a pattern spells out itself is taken as it is.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+COMMAND_TOOL = "run_command"
+_PATH_TOOLS = ("write_file", "patch_file", "read_file", "list_files")
+_MAIN_ARGUMENT: Mapping[str, str] = {
+    COMMAND_TOOL: "command",
+    "fetch_url": "url",
+    **dict.fromkeys(_PATH_TOOLS, "path"),
+}
+MAX_WILDCARDS = 4
+MAX_PATTERN_CHARACTERS = 10_000
+
+# What a wildcard never stands for. In a command: all that ends, joins, redirects or substitutes commands,
+# starts a subshell, expands, or is not to be seen.
+_NOT_IN_COMMANDS = r"[^;&|<>$`(){}\\!\x00-\x1f\x7f-\x9f\u2028\u2029]"
+_NOT_IN_OTHERS = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
+_SHELL_SIGNS = re.compile(r"[;&|<>$`(){}\\!\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# Commands whose other arguments do something else altogether: only the very same line is suggested.
+_NEVER_WIDENED = re.compile(
+    "rm|rmdir|mv|cp|dd|ln|chmod|chown|p?kill|killall|sudo|su|doas|env|exec|eval|source|[a-z]*sh|python[0-9.]*"
+    "|perl|ruby|node|php|xargs|find|awk|sed|tee|curl|wget|nc|scp|rsync|docker|podman|kubectl|systemctl"
+    "|crontab|at|nohup|setsid|timeout|time|nice|watch|truncate|shred|mkfs.*|u?mount|\\."
+)
+_PATTERN = re.compile(r"(?P<tool>[A-Za-z0-9_-]{1,64})(?:\((?P<glob>.*)\))?", re.DOTALL)
+
+
+def pattern_for(tool: str, arguments: Mapping[str, Any]) -> str:
+    """Return the pattern to suggest for calls like this one: for a command all but its last word, where
+    that is harmless; for a file its folder; for a page its site; else the tool itself.
+    """
+    main = _main_argument(tool, arguments)
+    if main is None:
+        return tool
+    if tool == COMMAND_TOOL:
+        return f"{tool}({_for_command(main)})"
+    if tool in _PATH_TOOLS:
+        folder, _, _ = main.rpartition("/")
+        return f"{tool}({_escaped(folder)}/*)" if folder else f"{tool}({_escaped(main)})"
+    parts = urlsplit(main)
+    return f"{tool}({_escaped(f'{parts.scheme}://{parts.netloc}')}/*)"
+
+
+def allows(pattern: str, tool: str, arguments: Mapping[str, Any]) -> bool:
+    """Return whether a rule covers this call; a pattern that is none covers nothing."""
+    parsed = _PATTERN.fullmatch(pattern) if len(pattern) <= MAX_PATTERN_CHARACTERS else None
+    if parsed is None or parsed["tool"] != tool:
+        return False
+    if parsed["glob"] is None:
+        return True
+    main = _main_argument(tool, arguments)
+    if main is None:
+        return False
+    glob = _compiled(parsed["glob"], tool == COMMAND_TOOL)
+    return glob is not None and glob.fullmatch(main) is not None
+
+
+def _main_argument(tool: str, arguments: Mapping[str, Any]) -> str | None:
+    """Return the argument that patterns speak of, in its one spelling; None where there is none."""
+    value = arguments.get(_MAIN_ARGUMENT.get(tool, ""))
+    if not isinstance(value, str) or not value or len(value) > MAX_PATTERN_CHARACTERS:
+        return None
+    if tool == COMMAND_TOOL:
+        return value
+    if tool in _PATH_TOOLS:
+        path = posixpath.normpath(value)
+        return None if path.startswith(("..", "/")) else path
+    return _one_spelling(value)
+
+
+def _one_spelling(url: str) -> str | None:
+    """Return the URL with its host in lower case and no way up; None for one that can be read two ways."""
+    if "\\" in url or any(char.isspace() for char in url):
+        return None
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    lowered = parts.path.lower()
+    if not parts.netloc or "@" in parts.netloc or "%2e" in lowered or "%2f" in lowered or "%5c" in lowered:
+        return None
+    if any(part in (".", "..") for part in parts.path.split("/")):
+        return None
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme.lower()}://{parts.netloc.lower()}{parts.path or '/'}{query}"
+
+
+def _for_command(command: str) -> str:
+    words = command.split(" ")
+    name = posixpath.basename(words[0])
+    if len(words) < 2 or "" in words or _NEVER_WIDENED.fullmatch(name) or _SHELL_SIGNS.search(command):
+        return _escaped(command)
+    if any(sign in command for sign in "\"'#="):
+        return _escaped(command)
+    return f"{_escaped(' '.join(words[:-1]))} *"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"[*?\[]", r"[\g<0>]", text)
+
+
+@lru_cache(maxsize=256)
+def _compiled(glob: str, is_command: bool) -> re.Pattern[str] | None:
+    """Return the glob as an expression; None where it has so many ``*`` that matching could take long."""
+    one = _NOT_IN_COMMANDS if is_command else _NOT_IN_OTHERS
+    made: list[str] = []
+    place = stars = 0
+    while place < len(glob):
+        char, place = glob[place], place + 1
+        if char == "*":
+            stars += made[-1:] != [f"{one}*"]
+            if made[-1:] != [f"{one}*"]:
+                made.append(f"{one}*")
+        elif char == "?":
+            made.append(one)
+        elif char == "[" and (end := glob.find("]", place + 1)) != -1:
+            chosen = "".join(re.escape(each) for each in glob[place:end])
+            made.append(f"[{chosen}]")
+            place = end + 1
+        else:
+            made.append(re.escape(char))
+    return re.compile("".join(made)) if stars <= MAX_WILDCARDS else None
