@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,13 @@ class HostileServer(LogRoomsServer):
         return super().responder(request)
 
 
+def all_of(view: Terminal) -> bytes:
+    """End the program, so that nothing is half written, and return all that it wrote."""
+    view.kill(signal.SIGTERM)
+    view.wait_for_end()
+    return bytes(view.raw)
+
+
 def back(view: Terminal, gone: str) -> None:
     """Leave a dialog: behind an escape the next letter would be alt+letter, so wait until it is gone."""
     view.send("\x1b")
@@ -252,9 +260,7 @@ def test_nothing_hostile_reaches_the_terminal_in_the_list_the_forms_and_the_dial
     ):
         look_at_the_list(view)
         look_at_the_room(view)
-        view.send("\x11")  # ctrl+q
-        view.wait_for("[red]room[/]")
-        seen = bytes(view.raw)
+        seen = all_of(view)
     assert hostile_in(seen) == ""
     assert len(seen) < 2_000_000
 
@@ -275,6 +281,6 @@ def test_nothing_hostile_reaches_the_terminal_while_a_provider_is_set_up(home: H
         view.wait_for("[red]model[/]")
         view.send("\r")
         view.wait_for("[red]refused[/]")
-        seen = bytes(view.raw)
+        seen = all_of(view)
     assert hostile_in(seen) == ""
     assert len(seen) < 500_000
