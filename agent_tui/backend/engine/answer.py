@@ -173,7 +173,7 @@ class Answer:
             await call.gone()
         self._used.add(call, request, self.steps.characters - before, await pricing)
         self.steps.close_words(written)
-        calls = self.steps.close_calls()
+        calls = self.steps.close_calls(written)
         self.error = self.error or call.error or _short(call)
         if calls and not (self.cut_for or self.error):
             return calls

@@ -77,10 +77,12 @@ class Steps:
         if grown is not None:
             self.put(replace(grown.step, content=grown.text), written)
 
-    def close_calls(self) -> list[Step]:
-        """Return the calls that the model made, whole, in the order they were begun; nothing is written."""
+    def close_calls(self, written: Written) -> list[Step]:
+        """Return the calls that the model made, whole, in the order they were begun: those without a name
+        begin now, at last. That they are whole is not written yet.
+        """
         for index, piece in sorted(self._early.items()):
-            self._begin_call(index, piece, Written())
+            self._begin_call(index, piece, written)
         self._early.clear()
         grown, self._calls = list(self._calls.values()), {}
         return [self.named(replace(one.step, arguments=one.text)) for one in grown]

@@ -336,7 +336,8 @@ class Chats:
         turn, known = found
         steps, written = left_open(turn, known, self._timing.now().isoformat())
         reason = row.interrupted or "crash"
-        tokens = token_count("".join(step.content + step.arguments for step in steps.in_order))
+        said = (step.content + step.arguments for step in steps.in_order if step.type != "tool_result")
+        tokens = token_count("".join(said))
         end = answer_ended(row, turn, Ending(steps.in_order, "", reason, tokens, None, None, None, None))
         events = [*written.events, *end.events]
         await self._store.append(row.id, events, [*written.changes, *end.changes])
