@@ -22,30 +22,32 @@ DROP_SECONDS = 3.0
 BODY_SECONDS = 30.0  # a body that is slower than this is an attack or a dead line
 
 
-def _too_large() -> Refused:
+def _too_large(max_bytes: int) -> Refused:
     return Refused(
         "The request is too large",
-        f"A body may have {MAX_BODY_BYTES:,} bytes.",
+        f"A body may have {max_bytes:,} bytes.",
         status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     )
 
 
-async def read_body(request: Request, seconds: float = BODY_SECONDS) -> bytes:
-    """Return the whole body; raises ``Refused`` 413 over the limit, 408 when it takes too long.
+async def read_body(
+    request: Request, seconds: float = BODY_SECONDS, max_bytes: int = MAX_BODY_BYTES
+) -> bytes:
+    """Return the whole body; raises ``Refused`` 413 over ``max_bytes``, 408 when it takes too long.
 
     What is too large is read and dropped for a moment: closing a connection on which the client still
     sends would reset it, and the client would never see the answer.
     """
     announced = request.headers.get("content-length", "")
-    too_large = announced.isdecimal() and int(announced[:20]) > MAX_BODY_BYTES
+    too_large = announced.isdecimal() and int(announced[:20]) > max_bytes
     if too_large and "expect" in request.headers:
-        raise _too_large()  # this client waits for our word before it sends
+        raise _too_large(max_bytes)  # this client waits for our word before it sends
     body = bytearray()
     dropped = 0
     try:
         async with asyncio.timeout(DROP_SECONDS if too_large else seconds) as limit:
             async for piece in request.stream():
-                if not too_large and len(body) + len(piece) > MAX_BODY_BYTES:
+                if not too_large and len(body) + len(piece) > max_bytes:
                     too_large = True
                     limit.reschedule(asyncio.get_running_loop().time() + DROP_SECONDS)
                 if not too_large:
@@ -58,7 +60,7 @@ async def read_body(request: Request, seconds: float = BODY_SECONDS) -> bytes:
     except ClientDisconnect:
         raise Refused("The client left", status=HTTPStatus.BAD_REQUEST) from None
     if too_large:
-        raise _too_large()
+        raise _too_large(max_bytes)
     return bytes(body)
 
 
@@ -66,9 +68,9 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-async def read_fields(request: Request) -> Fields:
+async def read_fields(request: Request, max_bytes: int = MAX_BODY_BYTES) -> Fields:
     """Return the body's fields; raises ``Refused`` 400 for what is no JSON and 422 for no object."""
-    body = await read_body(request)
+    body = await read_body(request, max_bytes=max_bytes)
     try:
         value = json.loads(body, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -136,6 +138,22 @@ class Fields:
         if value is not None and not isinstance(value, bool):
             raise self._wrong(name, "must be true or false")
         return value
+
+    def has(self, name: str) -> bool:
+        """Say whether the field is there; for those few where null means something."""
+        return name in self._values
+
+    def texts(self, name: str) -> tuple[str, ...] | None:
+        """Return a list of strings."""
+        value = self._values.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            raise self._wrong(name, "must be a list")
+        for place, entry in enumerate(value):
+            if not isinstance(entry, str):
+                raise self._wrong(f"{name}[{place}]", "must be a string")
+        return tuple(value)
 
     def objects(self, name: str) -> list[Fields] | None:
         """Return a list of objects."""

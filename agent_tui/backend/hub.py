@@ -13,7 +13,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 
-from agent_tui.backend.store import queries
+from agent_tui.backend.store import chat_queries, queries
 from agent_tui.backend.store.rows import Frame
 from agent_tui.backend.store.store import Store
 from agent_tui.errors import StoreError
@@ -199,6 +199,12 @@ class Hub:
     async def text_before(self, room_id: str, message_id: str, seq: int) -> str:
         """Return the text of that message's chunks with a smaller seq (for ``accumulated``)."""
         return await self._store.read(queries.text_before, room_id, message_id, seq)
+
+    async def answer_start(self, room_id: str, seq: int) -> int:
+        """Return the seq with which that answer of a chat began in which the event ``seq`` lies or after
+        which it comes (for whole snapshots); 0 before the first.
+        """
+        return await self._store.read(chat_queries.answer_start, room_id, seq)
 
     def watchers(self, room_id: str) -> int:
         """Return how many ``read`` of the room are open."""

@@ -28,6 +28,7 @@ class Settings:
     ``token``: the one given, empty: make a random one, None: ask for none. ``resume``: rooms that ran go
     on. ``idle_seconds``: end after so long without anybody, None: never; ``unwatched_seconds`` likewise
     for pausing rooms that nobody watches. ``demo_rate``: tokens/s of each demo agent, 0: no pacing.
+    ``workspaces``: tools of chats may work at or below these folders, None: wherever a chat says.
     """
 
     mode: Literal["embedded", "serve"]
@@ -41,6 +42,7 @@ class Settings:
     resume: bool = False
     idle_seconds: float | None = None
     unwatched_seconds: float | None = None
+    workspaces: tuple[Path, ...] | None = None
 
     @property
     def runtime_file(self) -> Path:
@@ -105,6 +107,7 @@ def parse(arguments: list[str]) -> Settings:
         port=given.port,
         token=_token(given, host),
         resume=not given.no_resume,
+        workspaces=_workspaces(given.workspace),
     )
 
 
@@ -126,6 +129,11 @@ def _parser() -> argparse.ArgumentParser:
     tokens.add_argument("--token-file", metavar="F", help="read the token from this file")
     tokens.add_argument("--no-token", action="store_true", help="ask for no token; on loopback only")
     serve.add_argument("--no-resume", action="store_true", help="rooms that ran stay paused")
+    serve.add_argument(
+        "--workspace",
+        metavar="DIR",
+        help="tools of chats may work in this folder and below (default: nowhere)",
+    )
     for mode in (embedded, serve):
         mode.add_argument("--config", metavar="FILE", help="the config file (default: the user's)")
         mode.add_argument("--demo-rate", metavar="N", help="the demo model's tokens/s; 0: as fast as it goes")
@@ -177,6 +185,15 @@ def _database(url: str | None) -> Path:
     if not database.parent.is_dir():
         raise ConfigError(f"--database: there is no folder {database.parent}", "make it first")
     return database
+
+
+def _workspaces(folder: str | None) -> tuple[Path, ...]:
+    if folder is None:
+        return ()
+    found = Path(folder).expanduser().resolve()
+    if not found.is_dir():
+        raise ConfigError(f"--workspace: there is no folder {found}", "make it first")
+    return (found,)
 
 
 def _token(given: argparse.Namespace, host: str) -> str | None:

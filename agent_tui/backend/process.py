@@ -1,4 +1,4 @@
-"""One backend process from start to end: lock, socket, store, engine, server, and all of it backwards."""
+"""One backend process from start to end: lock, socket, store, engines, server, and all of it backwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from dataclasses import dataclass, field
 
 from agent_tui import __version__
 from agent_tui.backend.auth import KnownHosts, is_loopback
+from agent_tui.backend.chat_requests import Workspaces
+from agent_tui.backend.chats import Conversations
 from agent_tui.backend.connection import HttpServer, bound_socket, url_of
+from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
 from agent_tui.backend.hub import Hub
@@ -25,6 +28,10 @@ from agent_tui.backend.models.providers import Models
 from agent_tui.backend.options import Settings
 from agent_tui.backend.server import Face, Traffic, build_app
 from agent_tui.backend.store.store import Store
+from agent_tui.backend.tools.toolbox import Toolbox
+from agent_tui.backend.tools_routes import Tools
+from agent_tui.config import Config, load
+from agent_tui.errors import ConfigError
 
 ENGINE_STOP_SECONDS = 1.5  # with the server's own second the process is gone within three
 IDLE_CHECKS = 4  # looks per idle time
@@ -45,6 +52,25 @@ def run(settings: Settings) -> None:
             asyncio.run(_Process(settings, lock, listener).run())
 
 
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """What the server is the face of."""
+
+    engine: Engine
+    chats: Chats
+    hub: Hub
+    models: Models
+    toolbox: Toolbox
+
+    def running(self) -> int:
+        """Return how many rooms and answers are under way."""
+        return self.engine.running() + self.chats.running()
+
+    async def stop(self) -> None:
+        """Cut all rooms and answers."""
+        await asyncio.gather(self.engine.stop("handover"), self.chats.stop_all("handover"))
+
+
 @dataclass(slots=True)
 class _Process:
     settings: Settings
@@ -59,29 +85,39 @@ class _Process:
         settings = self.settings
         models = Models(settings.config, demo_rate=settings.demo_rate, demo_seed=settings.demo_seed)
         store = Store(settings.database)
+        toolbox = Toolbox(_config(settings))
+        unwatched = settings.unwatched_seconds
         try:
             hub = Hub(store)
-            engine = Engine(store, hub, models, unwatched_seconds=settings.unwatched_seconds)
+            engine = Engine(store, hub, models, unwatched_seconds=unwatched)
+            chats = Chats(store, hub, models, toolbox, unwatched_seconds=unwatched)
             await engine.start(resume=settings.resume)
-            await self._serve(engine, hub, models)
+            await chats.start()
+            await self._serve(_Inside(engine, chats, hub, models, toolbox))
         finally:
+            await toolbox.aclose()
             await models.aclose()
             await store.close()
         log.info("stopped")
 
-    async def _serve(self, engine: Engine, hub: Hub, models: Models) -> None:
+    async def _serve(self, inside: _Inside) -> None:
         token = self._token()
         face = Face(KnownHosts(self.settings.host), token, self.instance, self.stopping.set)
-        app = build_app(engine, hub, face, self.traffic, models)
+        workspaces = Workspaces(self.settings.workspaces)
+        more = [
+            *Conversations(inside.chats, inside.hub, workspaces).routes(),
+            *Tools(inside.chats, inside.toolbox).routes(),
+        ]
+        app = build_app(inside.engine, inside.hub, face, self.traffic, inside.models, more)
         server = HttpServer(app, lambda: self._ready(token))
         serving = asyncio.create_task(server.serve([self.listener]))
         told = asyncio.create_task(self.stopping.wait())
-        idle = asyncio.create_task(self._stop_when_idle(engine))
+        idle = asyncio.create_task(self._stop_when_idle(inside))
         try:
             await asyncio.wait({serving, told}, return_when=asyncio.FIRST_COMPLETED)
-            await self._stop(engine, hub)
+            await self._stop(inside)
             server.should_exit = True
-            await serving
+            await asyncio.gather(serving, inside.toolbox.aclose())
         finally:
             told.cancel()
             idle.cancel()
@@ -132,28 +168,37 @@ class _Process:
         elif self.settings.token == "":
             self.settings.token_file.unlink(missing_ok=True)
 
-    async def _stop(self, engine: Engine, hub: Hub) -> None:
-        """Cut the rooms, then end the streams, so that their readers still hear of the cut."""
+    async def _stop(self, inside: _Inside) -> None:
+        """Cut rooms and answers, then end the streams, so that their readers still hear of the cut."""
         self.traffic.closed = True
         self.lock.say_stopping()
         self._forget()
         try:
             async with asyncio.timeout(ENGINE_STOP_SECONDS):
-                await engine.stop("handover")
+                await inside.stop()
         except TimeoutError:
-            log.error("the rooms did not stop in time; the next start closes what they left open")
-        hub.close()
+            log.error("not everything stopped in time; the next start closes what was left open")
+        inside.hub.close()
 
-    async def _stop_when_idle(self, engine: Engine) -> None:
-        """Stop once for ``idle_seconds`` there was no request, no open stream and no running room."""
+    async def _stop_when_idle(self, inside: _Inside) -> None:
+        """Stop once for ``idle_seconds`` there was no request, no open stream, no room or answer running."""
         seconds = self.settings.idle_seconds
         if seconds is None:
             return
         busy_at = time.monotonic()
         while time.monotonic() - busy_at < seconds:
             await asyncio.sleep(seconds / IDLE_CHECKS)
-            if self.traffic.under_way or engine.running():
+            if self.traffic.under_way or inside.running():
                 busy_at = time.monotonic()
             busy_at = max(busy_at, self.traffic.last_seconds)
         log.info("nobody needs this backend any more")
         self.stopping.set()
+
+
+def _config(settings: Settings) -> Config:
+    """Return what the config file says; a broken one says nothing of tools, and is no reason not to start."""
+    try:
+        return load(settings.config)
+    except ConfigError as error:
+        log.warning("the tools of the config file are left out: %s", error)
+        return Config(settings.config)

@@ -22,20 +22,23 @@ _SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 def room_id(request: Request) -> str:
     """Return the room the path names; raises ``NotFound`` for what is no id."""
-    return _path_id(request, "room_id", "room")
+    return path_id(request, "room_id", "room")
 
 
 def agent_id(request: Request) -> str:
     """Return the agent the path names; raises ``NotFound`` for what is no id."""
-    return _path_id(request, "agent_id", "agent")
+    return path_id(request, "agent_id", "agent")
 
 
 def message_id(request: Request) -> str:
     """Return the message the path names; raises ``NotFound`` for what is no id."""
-    return _path_id(request, "message_id", "message")
+    return path_id(request, "message_id", "message")
 
 
-def _path_id(request: Request, name: str, what: str) -> str:
+def path_id(request: Request, name: str, what: str) -> str:
+    """Return the id that stands for ``name`` in the path; raises ``NotFound`` (no such ``what``) for what is
+    no id.
+    """
     found: str = request.path_params[name]
     if not ID.fullmatch(found):
         raise NotFound(f"There is no such {what}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -74,10 +74,16 @@ class Face:
 
 
 def build_app(
-    engine: Engine, hub: Hub, face: Face, traffic: Traffic, models: Models | None = None
+    engine: Engine,
+    hub: Hub,
+    face: Face,
+    traffic: Traffic,
+    models: Models | None = None,
+    more: Sequence[Route] = (),
 ) -> Starlette:
-    """Return the ASGI app with every call of cli.md that this version offers; those about providers
-    need ``models``."""
+    """Return the ASGI app with the calls about rooms and those of ``more``; those about providers need
+    ``models``.
+    """
 
     async def health(_request: Request) -> Response:
         return json_answer({"status": "ok", "version": __version__, "instance": face.instance})
@@ -92,6 +98,7 @@ def build_app(
     routes += Rooms(engine, hub, face.keep_alive_seconds).routes()
     if models is not None:
         routes += Providers(models).routes()
+    routes += more
     middleware = [Middleware(Guard, hosts=face.hosts, token=face.token), Middleware(Door, traffic=traffic)]
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=ERROR_ANSWERS)
     app.router.redirect_slashes = False

@@ -12,7 +12,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from typing import Protocol
 
 from starlette.responses import Response
@@ -126,19 +126,30 @@ async def run_frames(
 
 
 class EventStream(Response):
-    """A ``text/event-stream`` answer of ``body`` pieces; ends with them or when the client leaves."""
+    """A ``text/event-stream`` answer of ``body`` pieces; ends with them or when the client leaves.
+
+    ``while_open`` is left when it ends, however it does.
+    """
 
     def __init__(
-        self, body: AsyncGenerator[bytes, None], keep_alive_seconds: float = KEEP_ALIVE_SECONDS
+        self,
+        body: AsyncGenerator[bytes, None],
+        keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
+        while_open: AbstractContextManager[object] = nullcontext(),  # noqa: B008 - holds nothing
     ) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers(HEADERS)
         self._body = body
         self._keep_alive_seconds = keep_alive_seconds
+        self._while_open = while_open
         self._sent_at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._while_open:
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._body):
             start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             await send(start)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, literal, literal_column, select, text, union_all
+from sqlalchemy import Connection, Row, Select, func, literal, literal_column, select, text, union_all
 
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.chat_messages import answer_message, question_message
@@ -165,6 +165,13 @@ def open_answer(connection: Connection, room_id: str) -> tuple[TurnRow, tuple[St
         return None
     row = TurnRow(**found)
     return row, steps(connection, room_id, [row])[row.message_id]
+
+
+def answer_start(connection: Connection, room_id: str, seq: int) -> int:
+    """Return the first seq of the newest answer that had begun by ``seq``; 0 where none had."""
+    turn = schema.turn.c
+    query = select(func.max(turn.first_seq)).where(turn.room_id == room_id, turn.first_seq <= seq)
+    return connection.execute(query).scalar() or 0
 
 
 def asked(connection: Connection, room_id: str, client_key: str) -> tuple[str, int] | None:

@@ -1,0 +1,150 @@
+"""The three forms of a chat's event stream (protocols.md §2), all written from one log.
+
+The log holds the *full* form, as our own client reads it. *Deltas* leaves out what only we know. *Plain*, for
+everybody else, has each step whole: what is said is sent again and again as it grows, a call once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from enum import IntEnum
+
+from agent_tui.backend.store.rows import Frame
+from agent_tui.wire.chat_encode import TERMINAL
+from agent_tui.wire.content import dump
+
+EVENT_STREAM = "text/event-stream"
+
+_QUOTED = r'"(?:[^"\\]|\\.)*(?:"|$)'
+_RANGE = re.compile(rf'(?:[^,"]|{_QUOTED})+')
+_PART = re.compile(rf'(?:[^;"]|{_QUOTED})+')
+
+_IN_DELTAS = frozenset({"process_step", "process_step_delta", *TERMINAL})
+_CLOSING = '"}}'  # behind the content of a step, which is its last field (``chat_encode.step_fields``)
+
+
+class Form(IntEnum):
+    """How much a reader understands."""
+
+    PLAIN = 0
+    DELTAS = 1
+    FULL = 2
+
+
+def form_asked(accept: str) -> Form:
+    """Return the form that an ``Accept`` header asks for: of its ranges for event streams the one with the
+    greatest ``q``, of several such the one that says most.
+    """
+    best = (0.0, Form.PLAIN)
+    for range_ in _RANGE.findall(accept):
+        type_, *parts = (part.strip() for part in _PART.findall(range_))
+        if type_.lower() != EVENT_STREAM:
+            continue
+        named = (part.partition("=") for part in parts)
+        parameters = {name.strip().lower(): value.strip().strip('"') for name, _, value in named}
+        form = Form.PLAIN
+        if parameters.get("deltas") == "1":
+            form = Form.FULL if parameters.get("full") == "1" else Form.DELTAS
+        best = max(best, (_quality(parameters.get("q", "1")), form))
+    return best[1] if best[0] else Form.PLAIN
+
+
+def _quality(text: str) -> float:
+    return float(text) if re.fullmatch(r"[01](\.\d{0,3})?", text, re.ASCII) else 1.0
+
+
+async def in_form(
+    batches: AsyncGenerator[list[Frame], None], form: Form, after: int, ends: Callable[[Frame], bool]
+) -> AsyncGenerator[list[Frame], None]:
+    """Yield the frames of ``batches`` in ``form``: those greater than ``after``, up to and always with the
+    one that ``ends`` the stream.
+
+    For the plain form ``batches`` begin where the answer began in which ``after`` lies.
+    """
+    write: Callable[[list[Frame]], list[Frame]] = {
+        Form.PLAIN: Snapshots().frames,
+        Form.DELTAS: _deltas,
+        Form.FULL: lambda batch: batch,
+    }[form]
+    async with aclosing(batches):
+        async for batch in batches:
+            end = next((place for place, frame in enumerate(batch) if ends(frame)), None)
+            frames = write(batch if end is None else batch[: end + 1])
+            if frames and frames[0].seq <= after:
+                frames = [frame for frame in frames if frame.seq > after or ends(frame)]
+            if frames:
+                yield frames
+            if end is not None:
+                return
+
+
+def _deltas(batch: list[Frame]) -> list[Frame]:
+    return [frame for frame in batch if frame.name in _IN_DELTAS]
+
+
+class Snapshots:
+    """Makes the plain form of a log's frames, which begin anywhere between two answers.
+
+    Of the snapshots of a step only the newest in a batch is sent. A snapshot has the id of the last event
+    that is in it, a call that of the event that says what becomes of it: then it is whole.
+    """
+
+    def __init__(self) -> None:
+        self._step_id = ""  # of what is being said
+        self._grown = ""  # the frame's data so far, without what closes it
+        self._newest: Frame | None = None  # the event that said it last, when that was not sent yet
+        self._calls: dict[str, str] = {}  # those that are not sent yet: step id → data
+
+    def frames(self, batch: list[Frame]) -> list[Frame]:
+        """Return what is sent for ``batch``."""
+        sent: list[Frame] = []
+        for frame in batch:
+            match frame.name:
+                case "process_step_delta":
+                    self._add(frame)
+                case "process_step":
+                    self._flush(sent)
+                    self._step(frame, sent)
+                case "tool_status":
+                    data = self._calls.pop(json.loads(frame.data)["id"], None)
+                    if data is not None:
+                        self._flush(sent)
+                        sent.append(_step_frame(frame, data))
+                case "answer_started":  # ids begin again
+                    self._step_id, self._newest = "", None
+                    self._calls.clear()
+                case name if name in TERMINAL:
+                    self._flush(sent)
+                    sent.append(frame)
+                case _:
+                    pass
+        self._flush(sent)
+        return sent
+
+    def _step(self, frame: Frame, sent: list[Frame]) -> None:
+        step = json.loads(frame.data)["step"]
+        if step["type"] == "tool_call":
+            self._calls[step["id"]] = frame.data
+        elif step["type"] in ("text", "thinking"):
+            self._step_id, self._grown = step["id"], frame.data.removesuffix(_CLOSING)
+            self._newest = frame if step["content"] else None
+        else:
+            sent.append(frame)
+
+    def _add(self, frame: Frame) -> None:
+        added = json.loads(frame.data)
+        if added["id"] == self._step_id and "content" in added:
+            self._grown += dump(added["content"])[1:-1]
+            self._newest = frame
+
+    def _flush(self, sent: list[Frame]) -> None:
+        newest, self._newest = self._newest, None
+        if newest is not None:
+            sent.append(_step_frame(newest, self._grown + _CLOSING))
+
+
+def _step_frame(frame: Frame, data: str) -> Frame:
+    return Frame(frame.room_id, frame.seq, "process_step", data, frame.message_id)

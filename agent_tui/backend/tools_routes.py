@@ -1,0 +1,60 @@
+"""The calls about tools: which there are, and which calls of them are always allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agent_tui.backend.engine.chats import Chats
+from agent_tui.backend.problem import json_answer
+from agent_tui.backend.room_requests import path_id
+from agent_tui.backend.routing import by_method
+from agent_tui.backend.tools.toolbox import Listed
+
+
+class ToolList(Protocol):
+    """Who knows all tools (tools/toolbox.py)."""
+
+    async def listed(self) -> Sequence[Listed]: ...
+
+
+class Tools:
+    """The routes under ``/api/tools``."""
+
+    def __init__(self, chats: Chats, tools: ToolList) -> None:
+        self._chats = chats
+        self._tools = tools
+
+    def routes(self) -> list[Route]:
+        """Return one route for each path."""
+        return [
+            by_method("/api/tools", GET=self.listed),
+            by_method("/api/tools/rules", GET=self.rules),
+            by_method("/api/tools/rules/{rule_id}", DELETE=self.drop_rule),
+        ]
+
+    async def listed(self, _request: Request) -> Response:
+        tools = [
+            {
+                "name": one.spec.name,
+                "description": one.spec.description,
+                "parameters": one.spec.parameters,
+                "permission": one.permission,
+                "source": one.source,
+            }
+            for one in await self._tools.listed()
+        ]
+        return json_answer({"tools": tools})
+
+    async def rules(self, _request: Request) -> Response:
+        names = ("id", "tool", "pattern", "created_at")
+        rules = [{name: getattr(rule, name) for name in names} for rule in self._chats.rules()]
+        return json_answer({"rules": rules})
+
+    async def drop_rule(self, request: Request) -> Response:
+        await self._chats.drop_rule(path_id(request, "rule_id", "rule"))
+        return await self.rules(request)
