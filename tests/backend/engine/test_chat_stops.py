@@ -128,43 +128,41 @@ async def dies(tmp_path: Path, copy: str = "dead.db") -> Path:
     return crash_copy(tmp_path / "a.db", tmp_path / copy)
 
 
-@pytest.mark.parametrize("point", ["words", "thoughts", "arguments", "running", "asks", "second model call"])
-async def test_a_process_that_is_killed_leaves_an_answer_that_the_next_one_closes(
-    tmp_path: Path, point: str
-) -> None:
-    runs = call("look"), call("change", index=1)
-    first: dict[str, list[Piece | str]] = {
-        "words": ["I look."],
-        "thoughts": [ThinkingPiece("Hm")],
-        "arguments": ["I look.", CallPiece(0, "c", "look", '{"a": ')],
-        "running": ["I look.", runs[0]],
-        "asks": ["I look.", runs[1]],
-        "second model call": ["I look.", runs[0]],
-    }
-    tool = reader(does=hang) if point == "running" else reader()
+# What the model says before its process dies, how often which event is seen by then, how calls stand later.
+POINTS: dict[str, tuple[list[Piece | str], tuple[str, int], list[str]]] = {
+    "words": (["I look."], ("process_step_delta", 1), []),
+    "thoughts": ([ThinkingPiece("Hm")], ("process_step_delta", 1), []),
+    "arguments": (["I look.", CallPiece(0, "c", "look", '{"a": ')], ("process_step", 2), ["cut"]),
+    "running": (["I look.", call("look")], ("tool_status", 1), ["unknown"]),
+    "asks": (["I look.", call("change")], ("tool_status", 1), ["cut"]),
+    "second model call": (["I look.", call("look")], ("process_step_delta", 3), ["done"]),
+}
+
+
+async def killed(tmp_path: Path, point: str) -> tuple[Path, str, str, int]:
+    """Return the database of a process that died there, its chat, the answer, the seq of its last event."""
+    says, (event, times), _ = POINTS[point]
+    is_whole = point in ("running", "asks", "second model call")
     model = ScriptedModel(
-        lambda request: [*first[point], "never"] if request.round == 1 else ["More", "never"]
+        lambda request: ["More", "never"] if request.round > 1 else [*says, *([] if is_whole else ["never"])]
     )
-    if point in ("running", "asks", "second model call"):
-        model = ScriptedModel(lambda request: first[point] if request.round == 1 else ["More", "never"])
+    tool = reader(does=hang) if point == "running" else reader()
     async with open_chats(tmp_path / "a.db", model, tool, writer()) as house:
         with house.chats.attend(house.id):
             answer_id = await house.begin()
-            one = await model.called(1)
-            one.release(len(first[point]))
-            if point in ("words", "thoughts"):
-                await house.log.seen(house.id, "process_step_delta")
-            elif point == "arguments":
-                await house.log.seen(house.id, "process_step", 2)
-            elif point == "second model call":
-                one.finish()
+            first = await model.called(1)
+            first.release(len(says) + is_whole)
+            if point == "second model call":
                 (await model.called(2)).release()
-                await house.log.seen(house.id, "process_step_delta", 3)
-            else:
-                one.finish()
-                await house.stands(point)
-            dead, id_ = await dies(tmp_path), house.id
-            seqs = len(house.log.of(id_))
+            await house.log.seen(house.id, event, times)
+            return await dies(tmp_path), house.id, answer_id, len(house.log.of(house.id))
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_a_process_that_is_killed_leaves_an_answer_that_the_next_one_closes(
+    tmp_path: Path, point: str
+) -> None:
+    dead, id_, answer_id, seqs = await killed(tmp_path, point)
     again = reader()
     async with open_chats(dead, speaks(["x"]), again, writer(), new=False) as house:
         house.id = id_
@@ -176,8 +174,7 @@ async def test_a_process_that_is_killed_leaves_an_answer_that_the_next_one_close
     assert (info.status, end) == ("idle", ("error", {"content": "Interrupted: crash"}))
     assert house.log.of(id_)[0].seq == seqs + 1
     assert again.ran == []
-    expected = {"arguments": ["cut"], "running": ["unknown"], "asks": ["cut"], "second model call": ["done"]}
-    assert [step.status for step in calls] == expected.get(point, [])
+    assert [step.status for step in calls] == POINTS[point][2]
     assert len(results(answer)) == len(calls)
     if point == "running":
         error = "unknown: the program ended while this ran; it was not run again"
