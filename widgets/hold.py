@@ -24,7 +24,7 @@ class Hold:
 
     def begin(self) -> None:
         """Hold painting back. To be called in the app's own thread."""
-        if self.is_held:
+        if self.is_held or not self._app.is_running:  # what an app still writes while it ends is not painted
             return
         self.is_held = True
         self._is_dropped = False

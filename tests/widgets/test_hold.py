@@ -77,3 +77,14 @@ async def test_a_dialog_that_opens_while_held_is_painted_afterwards() -> None:
         assert "really?" in driver.screen(SIZE)[0]
 
     await with_hold(Static("word", markup=False), act)
+
+
+async def test_an_app_that_has_ended_is_not_held() -> None:
+    holds: list[Hold] = []
+
+    async def act(pilot: Pilot[Any], driver: CountingDriver, hold: Hold) -> None:
+        holds.append(hold)
+
+    await with_hold(Static("word", markup=False), act)
+    holds[0].begin()  # what it still writes to a slow terminal asks for it
+    assert not holds[0].is_held
