@@ -12,16 +12,19 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tests.fakes import model_server
-from tests.fakes.model_server import Answer, Ending, data
+from tests.fakes.model_server import Answer, AskedCall, Ending, data
+
+SIGNATURE = "c2lnbmVk"  # of thoughts, in base64; only its provider understands it
 
 
 class Says(Protocol):
-    """Makes an answer that thinks and then says ``pieces``; a ``finish`` of None leaves the end out."""
+    """Makes an answer that thinks, says ``pieces``, calls tools; a ``finish`` of None leaves the end out."""
 
     def __call__(
         self,
         *pieces: str,
         thinking: Sequence[str] = (),
+        calls: Sequence[AskedCall] = (),
         finish: str | None = ...,
         usage: tuple[int, int] = ...,
         ending: Ending = "end",
@@ -51,20 +54,30 @@ def event(kind: str, **fields: Any) -> bytes:
 def anthropic_says(
     *pieces: str,
     thinking: Sequence[str] = (),
+    calls: Sequence[AskedCall] = (),
     finish: str | None = "end_turn",
     usage: tuple[int, int] = (7, 3),
     ending: Ending = "end",
 ) -> Answer:
     """Return an answer of the Messages API."""
-    began = {"input_tokens": usage[0], "output_tokens": 1}
+    counted = {"input_tokens": usage[0], "output_tokens": 1}
     message = {"id": "m", "type": "message", "role": "assistant", "model": "x", "content": []}
-    frames = [event("message_start", message={**message, "usage": began, "stop_reason": None})]
-    parts = [("thinking", thinking, {"signature": ""}), ("text", pieces, {})]
+    frames = [event("message_start", message={**message, "usage": counted, "stop_reason": None})]
+    parts = [("thinking", thinking, {"signature": SIGNATURE}), ("text", pieces, {})]
     for place, (kind, words, more) in enumerate((kind, words, more) for kind, words, more in parts if words):
         block = {"type": kind, kind: "", **more}
         frames.append(event("content_block_start", index=place, content_block=block))
         for word in words:
             step = {"type": f"{kind}_delta", kind: word}
+            frames.append(event("content_block_delta", index=place, delta=step))
+        if finish is not None or calls:
+            frames.append(event("content_block_stop", index=place))
+    blocks = sum(1 for _, words, _ in parts if words)
+    for place, call in enumerate(calls, blocks):
+        begun = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
+        frames.append(event("content_block_start", index=place, content_block=begun))
+        for piece in call.arguments:
+            step = {"type": "input_json_delta", "partial_json": piece}
             frames.append(event("content_block_delta", index=place, delta=step))
         if finish is not None:
             frames.append(event("content_block_stop", index=place))
@@ -78,12 +91,17 @@ def anthropic_says(
 def google_says(
     *pieces: str,
     thinking: Sequence[str] = (),
+    calls: Sequence[AskedCall] = (),
     finish: str | None = "STOP",
     usage: tuple[int, int] = (7, 3),
     ending: Ending = "end",
 ) -> Answer:
     """Return an answer of the Gemini API."""
-    parts = [{"text": word, "thought": True} for word in thinking] + [{"text": word} for word in pieces]
+    parts: list[dict[str, Any]] = [{"text": word, "thought": True} for word in thinking]
+    parts += [{"text": word} for word in pieces]
+    for call in calls:
+        called = {"name": call.name, "args": json.loads(call.text), **({"id": call.id} if call.id else {})}
+        parts.append({"functionCall": called, "thoughtSignature": SIGNATURE})
     frames = [_response({"content": {"role": "model", "parts": [part]}, "index": 0}) for part in parts]
     if finish is not None:
         counted = {"promptTokenCount": usage[0], "candidatesTokenCount": usage[1]}
@@ -95,6 +113,7 @@ def google_says(
 def openai_says(
     *pieces: str,
     thinking: Sequence[str] = (),
+    calls: Sequence[AskedCall] = (),
     finish: str | None = "stop",
     usage: tuple[int, int] = (7, 3),
     ending: Ending = "end",
@@ -102,7 +121,13 @@ def openai_says(
     """Return an answer of the Chat Completions API."""
     counted = None if finish is None else usage
     return model_server.says(
-        *pieces, thinking=thinking, finish=finish, usage=counted, done=finish is not None, ending=ending
+        *pieces,
+        thinking=thinking,
+        calls=calls,
+        finish=finish,
+        usage=counted,
+        done=finish is not None,
+        ending=ending,
     )
 
 

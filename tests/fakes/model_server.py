@@ -51,6 +51,19 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedCall:
+    """A call of a tool as a model makes it: the JSON of its arguments in pieces."""
+
+    id: str
+    name: str
+    arguments: tuple[str, ...] = ("{}",)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """One request as it arrived; ``body`` is its JSON."""
 
@@ -71,6 +84,29 @@ def chunk(finish: str | None = None, **delta: object) -> bytes:
     return data({"id": "c-1", "object": "chat.completion.chunk", "created": 1, "choices": [choice]})
 
 
+def call_chunk(index: int | None, call_id: str | None, name: str | None, arguments: str | None) -> bytes:
+    """Return a chunk with a piece of one call; None leaves its field out."""
+    function = {"name": name, "arguments": arguments}
+    call = {"index": index, "id": call_id, "type": "function" if name else None}
+    said = {key: value for key, value in function.items() if value is not None}
+    return chunk(
+        tool_calls=[{**{key: value for key, value in call.items() if value is not None}, "function": said}]
+    )
+
+
+def call_chunks(calls: Sequence[AskedCall]) -> list[bytes]:
+    """Return the chunks of several calls, piece by piece in turns, as a model makes them at once."""
+    frames = [call_chunk(index, call.id, call.name, "") for index, call in enumerate(calls)]
+    rows = itertools.zip_longest(*(call.arguments for call in calls))
+    frames += [
+        call_chunk(index, None, None, piece)
+        for row in rows
+        for index, piece in enumerate(row)
+        if piece is not None
+    ]
+    return frames
+
+
 def usage_chunk(prompt: int, completion: int) -> bytes:
     """Return the last chunk of a stream that was asked to include usage: it has no choices."""
     usage = {
@@ -84,14 +120,16 @@ def usage_chunk(prompt: int, completion: int) -> bytes:
 def says(
     *pieces: str,
     thinking: Sequence[str] = (),
+    calls: Sequence[AskedCall] = (),
     finish: str | None = "stop",
     usage: tuple[int, int] | None = (7, 3),
     done: bool = True,
     ending: Ending = "end",
 ) -> Answer:
-    """Return an answer that thinks and then says ``pieces``, each in a chunk of its own."""
+    """Return an answer that thinks, says ``pieces`` and calls tools, each piece in a chunk of its own."""
     frames = [chunk(reasoning_content=piece) for piece in thinking]
     frames += [chunk(content=piece) for piece in pieces]
+    frames += call_chunks(calls)
     if finish is not None:
         frames.append(chunk(finish))
     if usage is not None:

@@ -6,6 +6,7 @@ when the first provider of that kind is used.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -18,13 +19,19 @@ from agent_tui.backend.models.model import ModelRequest
 
 PLACEHOLDER_KEY = "none"  # the SDKs insist on a key; local servers take any
 OPENAI_HOST = "api.openai.com"
+LEAST_THINKING_TOKENS = 1024  # the Messages API takes no smaller budget
+MOST_THINKING_TOKENS = 10_000
+# Not the ones before 3.7; and what other models behind the Messages API can be asked nobody knows.
+_THINKING_CLAUDE = re.compile(r"claude-(?!(?:instant|2|3-(?!7)))")
 
 
 class Dialect(Protocol):
     """One kind of provider at one address."""
 
     failures: tuple[type[Exception], ...]  # what its SDK raises on its own
-    end: bytes | None  # what the bytes of a complete stream hold, beside a reason to finish
+    end: re.Pattern[bytes] | None  # what the bytes of a complete stream hold, beside a reason to finish
+    odd_ids: bool  # whether it takes ids of calls that another provider made, whatever is in them
+    wants_thoughts: bool  # of an answer that goes on after calls, or it must not think any more
 
     def model(self, name: str) -> Model[Any]:
         """Return the model of that name."""
@@ -49,7 +56,10 @@ def dialect(endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: htt
 class OpenAIDialect:
     """Chat completions, as OpenAI and everybody after it speaks them."""
 
-    end: bytes | None = b"[DONE]"
+    # A line of the stream's own: inside what is said a line break is written as two characters.
+    end: re.Pattern[bytes] | None = re.compile(rb"[\r\n]data: ?\[DONE\]")
+    odd_ids = True
+    wants_thoughts = False
 
     def __init__(
         self, endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout
@@ -82,7 +92,13 @@ class OpenAIDialect:
         profile: Any = model.profile
         can_rest = profile.get("openai_supports_reasoning_effort_none", False)
         reasons = profile.get("openai_supports_reasoning", False)
-        if not reasons or (can_rest and not profile.get("thinking_enabled_by_default", False)):
+        thinks = profile.get("thinking_always_enabled", False) or profile.get(
+            "thinking_enabled_by_default", False
+        )
+        asks = request.thinking and profile.get("supports_thinking", False) and not thinks
+        if asks:
+            settings["thinking"] = True
+        if not reasons or (can_rest and not thinks and not asks):
             settings["temperature"] = request.temperature
         return settings
 
@@ -90,7 +106,9 @@ class OpenAIDialect:
 class AnthropicDialect:
     """The Messages API. Its streams end with a reason, which a ``message_delta`` brings."""
 
-    end: bytes | None = None
+    end: re.Pattern[bytes] | None = None
+    odd_ids = False
+    wants_thoughts = True
 
     def __init__(
         self, endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout
@@ -114,14 +132,28 @@ class AnthropicDialect:
         return AnthropicModel(name, provider=self._provider)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
+        from pydantic_ai.models.anthropic import AnthropicModelSettings
+
         # No temperature: the newer models refuse one, and which do is nothing we could know for long.
-        return ModelSettings(max_tokens=request.max_tokens)
+        settings = AnthropicModelSettings(max_tokens=request.max_tokens)
+        if not request.thinking or not _THINKING_CLAUDE.match(model.model_name):
+            return settings
+        profile: Any = model.profile
+        if profile.get("anthropic_supports_adaptive_thinking", False):
+            settings["anthropic_thinking"] = {"type": "adaptive", "display": "summarized"}
+        else:  # a budget of tokens, which counts as said
+            budget = max(LEAST_THINKING_TOKENS, min(request.max_tokens, MOST_THINKING_TOKENS))
+            settings["anthropic_thinking"] = {"type": "enabled", "budget_tokens": budget}
+            settings["max_tokens"] = request.max_tokens + budget
+        return settings
 
 
 class GoogleDialect:
     """The Gemini API. Its streams end with a ``finishReason``."""
 
-    end: bytes | None = None
+    end: re.Pattern[bytes] | None = None
+    odd_ids = True
+    wants_thoughts = False
 
     def __init__(self, endpoint: Endpoint, url: str, http: httpx2.AsyncClient) -> None:
         from google.genai.errors import APIError, UnknownApiResponseError
@@ -140,4 +172,8 @@ class GoogleDialect:
         return GoogleModel(name.removeprefix("models/"), provider=self._provider)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
-        return ModelSettings(max_tokens=request.max_tokens, temperature=request.temperature)
+        settings = ModelSettings(max_tokens=request.max_tokens, temperature=request.temperature)
+        profile: Any = model.profile
+        if request.thinking and profile.get("supports_thinking", False) and "gemini" in model.model_name:
+            settings["thinking"] = True
+        return settings

@@ -11,35 +11,32 @@ of them is enough; nothing limits the size of an answer.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 import httpx2
 from pydantic_ai import UnexpectedModelBehavior
-from pydantic_ai import messages as pai
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import ModelNotFoundError
-from pydantic_ai.models import StreamedResponse
+from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.tools import ToolDefinition
 
 from agent_tui.backend.models.dialects import OPENAI_HOST, dialect
 from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, Endpoint, shown_url, unusable, without_login
 from agent_tui.backend.models.listing import known_models
-from agent_tui.backend.models.model import (
-    ChatMessage,
-    ModelRequest,
-    Piece,
-    TextPiece,
-    ThinkingPiece,
-    UsagePiece,
-)
+from agent_tui.backend.models.model import CutPiece, ModelRequest, Piece, TextPiece, ToolSpec, UsagePiece
 from agent_tui.backend.models.remote_errors import FAILURES, Teller
+from agent_tui.backend.models.remote_history import Kept, has_thoughts, told
+from agent_tui.backend.models.remote_pieces import Pieces
 from agent_tui.errors import ModelError
 from agent_tui.wire.content import encodable
 
 CONNECT_SECONDS = 10.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # of one response as it travels, JSON around every token included
+END_BYTES = 32  # more than the end of a stream has
 MAX_CONNECTIONS = 1000  # every agent of a parallel round holds one
 # Its INFO lines hold whole URLs, and what stands in a URL may be a secret.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
@@ -49,7 +46,7 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)
 class _Watch:
     """What one response's bytes showed that the SDK does not tell."""
 
-    end: bytes | None
+    end: re.Pattern[bytes] | None
     size: int = 0
     done: bool = False
     response: httpx2.Response | None = None
@@ -87,6 +84,7 @@ class Connection:
             event_hooks={"request": [self._strip], "response": [_watch_body]},
         )
         self._dialect = dialect(endpoint, url, self._http, timeout)
+        self._kept = Kept()
         self._teller = Teller(endpoint, shown_url=shown_url(url), secrets=endpoint.secrets())
         self._failures: tuple[type[Exception], ...] = (*FAILURES, *self._dialect.failures)
 
@@ -99,21 +97,30 @@ class Connection:
         watch = _Watch(self._dialect.end)
         _watch.set(watch)
         model = self._dialect.model(name)
-        said = False
+        pieces = Pieces(has_tools=bool(request.tools))
+        if self._dialect.wants_thoughts and not has_thoughts(request.messages, self._kept):
+            request = replace(request, thinking=False)
         try:
-            settings = self._dialect.settings(model, request)
-            told = _messages(request.messages)
             async with model_request_stream(
-                model, told, model_settings=settings, instrument=False
+                model,
+                told(
+                    request.messages,
+                    self._kept,
+                    has_tools=bool(request.tools),
+                    odd_ids=self._dialect.odd_ids,
+                ),
+                model_settings=self._dialect.settings(model, request),
+                model_request_parameters=_offered(request.tools),
+                instrument=False,
             ) as response:
                 async for event in response:
-                    for piece in _pieces(event):
-                        said = said or (isinstance(piece, TextPiece) and not piece.text.isspace())
+                    for piece in pieces.of(event):
                         yield piece
-                for piece in self._last_pieces(name, response, watch, said):
+                for piece in self._last_pieces(name, response, watch, pieces.said):
                     yield piece
+                self._kept.keep(request.messages, response.get())
         except UnexpectedModelBehavior as error:  # a stream without one chunk
-            if watch.done:
+            if watch.done and not pieces.said:
                 raise self._teller.empty(name, out_of_tokens=False) from None
             raise (self._teller.error(name, error) if watch.size else self._teller.broke_off(name)) from None
         except self._failures as error:
@@ -134,11 +141,16 @@ class Connection:
             return [TextPiece(encodable(refusal)), *_usage(response)]
         if not watch.done and reason is None:
             raise self._teller.broke_off(name)
-        if "content_filter" in (reason, response.finish_reason):
+        ends = (reason, response.finish_reason)
+        if "content_filter" in ends:
             raise self._teller.filtered(name)
+        if not said and "error" in ends:  # Gemini's, when a call came out wrong
+            raise self._teller.stopped(name, str(reason))
         if not said:
-            raise self._teller.empty(name, out_of_tokens=response.finish_reason == "length")
-        return _usage(response)
+            raise self._teller.empty(name, out_of_tokens="length" in ends)
+        if "length" in ends:
+            return [CutPiece("length"), *_usage(response)]
+        return [*([CutPiece(str(reason))] if "error" in ends else []), *_usage(response)]
 
     async def _strip(self, request: httpx2.Request) -> None:
         """Take off what the SDK tells about this machine, and OpenAI's account names for other hosts."""
@@ -156,15 +168,15 @@ class _Body(httpx2.AsyncByteStream):
         self._watch = watch
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        tail = b""
+        tail = b"\n"
         async for piece in self._stream:
             self._watch.size += len(piece)
             if self._watch.size > MAX_ANSWER_BYTES:
                 limit = f"{MAX_ANSWER_BYTES // 1024 // 1024} MB"
                 raise ModelError("the answer is too long", f"the server sent more than {limit}; given up")
             if end := self._watch.end:
-                tail = tail[-len(end) :] + piece
-                self._watch.done = self._watch.done or end in tail
+                tail = tail[-END_BYTES:] + piece
+                self._watch.done = self._watch.done or end.search(tail) is not None
             yield piece
 
     async def aclose(self) -> None:
@@ -178,41 +190,19 @@ async def _watch_body(response: httpx2.Response) -> None:
         watch.response = response
 
 
-def _messages(told: tuple[ChatMessage, ...]) -> list[pai.ModelMessage]:
-    messages: list[pai.ModelMessage] = []
-    for message in told:
-        content = encodable(message.content)
-        match message.role:
-            case "system":
-                messages.append(pai.ModelRequest(parts=[pai.SystemPromptPart(content)]))
-            case "user":
-                messages.append(pai.ModelRequest(parts=[pai.UserPromptPart(content)]))
-            case "assistant":
-                parts: list[pai.ModelResponsePart] = [pai.TextPart(content)] if content else []
-                parts += [pai.ToolCallPart(call.name, call.arguments, call.id) for call in message.calls]
-                messages.append(pai.ModelResponse(parts=parts))
-            case "tool":
-                result = pai.ToolReturnPart(message.name, content, message.call_id)
-                messages.append(pai.ModelRequest(parts=[result]))
-    return messages
-
-
-def _pieces(event: pai.ModelResponseStreamEvent) -> list[Piece]:
-    match event:
-        case pai.PartStartEvent(part=pai.TextPart(content=text)):
-            return _text(text)
-        case pai.PartDeltaEvent(delta=pai.TextPartDelta(content_delta=text)):
-            return _text(text)
-        case pai.PartStartEvent(part=pai.ThinkingPart(content=text)):
-            return [ThinkingPiece(encodable(text))] if text else []
-        case pai.PartDeltaEvent(delta=pai.ThinkingPartDelta(content_delta=thought)):
-            return [ThinkingPiece(encodable(thought))] if thought else []
-        case _:
-            return []  # ends of parts; tool calls, which nobody offered
-
-
-def _text(text: str) -> list[Piece]:
-    return [TextPiece(encodable(text))] if text else []
+def _offered(tools: Sequence[ToolSpec]) -> ModelRequestParameters:
+    """Return the tools as they are: strict schemas are what only some of OpenAI's own models know."""
+    return ModelRequestParameters(
+        function_tools=[
+            ToolDefinition(
+                name=tool.name,
+                description=tool.description,
+                parameters_json_schema=dict(tool.parameters),
+                strict=False,
+            )
+            for tool in tools
+        ]
+    )
 
 
 def _usage(response: StreamedResponse) -> list[Piece]:

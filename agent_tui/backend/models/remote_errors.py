@@ -122,6 +122,10 @@ class Teller:
         """The provider's content filter stopped the answer."""
         return self._make("the provider's content filter stopped the answer", f"model {model}")
 
+    def stopped(self, model: str, reason: str) -> ModelError:
+        """The provider gave the answer up before its first word."""
+        return self._make("the model stopped before the first word", f"{model}: {reason}", retryable=True)
+
     def empty(self, model: str, *, out_of_tokens: bool) -> ModelError:
         """The model ended without having said a word."""
         if out_of_tokens:

@@ -1,16 +1,26 @@
-"""Calls of an OpenAI-compatible endpoint, as the tests make them."""
+"""Calls of a provider's endpoint, as the tests make them: of an OpenAI-compatible one, or of any kind."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
 from agent_tui.backend.models.endpoints import Endpoint
-from agent_tui.backend.models.model import ChatMessage, ModelRequest, Piece, TextPiece
+from agent_tui.backend.models.model import (
+    CallPiece,
+    ChatMessage,
+    ModelRequest,
+    Piece,
+    TextPiece,
+    ToolCall,
+    ToolSpec,
+)
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.errors import ModelError
+from tests.fakes.dialects import Kind
 from tests.fakes.model_server import Answer, FakeModelServer
 
 KEY = "sk-very-secret-key"
@@ -29,11 +39,36 @@ REQUEST = ModelRequest(
     max_tokens=321,
 )
 
+SUM = ToolSpec(
+    "calculator",
+    "Calculate exactly.",
+    {
+        "type": "object",
+        "properties": {"expression": {"type": "string", "minLength": 1}},
+        "required": ["expression"],
+        "additionalProperties": False,
+    },
+)
+OFFERED = replace(REQUEST, tools=(SUM,))
+
 
 @asynccontextmanager
 async def provider(url: str, *, key: str = KEY, silence: float = 30.0) -> AsyncIterator[RemoteProvider]:
     """Open a provider at ``url`` and close it in the end; ``silence`` in seconds."""
     opened = RemoteProvider(Endpoint("local", url, key, "LOCAL_KEY", silence))
+    try:
+        yield opened
+    finally:
+        await opened.aclose()
+
+
+@asynccontextmanager
+async def provider_of(
+    server: FakeModelServer, kind: Kind, *, key: str = KEY, silence: float = 30.0
+) -> AsyncIterator[RemoteProvider]:
+    """Open a provider of ``kind`` at ``server`` and close it in the end; ``silence`` in seconds."""
+    base_url = f"http://127.0.0.1:{server.port}{kind.path}"
+    opened = RemoteProvider(Endpoint("one", base_url, key, "ONE_KEY", silence, kind.name))
     try:
         yield opened
     finally:
@@ -62,3 +97,25 @@ async def error_of(answer: Answer, *, silence: float = 30.0) -> ModelError:
             "the SDK must not try again by itself"
         )
         return caught.value
+
+
+def calls_of(said: list[Piece]) -> list[ToolCall]:
+    """Return the calls of an answer, put together from their pieces, in the order they began."""
+    calls: dict[int, ToolCall] = {}
+    for piece in said:
+        if isinstance(piece, CallPiece):
+            begun = calls.get(piece.index, ToolCall("", "", ""))
+            calls[piece.index] = ToolCall(
+                begun.id + piece.id, begun.name + piece.name, begun.arguments + piece.arguments
+            )
+    return list(calls.values())
+
+
+def after(request: ModelRequest, words: str, calls: Sequence[ToolCall], *results: str) -> ModelRequest:
+    """Return the next round's request: what was said, the calls and what came of them."""
+    told = [ChatMessage("assistant", words, calls=tuple(calls))]
+    told += [
+        ChatMessage("tool", result, call_id=call.id, name=call.name)
+        for call, result in zip(calls, results, strict=True)
+    ]
+    return replace(request, messages=(*request.messages, *told))

@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
-from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.backend.models.model import TextPiece, ThinkingPiece, UsagePiece
-from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, text
+from tests.backend.models.calls import provider_of as provider
 from tests.fakes.dialects import KINDS, Kind, event
 from tests.fakes.model_server import Answer, FakeModelServer, data, fails, raw
 
 of_each_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
-
-
-@asynccontextmanager
-async def provider(
-    server: FakeModelServer, kind: Kind, *, key: str = KEY, silence: float = 30.0
-) -> AsyncIterator[RemoteProvider]:
-    """Open a provider of ``kind`` at ``server`` and close it in the end; ``silence`` in seconds."""
-    base_url = f"http://127.0.0.1:{server.port}{kind.path}"
-    opened = RemoteProvider(Endpoint("one", base_url, key, "ONE_KEY", silence, kind.name))
-    try:
-        yield opened
-    finally:
-        await opened.aclose()
 
 
 async def error_of(kind: Kind, answer: Answer, *, silence: float = 30.0) -> ModelError:

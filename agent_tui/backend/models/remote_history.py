@@ -1,0 +1,145 @@
+"""What a provider is told: our messages as pydantic-ai's, and what the provider alone understands.
+
+Imported only by ``remote_calls``, which is imported in a thread. Names and ids come from models and go back
+to any provider, also to another one than they came from; each refuses a whole request for one odd character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic_ai import messages as pai
+
+from agent_tui.backend.models.model import ChatMessage, ToolCall
+from agent_tui.wire.content import dump, encodable
+
+MAX_KEPT = 64  # answers of a provider, under way at once
+MAX_NAME_CHARACTERS = 64  # OpenAI's, the strictest
+NAMELESS = "nameless"
+_ODD = re.compile("[^a-zA-Z0-9_-]")
+
+# What an answer was to: its question, and each call's id, name and arguments. Not every provider's ids are
+# its own for longer than one answer.
+Key = tuple[int, tuple[tuple[str, str, str], ...]]
+
+
+class Kept:
+    """What providers want to have back while an answer uses tools: thoughts, with their signatures.
+
+    Nobody else understands it, so it is on no record: after a new start it is missing, and they do without.
+    """
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[Key, pai.ModelResponse] = OrderedDict()
+
+    def keep(self, told_: Sequence[ChatMessage], answer: pai.ModelResponse) -> None:
+        """Keep an answer that called tools, as it came, to what was told."""
+        calls = tuple(
+            (part.tool_call_id, part.tool_name, arguments_text(part.args))
+            for part in answer.parts
+            if isinstance(part, pai.ToolCallPart)
+        )
+        if calls:
+            self._answers[_question(told_), calls] = answer
+            while len(self._answers) > MAX_KEPT:
+                self._answers.popitem(last=False)
+
+    def find(self, told_: Sequence[ChatMessage], message: ChatMessage) -> pai.ModelResponse | None:
+        """Return the answer that ``message``, one of those told, was; None when it is not kept."""
+        calls = tuple((call.id, call.name, call.arguments) for call in message.calls)
+        return self._answers.get((_question(told_), calls)) if calls else None
+
+
+def arguments_text(arguments: str | Mapping[str, Any] | None) -> str:
+    """Return arguments as JSON text; some providers give them as an object, and whole."""
+    if arguments is None:
+        return ""
+    return encodable(arguments) if isinstance(arguments, str) else dump(arguments)
+
+
+def told(
+    messages: Sequence[ChatMessage], kept: Kept, *, has_tools: bool, odd_ids: bool = True
+) -> list[pai.ModelMessage]:
+    """Return ``messages`` in pydantic-ai's form; results of one round are one message, as most want it.
+    Without ``odd_ids`` the provider takes only letters and digits in the ids of calls.
+
+    Without tools calls and results are told in words: some providers refuse them then. What is kept goes with
+    the calls since the last question: of older ones no provider wants it.
+    """
+    asked = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
+    known: list[pai.ModelMessage] = []
+    for at, original in enumerate(messages):
+        message = original if odd_ids else _plain_ids(original)
+        if message.role == "tool" and has_tools:
+            _add_result(known, message)
+        elif message.role == "assistant" and has_tools:
+            known.append(_answer(message, kept.find(messages, original) if at > asked else None))
+        else:
+            known.append(_in_words(message))
+    return known
+
+
+def has_thoughts(messages: Sequence[ChatMessage], kept: Kept) -> bool:
+    """Return whether the answer under way can go on thinking: what it thought before its calls is kept."""
+    last = next((message for message in reversed(messages) if message.role != "tool"), None)
+    return last is None or not last.calls or kept.find(messages, last) is not None
+
+
+def _plain_ids(message: ChatMessage) -> ChatMessage:
+    calls = tuple(replace(call, id=_ODD.sub("_", call.id)) for call in message.calls)
+    return replace(message, calls=calls, call_id=_ODD.sub("_", message.call_id))
+
+
+def _question(told_: Sequence[ChatMessage]) -> int:
+    return hash(next((message.content for message in reversed(told_) if message.role == "user"), ""))
+
+
+def _add_result(known: list[pai.ModelMessage], message: ChatMessage) -> None:
+    # As a success in any case: of failures pydantic-ai wraps the text, which says so itself, once more.
+    part = pai.ToolReturnPart(_name(message.name), encodable(message.content), message.call_id)
+    last = known[-1] if known else None
+    if isinstance(last, pai.ModelRequest) and isinstance(last.parts[-1], pai.ToolReturnPart):
+        last.parts = [*last.parts, part]
+    else:
+        known.append(pai.ModelRequest(parts=[part]))
+
+
+def _answer(message: ChatMessage, kept: pai.ModelResponse | None) -> pai.ModelResponse:
+    content = encodable(message.content)
+    parts: list[pai.ModelResponsePart] = [pai.TextPart(content)] if content else []
+    if kept is None:
+        return pai.ModelResponse(parts=[*parts, *map(_call, message.calls)])
+    thoughts = [part for part in kept.parts if isinstance(part, pai.ThinkingPart) and part.id != "content"]
+    details = [part.provider_details for part in kept.parts if isinstance(part, pai.ToolCallPart)]
+    calls = [
+        replace(_call(call), provider_name=kept.provider_name if more else None, provider_details=more)
+        for call, more in zip(message.calls, details, strict=True)
+    ]
+    return replace(kept, parts=[*thoughts, *parts, *calls])
+
+
+def _call(call: ToolCall) -> pai.ToolCallPart:
+    return pai.ToolCallPart(_name(call.name), encodable(call.arguments), call.id)
+
+
+def _name(name: str) -> str:
+    return _ODD.sub("_", name)[:MAX_NAME_CHARACTERS] or NAMELESS
+
+
+def _in_words(message: ChatMessage) -> pai.ModelMessage:
+    content = encodable(message.content)
+    match message.role:
+        case "system":
+            return pai.ModelRequest(parts=[pai.SystemPromptPart(content)])
+        case "user":
+            return pai.ModelRequest(parts=[pai.UserPromptPart(content)])
+        case "tool":
+            return pai.ModelRequest(parts=[pai.UserPromptPart(f"[{message.name} gave: {content}]")])
+        case "assistant":
+            calls = [encodable(f"[called {call.name} {call.arguments}]") for call in message.calls]
+            words = "\n\n".join([*([content] if content else []), *calls])
+            return pai.ModelResponse(parts=[pai.TextPart(words)] if words else [])

@@ -1,0 +1,83 @@
+"""What the events of a provider's answer are to us: words, thoughts, and calls as they grow.
+
+Imported only by ``remote_calls``, which is imported in a thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic_ai import messages as pai
+
+from agent_tui.backend.models.model import CallPiece, Piece, TextPiece, ThinkingPiece
+from agent_tui.backend.models.remote_history import arguments_text
+from agent_tui.wire.content import encodable
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A call that has begun: our number of it, and what was told of it."""
+
+    number: int
+    id: str
+    name: str
+
+
+class Pieces:
+    """Of one answer. ``said`` tells whether there was anything in it, be it only a call.
+
+    Calls are numbered in the order they begin, whatever the provider counts by: some count by nothing, some
+    give all calls of an answer the same number. Without ``has_tools`` nobody asked for calls, and none come.
+    """
+
+    def __init__(self, *, has_tools: bool) -> None:
+        self.said = False
+        self._has_tools = has_tools
+        self._begun: dict[int, _Begun] = {}  # by the part of the answer, the newest of each
+        self._calls = 0
+
+    def of(self, event: pai.ModelResponseStreamEvent) -> list[Piece]:
+        """Return what the event brings."""
+        match event:
+            case pai.PartStartEvent(part=pai.TextPart(content=text)):
+                return self._text(text)
+            case pai.PartDeltaEvent(delta=pai.TextPartDelta(content_delta=text)):
+                return self._text(text)
+            case pai.PartStartEvent(part=pai.ThinkingPart(content=text)):
+                return _thought(text)
+            case pai.PartDeltaEvent(delta=pai.ThinkingPartDelta(content_delta=thought)):
+                return _thought(thought)
+            case pai.PartStartEvent(index=part, part=pai.ToolCallPart() as call) if self._has_tools:
+                return [self._begin(part, call.tool_call_id, call.tool_name, call.args)]
+            case pai.PartDeltaEvent(index=part, delta=pai.ToolCallPartDelta() as more) if self._has_tools:
+                return self._go_on(part, more)
+            case _:
+                return []  # ends of parts
+
+    def _text(self, text: str) -> list[Piece]:
+        self.said = self.said or bool(text and not text.isspace())
+        return [TextPiece(encodable(text))] if text else []
+
+    def _begin(
+        self, part: int, call_id: str, name: str, arguments: str | dict[str, object] | None
+    ) -> CallPiece:
+        begun = self._begun[part] = _Begun(self._calls, call_id, name)
+        self._calls += 1
+        self.said = True
+        return CallPiece(begun.number, encodable(call_id), encodable(name), arguments_text(arguments))
+
+    def _go_on(self, part: int, more: pai.ToolCallPartDelta) -> list[Piece]:
+        begun, name = self._begun[part], more.tool_name_delta or ""
+        if name and begun.name and more.tool_call_id not in (None, begun.id):
+            return [self._begin(part, more.tool_call_id or "", name, more.args_delta)]
+        if begun.name:
+            name = ""  # some say it again with every piece
+        begun.name = begun.name or name
+        arguments = arguments_text(more.args_delta)
+        if not (name or arguments):
+            return []
+        return [CallPiece(begun.number, "", encodable(name), arguments)]
+
+
+def _thought(text: str | None) -> list[Piece]:
+    return [ThinkingPiece(encodable(text))] if text else []
