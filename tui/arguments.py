@@ -17,11 +17,16 @@ VALUED_OPTIONS = frozenset(
     {
         *("--task", "--name", "--agent", "--rounds", "--mode", "--output", "--from", "--template"),
         *("--max-tokens", "--max-cost", "--on-error", "--format", "--out"),
+        *("--file", "-f", "--conversation", "--chat-id", "--model", "--provider", "--tools", "--allow"),
+        "--limit",
     }
 )
 ROOM_COMMANDS = ("list", "new", "show", "delete", "pause", "resume", "run", "export", "templates")
 COMMANDS = {
     "rooms": ROOM_COMMANDS,
+    "ask": (),
+    "conversations": ("list", "search", "export", "delete", "rename"),
+    "tools": ("list", "rules", "forget"),
     "serve": (),
     "backend": ("status", "stop"),
     "config": ("path", "show", "check", "keys"),

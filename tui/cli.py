@@ -1,7 +1,7 @@
 """The command line (cli.md): its commands and options; what they do stands in the modules beside.
 
 Which server is meant was taken off before (``tui.arguments``) and comes along as the context's ``obj``.
-The commands of ``rooms`` are in ``tui.cli_rooms``.
+The commands of ``rooms`` are in ``tui.cli_rooms``, those about chats in ``tui.cli_chat``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from agent_tui.errors import ConfigError
 from agent_tui.inert import inert_line
 from tui import backend_commands, config_commands, exits, output
 from tui.arguments import Connection, completing
+from tui.cli_chat import add_chat_commands
 from tui.cli_parts import OPEN_ROOM, Command, Group, connection_of, no_connection
 from tui.cli_rooms import rooms
 from tui.logs import start_logging
@@ -61,6 +62,7 @@ backend = typer.Typer(cls=Group, rich_markup_mode=None)
 config = typer.Typer(cls=Group, rich_markup_mode=None)
 models = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(rooms, name="rooms")
+add_chat_commands(app)
 
 
 @app.callback()

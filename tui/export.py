@@ -1,4 +1,4 @@
-"""``agent-tui rooms export``: a room and everything that was said in it, as one document."""
+"""Everything that was said as one document; ``agent-tui rooms export``, and what all exports share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -40,22 +40,51 @@ class Exported:
     raw_messages: Sequence[object]
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What Markdown and HTML are made of; ``facts`` are (label, text), ``names`` those of agents by id,
+    ``task`` is what it is about where no message says it.
+    """
+
+    title: str
+    facts: Sequence[tuple[str, str]]
+    messages: Sequence[Message]
+    task: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A part of a message that is looked at when somebody wants to: a thought, a tool, a file. ``body`` is
+    Markdown that leaves nothing open.
+    """
+
+    name: str
+    about: str
+    summary: str
+    body: str
+
+
 def export_room(source: Source, wanted: str, form: ExportFormat, out: Path | None) -> int:
     """Write the room that ``wanted`` means to ``out`` or stdout.
 
     Raises ``ConfigError`` when the file cannot be written, and what the client raises.
     """
     exported = asyncio.run(_fetch(reach(source), wanted, with_messages=form != "toml"))
-    text = _document(exported, form)
-    if out is None:
-        if form == "json":
-            output.write_json(_fields(exported))
-        else:
-            output.write(text if form == "toml" else inert(text))
+    if form == "toml":
+        deliver(room_file_text(exported.room), out, is_harmless=True)
+    elif form == "json":
+        deliver_json({"room": exported.raw_room, "messages": list(exported.raw_messages)}, out)
     else:
-        _write_file(out, text)
-        output.notice(f"written: {out}")
+        deliver(rendered(of_room(exported.room, exported.messages), form), out)
     return exits.DONE
+
+
+def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
+    """Return the document of a room."""
+    names = {agent.id: agent.name for agent in room.agents}
+    is_said = any(message.text.strip() == room.task.strip() for message in messages[:1])
+    return Document(room.name or room.id, facts(room), messages, "" if is_said else room.task, names)
 
 
 async def _fetch(server: Server, wanted: str, *, with_messages: bool) -> Exported:
@@ -84,25 +113,35 @@ async def fetch(client: RoomsClient, wanted: str, *, with_messages: bool = True)
     return Exported(room, decode_messages(messages)[0], raw_room, messages)
 
 
-def _document(exported: Exported, form: ExportFormat) -> str:
-    # Lazy: each format needs what the others do not.
-    match form:
-        case "md":
-            from tui.export_markdown import markdown
+def rendered(document: Document, form: Literal["md", "html"]) -> str:
+    """Return a document as Markdown or as a page."""
+    # Lazy: each format needs what the other does not.
+    if form == "md":
+        from tui.export_markdown import markdown
 
-            return clean(markdown(exported.room, exported.messages))
-        case "html":
-            from tui.export_html import page
+        return clean(markdown(document))
+    from tui.export_html import page
 
-            return page(exported.room, exported.messages)
-        case "json":
-            return output.json_line(_fields(exported)) + "\n"
-        case "toml":
-            return room_file_text(exported.room)
+    return page(document)
 
 
-def _fields(exported: Exported) -> dict[str, object]:
-    return {"room": exported.raw_room, "messages": list(exported.raw_messages)}
+def deliver(text: str, out: Path | None, *, is_harmless: bool = False) -> None:
+    """Write a document to ``out`` or stdout; raises ``ConfigError`` when it cannot be written.
+    ``is_harmless``: it holds nothing that a terminal would obey.
+    """
+    if out is None:
+        output.write(text if is_harmless else inert(text))
+        return
+    _write_file(out, text)
+    output.notice(f"written: {out}")
+
+
+def deliver_json(fields: Mapping[str, object], out: Path | None) -> None:
+    """Write a document that is JSON, as ``deliver`` does."""
+    if out is None:
+        output.write_json(fields)
+    else:
+        deliver(output.json_line(fields) + "\n", out)
 
 
 def clean(text: str) -> str:
@@ -153,11 +192,6 @@ def said_by(message: Message) -> str:
     if message.role == "user":
         return say("room.you")
     return message.sender_name or message.role or "agent"
-
-
-def task_apart(room: RoomInfo, messages: Sequence[Message]) -> str:
-    """Return the room's task, empty where the first message says it."""
-    return "" if any(message.text.strip() == room.task.strip() for message in messages[:1]) else room.task
 
 
 def used(message: Message) -> str:

@@ -1,4 +1,4 @@
-"""A room as one HTML page: no script, nothing fetched, every word escaped, light and dark."""
+"""A document as one HTML page: no script, nothing fetched, every word escaped, light and dark."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any, Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from agent_tui.events import Message, RoomInfo
-from tui.export import clean, facts, marks, moment, said_by, task_apart, used
+from agent_tui.events import Message
+from tui.export import Document, Folded, clean, marks, moment, said_by, used
+from tui.export_parts import parts
 
 MESSAGE_LEVEL: Final = 3
 MAX_RENDERED_CHARACTERS: Final = 200_000  # of one message; a longer one is shown as it was written
@@ -33,15 +34,16 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; col
 dt, dd { margin: 0; } pre, code { font-family: ui-monospace, monospace; background: var(--soft); }
 pre { padding: .75rem; overflow-x: auto; } pre.words { white-space: pre-wrap; }
 blockquote { border-left: .2rem solid var(--line); margin-left: 0; padding-left: 1rem; color: var(--dim); }
+details { margin: .5rem 0; color: var(--dim); } summary { cursor: pointer; overflow-wrap: anywhere; }
 table { border-collapse: collapse; } th, td { border: 1px solid var(--line); padding: .25rem .6rem; }
 """
 
 
-def page(room: RoomInfo, messages: Sequence[Message]) -> str:
+def page(document: Document) -> str:
     """Return the whole page."""
-    names = {agent.id: agent.name for agent in room.agents}
-    title = _safe(room.name or room.id)
-    parts = [
+    title = _safe(document.title)
+    facts = (f'<dt>{_safe(label)}</dt><dd dir="auto">{_safe(text)}</dd>' for label, text in document.facts)
+    made = [
         "<!doctype html>",
         '<html><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
@@ -50,19 +52,19 @@ def page(room: RoomInfo, messages: Sequence[Message]) -> str:
         f"<title>{title}</title><style>{_STYLE}</style></head><body>",
         f'<h1 dir="auto">{title}</h1>',
         "<dl>",
-        *(f'<dt>{_safe(label)}</dt><dd dir="auto">{_safe(text)}</dd>' for label, text in facts(room)),
+        *facts,
         "</dl>",
     ]
-    if task := task_apart(room, messages):
-        parts.append(f'<blockquote dir="auto"><pre class="words">{_safe(task)}</pre></blockquote>')
+    if document.task:
+        made.append(f'<blockquote dir="auto"><pre class="words">{_safe(document.task)}</pre></blockquote>')
     round_number = 0
-    for message in messages:
+    for message in document.messages:
         if message.round_number > round_number:
             round_number = message.round_number
-            parts.append(f"<h2>Round {round_number}</h2>")
-        parts.append(_article(message, names))
-    parts.append("</body></html>")
-    return "\n".join(parts) + "\n"
+            made.append(f"<h2>Round {round_number}</h2>")
+        made.append(_article(message, document.names))
+    made.append("</body></html>")
+    return "\n".join(made) + "\n"
 
 
 def _article(message: Message, names: Mapping[str, str]) -> str:
@@ -71,10 +73,20 @@ def _article(message: Message, names: Mapping[str, str]) -> str:
     kind = ' class="superseded"' if message.superseded else ""
     told = (*marks(message, names), used(message), moment(message.created_at))
     about = " · ".join(text for text in told if text)
+    said = "".join(
+        f'<div dir="auto">{_words(part)}</div>' if isinstance(part, str) else _details(part)
+        for part in parts(message)
+    )
     return (
         f'<article{kind}{style}><h3 dir="auto">{_safe(said_by(message))}</h3>'
-        f'<p class="dim" dir="auto">{_safe(about)}</p><div dir="auto">{_words(message.text)}</div></article>'
+        f'<p class="dim" dir="auto">{_safe(about)}</p>{said}</article>'
     )
+
+
+def _details(part: Folded) -> str:
+    told = " · ".join(text for text in (part.about, part.summary) if text)
+    head = f'<summary dir="auto"><strong>{_safe(part.name)}</strong> {_safe(told)}</summary>'
+    return f'<details>{head}<div dir="auto">{_words(part.body)}</div></details>'
 
 
 def _safe(text: str) -> str:

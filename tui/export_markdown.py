@@ -1,4 +1,4 @@
-"""A room as Markdown: the words as they were written, under headings that are above all of theirs."""
+"""A document as Markdown: the words as they were written, under headings that are above all of theirs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from agent_tui.events import Message, RoomInfo
 from agent_tui.inert import inert_line
-from tui.export import facts, marks, said_by, task_apart, used
+from tui.export import Document, Folded, marks, said_by, used
+from tui.export_parts import parts
 
 MESSAGE_LEVEL: Final = 3  # of a message's own heading: "### Ada"
 LAST_LEVEL: Final = 6
@@ -22,25 +22,32 @@ _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
 _NO_PARAGRAPH = re.compile(r"^(?: {4}|\t| {0,3}(?:[>#|]|[-*+][ \t]|\d{1,9}[.)][ \t]|```|~~~|\[[^\]]*\]:))")
 
 
-def markdown(room: RoomInfo, messages: Sequence[Message]) -> str:
+def markdown(document: Document) -> str:
     """Return the whole document."""
-    names = {agent.id: agent.name for agent in room.agents}
-    lines = [f"# {_plain(room.name or room.id)}", ""]
-    lines += [f"- {label}: {_plain(text, MAX_MARK_CHARACTERS)}" for label, text in facts(room)]
-    if task := task_apart(room, messages):
-        lines += ["", *(f"> {line}".rstrip() for line in task.splitlines())]
+    lines = [f"# {_plain(document.title)}", ""]
+    lines += [f"- {label}: {_plain(text, MAX_MARK_CHARACTERS)}" for label, text in document.facts]
+    if document.task:
+        lines += ["", *(f"> {line}".rstrip() for line in document.task.splitlines())]
     round_number = 0
-    for message in messages:
+    for message in document.messages:
         if message.round_number > round_number:
             round_number = message.round_number
             lines += ["", f"## Round {round_number}"]
         lines += ["", f"{'#' * MESSAGE_LEVEL} {_plain(said_by(message))}"]
-        said_about = [_plain(mark, MAX_MARK_CHARACTERS) for mark in (*marks(message, names), used(message))]
+        told = (*marks(message, document.names), used(message))
+        said_about = [_plain(mark, MAX_MARK_CHARACTERS) for mark in told]
         if any(said_about):
             lines += ["", f"*{' · '.join(mark for mark in said_about if mark)}*"]
-        if message.text.strip():
-            lines += ["", nested(message.text)]
+        for part in parts(message):
+            lines += ["", nested(part) if isinstance(part, str) else _folded(part)]
     return "\n".join(lines) + "\n"
+
+
+def _folded(part: Folded) -> str:
+    about = _plain(part.about, MAX_MARK_CHARACTERS)
+    told = " · ".join(text for text in (about, _plain(part.summary)) if text)
+    head = f"**{_plain(part.name)}** {told}".rstrip()
+    return f"{head}\n\n{part.body}" if part.body else head
 
 
 def _plain(text: str, most: int = MAX_NAME_CHARACTERS) -> str:

@@ -143,7 +143,7 @@ class JsonFormat:
         """The json format writes at the end only."""
 
     def end(self, ending: Ending, answer: Answer, record: Record) -> None:
-        fields = end_data(ending, answer)
+        fields = end_data(ending, answer.text)
         messages = self._messages if record.messages is None else list(record.messages)
         output.write_json({**fields, "room": record.room, "messages": messages})
 
@@ -158,7 +158,7 @@ class StreamJsonFormat:
         """The events themselves have said it."""
 
     def end(self, ending: Ending, answer: Answer, record: Record) -> None:
-        output.write_json({"id": None, "event": "end", "data": end_data(ending, answer)})
+        output.write_json({"id": None, "event": "end", "data": end_data(ending, answer.text)})
 
 
 def format_named(name: FormatName) -> Format:
@@ -172,9 +172,9 @@ def format_named(name: FormatName) -> Format:
             return StreamJsonFormat()
 
 
-def end_data(ending: Ending, answer: Answer) -> dict[str, object]:
-    """Return the data of the ``end`` line."""
-    return {"reason": ending.reason, "text": answer.text, "detail": ending.detail}
+def end_data(ending: Ending, text: str) -> dict[str, object]:
+    """Return the data of the ``end`` line; ``text`` is everything that was answered."""
+    return {"reason": ending.reason, "text": text, "detail": ending.detail}
 
 
 def frame_data(data: str) -> object:

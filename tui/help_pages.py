@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tui.help_chat import chat_pages
+
 _SERVER = """
 Which server (at any place of the command line)
   --url URL               this one, not the one started for you  (AGENT_TUI_URL)
@@ -46,6 +48,9 @@ The terminal for conversations with agents.
                           is made and started
   agent-tui rooms list | new | show | delete | pause | resume | run | export |
                   templates
+  agent-tui ask TEXT      one question, answered without a screen
+  agent-tui conversations list | search | export | delete | rename
+  agent-tui tools         what agents may use: list | rules | forget
   agent-tui serve         the backend alone, for other programs and machines
   agent-tui backend status | stop
   agent-tui models        the providers of models and what they offer;
@@ -64,8 +69,8 @@ Exit codes
   1  a bug of ours
   2  wrong usage or configuration
   3  paused or interrupted
-  4  the room or server reported an error, there is no such room, or the answer
-     broke off
+  4  the room, agent or server reported an error, there is no such room or
+     conversation, or the answer broke off
   5  cannot connect, or gave up reconnecting
   6  busy, token refused, or not allowed
 """,
@@ -173,6 +178,7 @@ replaces it:
   summary = "knows how it came to be"
   prompt = "You are the historian in a discussion. …"
 """,
+    **chat_pages(_SERVER),
     "serve": """\
 Usage: agent-tui serve [OPTIONS]
 

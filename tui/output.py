@@ -66,6 +66,13 @@ def complain(text: str) -> None:
     notice(f"{PROGRAM}: {text}")
 
 
+def agrees(question: str) -> bool:
+    """Ask on stderr, so that stdout stays the answer's; an empty line and the end of input mean no."""
+    sys.stderr.write(f"{inert_line(question, MAX_LINE_CHARACTERS)} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def write_json(value: object) -> None:
     """Write ``value`` as one line of JSON, in UTF-8 whatever the locale says, and flush it."""
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -74,7 +74,7 @@ def delete_room(source: Source, wanted: str, yes: bool, output_format: OutputFor
     async def delete(client: RoomsClient) -> RoomInfo | None:
         room_id = await connect.room_id(client, wanted)
         room = await client.show(room_id)
-        if not yes and not _agrees(room):
+        if not yes and not output.agrees(f"delete {_called(room)} and everything said in it?"):
             return None
         await client.delete(room_id)
         return room
@@ -137,17 +137,10 @@ def _called(room: RoomInfo) -> str:
     return f"{inert_line(room.id)} ({name})" if name else inert_line(room.id)
 
 
-def _agrees(room: RoomInfo) -> bool:
-    """Ask on stderr, so that stdout stays the answer's; an empty line and the end of input mean no."""
-    sys.stderr.write(f"delete {_called(room)} and everything said in it? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
 def _row(room: RoomInfo, now: datetime) -> tuple[str, ...]:
     name = inert_line(room.name or room.task, MAX_NAME_CHARACTERS)
     rounds = f"{room.current_round}/{room.max_rounds}"
-    return room.id, name, room.status, rounds, str(len(room.agents)), _age(room.updated_at, now)
+    return room.id, name, room.status, rounds, str(len(room.agents)), age(room.updated_at, now)
 
 
 def _described(room: RoomInfo, now: datetime) -> str:
@@ -160,8 +153,8 @@ def _described(room: RoomInfo, now: datetime) -> str:
         ("mode", room.execution_mode),
         ("round", f"{room.current_round} of {room.max_rounds}"),
         ("events", count(room.last_event_id)),
-        ("made", _age(room.created_at, now)),
-        ("changed", _age(room.updated_at, now)),
+        ("made", age(room.created_at, now)),
+        ("changed", age(room.updated_at, now)),
     ]
     agents = [(f"agent {n}", _spoken_for(agent)) for n, agent in enumerate(room.agents, 1)]
     return output.table([(label, text) for label, text in facts + agents if text])
@@ -173,7 +166,7 @@ def _spoken_for(agent: AgentInfo) -> str:
     return f"{inert_line(agent.name)} · {model}" if model else inert_line(agent.name)
 
 
-def _age(written: str, now: datetime) -> str:
+def age(written: str, now: datetime) -> str:
     """Return how long ago a time was, in words up to a day, then as a date; nothing for no time."""
     try:
         moment = datetime.fromisoformat(written)

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from agent_tui.events import AgentInfo, Message, RoomInfo, Usage
 from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer, in_thread, stored
 from tests.tui.programs import Home, home_at, one_line, own_environ
-from tui.export import clean, moment
+from tui.export import clean, moment, of_room
 from tui.export_html import page
 from tui.export_markdown import markdown, nested
 
@@ -81,7 +81,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 
 
 def test_markdown_has_everything_in_order_with_names_rounds_and_marks() -> None:
-    assert markdown(ROOM, TALK) == (
+    assert markdown(of_room(ROOM, TALK)) == (
         "# Tea\n\n- Room: r1\n- Status: completed\n- Mode: sequential\n- Agents: Ada, Bo\n- Used: 40 tokens\n"
         "\n### You\n\nWhich tea?\n"
         "\n## Round 1\n"
@@ -96,7 +96,7 @@ def test_markdown_has_everything_in_order_with_names_rounds_and_marks() -> None:
 
 
 def test_the_page_says_the_same_and_is_one_that_needs_nothing_else() -> None:
-    text = page(ROOM, TALK)
+    text = page(of_room(ROOM, TALK))
     for words in ("Round 2", "cut: pause", "said again later", "failed: quota", "whispered to Bo", "$0.0123"):
         assert words in text
     places = [text.index(words) for words in ("Which tea?", "Green.", "Green, I said.", "Black!", "Fine.")]
@@ -131,13 +131,13 @@ def test_a_messages_headings_are_below_its_own_and_code_stays_as_it_is(written: 
 
 def test_what_a_message_leaves_open_takes_nothing_in() -> None:
     html = MarkdownIt().render(
-        markdown(ROOM, [message("```\nopen"), message("x <!-- y", 2), message("end", 3)])
+        markdown(of_room(ROOM, [message("```\nopen"), message("x <!-- y", 2), message("end", 3)]))
     )
     assert html.count("<h3>Ada</h3>") == 3
 
 
 def test_names_are_plain_in_headings() -> None:
-    text = markdown(ROOM, [message("x", sender_name="# *A*\n<b>[x](y)")])
+    text = markdown(of_room(ROOM, [message("x", sender_name="# *A*\n<b>[x](y)")]))
     assert MarkdownIt().render(text).count("<h3># *A* &lt;b&gt;[x](y)</h3>") == 1
 
 
@@ -157,7 +157,7 @@ PIECES = st.lists(
 def test_nothing_in_a_page_runs_loads_or_escapes(text: str, name: str) -> None:
     room = RoomInfo("r1", name, text, agents=(AgentInfo("a1", name),))
     said = [message(text, sender_name=name, sender_color=f'red" onclick="{name}', to="a1", error=text)]
-    made = page(room, said)
+    made = page(of_room(room, said))
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", made)
     for tag, attributes in Tags(made).found:
         assert tag in TAGS
@@ -166,7 +166,7 @@ def test_nothing_in_a_page_runs_loads_or_escapes(text: str, name: str) -> None:
 
 
 def test_a_very_long_message_is_on_the_page_as_it_was_written() -> None:
-    assert "# x" * 70_000 in page(ROOM, [message("# x" * 70_000)])
+    assert "# x" * 70_000 in page(of_room(ROOM, [message("# x" * 70_000)]))
 
 
 def test_a_file_keeps_every_letter_but_controls_and_overrides() -> None:

@@ -206,7 +206,7 @@ def test_any_text_survives_a_line_of_json(text: str) -> None:
 )
 def test_every_reason_has_its_exit_code(ending: Ending, code: int) -> None:
     assert ending.code == code
-    assert set(end_data(ending, Answer())) == {"reason", "text", "detail"}
+    assert set(end_data(ending, Answer().text)) == {"reason", "text", "detail"}
 
 
 def test_columns_are_aligned_by_cells() -> None:

@@ -1,0 +1,277 @@
+"""``agent-tui ask``: one question and its answer without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from agent_tui import events as ev
+from agent_tui.clients.chat import ChatClient, Question
+from agent_tui.clients.event_stream import Item
+from agent_tui.clients.sse import Frame
+from agent_tui.errors import AgentTuiError, NotFound, NotOffered, Refused
+from agent_tui.inert import inert_line
+from agent_tui.state.conversation import ChatTurn, ConversationState
+from agent_tui.wire.chat import TERMINAL, ChatDecoder
+from agent_tui.wire.chat_encode import answer_content, question_content
+from tui import connect, exits, output
+from tui.ask_formats import AskFormat, AskRecord, ask_format
+from tui.ask_input import Asked
+from tui.ask_tools import ToolNotices, is_allowed
+from tui.formats import Ending, FormatName
+from tui.interrupts import Interrupts
+from tui.request import Server, Source, reach
+
+PATIENCE_SECONDS: Final = 10.0  # for everything that should come at once: a stop, a server that comes back
+NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
+MAX_ERROR_CHARACTERS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How it is asked; ``None`` where the command line says nothing. ``allow`` are patterns of calls."""
+
+    conversation: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    tools: tuple[str, ...] | None = None
+    allow: tuple[str, ...] = ()
+    thinking: bool | None = None
+
+
+def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName) -> int:
+    """Ask, write the answer, and return the exit code.
+
+    Raises ``ConfigError`` for wrong usage, before anything is written to stdout.
+    """
+    form = ask_format(form_name)
+    state = ConversationState()
+    record = AskRecord()
+    with Interrupts() as interrupts:
+        try:
+            server = reach(source)
+            errand = _Errand(server, not isinstance(source, Server), asked, options, form, state)
+            ending, record = asyncio.run(errand.run(interrupts, wants_record=form_name == "json"))
+        except KeyboardInterrupt:
+            ending = Ending("interrupted")
+        except AgentTuiError as error:
+            if exits.exit_code(error) == exits.USAGE:
+                raise
+            ending = Ending.of(error)
+    form.end(ending, state.whole_text(), record)
+    if ending.code not in (exits.DONE, exits.PAUSED):
+        output.complain(ending.detail or ending.reason)
+    return ending.code
+
+
+@dataclass(slots=True)
+class _Errand:
+    """Everything between a reachable server and the end of the answer."""
+
+    server: Server
+    embedded: bool
+    asked: Asked
+    options: AskOptions
+    form: AskFormat
+    state: ConversationState
+
+    async def run(self, interrupts: Interrupts, *, wants_record: bool) -> tuple[Ending, AskRecord]:
+        """Find or make the conversation, ask, and fetch what is on record at the end."""
+        async with connect.chat_client(self.server) as client:
+            conversation_id = await self._conversation_id(client)
+            question = Question(
+                self.asked.content,
+                self.asked.attachments,
+                thinking_enabled=self.options.thinking,
+                enabled_tools=self.options.tools,
+            )
+            answer = _Answer(client, conversation_id, question, self.options.allow, self.form, self.state)
+            ending = await answer.until_its_end(interrupts)
+            if not wants_record:
+                return ending, AskRecord()
+            return ending, await self._record(client, conversation_id, ending)
+
+    async def _conversation_id(self, client: ChatClient) -> str:
+        model = {"model": self.options.model, "provider_id": self.options.provider}
+        if self.options.conversation is not None:
+            id_ = await connect.conversation_id(client, self.options.conversation)
+            if changes := {name: value for name, value in model.items() if value is not None}:
+                await client.change(id_, **changes)
+            return id_
+        try:
+            made = await client.create(
+                **model,
+                enabled_tools=self.options.tools,
+                thinking_enabled=self.options.thinking,
+                workspace=_folder() if self.embedded else None,
+            )
+        except NotOffered as error:
+            raise NotOffered(error.title, "name one that is there: --conversation ID") from error
+        output.notice(f"conversation {made.id}")
+        return made.id
+
+    async def _record(self, client: ChatClient, conversation_id: str, ending: Ending) -> AskRecord:
+        """Return conversation and messages as the server answers them, else as they were streamed."""
+        conversation: object = {"id": conversation_id}
+        messages: Sequence[object] | None = None
+        if not ending.gave_up:
+            try:
+                conversation = await client.show_raw(conversation_id)
+                messages = await client.messages_raw(conversation_id)
+            except AgentTuiError:
+                pass
+        return AskRecord(conversation, self._streamed() if messages is None else messages)
+
+    def _streamed(self) -> list[object]:
+        question = {"role": "user", "content": question_content(self.asked.content, self.asked.attachments)}
+        answers = (turn for turn in self.state.turns.values() if turn.role != "user")
+        return [question, *({"role": "assistant", "content": _content(turn)} for turn in answers)]
+
+
+@dataclass(slots=True)
+class _Answer:
+    """One answer, followed to its end."""
+
+    client: ChatClient
+    conversation_id: str
+    question: Question
+    allow: Sequence[str]
+    form: AskFormat
+    state: ConversationState
+    interrupted: bool = False
+    left_because: str = ""
+    under_way: asyncio.Event = field(default_factory=asyncio.Event)
+    decoder: ChatDecoder = field(default_factory=lambda: ChatDecoder(f"{ev.LOCAL_ID}answer"))
+    notices: ToolNotices = field(default_factory=ToolNotices)
+
+    async def until_its_end(self, interrupts: Interrupts) -> Ending:
+        """Follow the answer; the first signal has it stopped and waits for that, for 10 s at most."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
+                stopping: list[asyncio.Task[None]] = []
+
+                def stop() -> None:
+                    self.interrupted = True
+                    limit.reschedule(loop.time() + PATIENCE_SECONDS)
+                    stopping.append(group.create_task(self._stop(limit)))
+
+                interrupts.on_first = lambda: loop.call_soon_threadsafe(stop)
+                ending = await self._follow()
+                for task in stopping:
+                    task.cancel()
+        except TimeoutError:
+            return Ending("interrupted", self.left_because or "the answer did not stop in time")
+        except BaseExceptionGroup as group_error:
+            raise group_error.exceptions[0] from None  # there is only ever one, from the following itself
+        finally:
+            interrupts.on_first = None
+        return ending
+
+    async def _stop(self, limit: asyncio.Timeout) -> None:
+        output.notice("stopping the answer; once more leaves at once")
+        try:
+            await self.under_way.wait()  # before that there is nothing to stop
+            await self.client.stop(self.conversation_id)
+            return
+        except (NotFound, NotOffered):
+            self.left_because = "this server offers no stop: the answer was left as it is"
+        except AgentTuiError as error:
+            self.left_because = f"the stop was not taken: {error}"
+        output.notice(self.left_because)
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    async def _follow(self) -> Ending:
+        frames = self.client.ask_frames(self.conversation_id, self.question, give_up_seconds=PATIENCE_SECONDS)
+        try:
+            async with aclosing(frames):
+                async for item in frames:
+                    ending = await self._take(item)
+                    if ending is not None:
+                        return ending
+        except AgentTuiError as error:
+            return Ending.of(error)
+        return Ending("lost", "the stream ended before its last event")
+
+    async def _take(self, item: Item) -> Ending | None:
+        if isinstance(item, ev.LinkChanged):
+            if item.status == "live":
+                self.under_way.set()
+            elif item.status == "waiting":
+                output.notice(f"reconnecting in {item.delay:.0f} s: {item.detail}")
+            return None
+        event = self.decoder.decode(item.event, item.data)
+        self.state.apply(event)
+        self.form.frame(item.id, item.event, item.data)
+        for turn_id in self.state.changed:
+            if (turn := self.state.turns.get(turn_id)) is not None and turn.role != "user":
+                self.form.told(turn)
+                for line in self.notices.lines(turn, event):
+                    output.notice(line)
+                turn.steps.changed.clear()
+        self.state.changed.clear()
+        if isinstance(event, ev.ToolStatusChanged) and event.ask is not None:
+            await self._decide(event, event.ask)
+        return self._ending(item, event) if item.event in TERMINAL else None
+
+    def _ending(self, frame: Frame, event: ev.Event) -> Ending:
+        if frame.event == "done":
+            return Ending("completed")
+        last = self.state.last_turn
+        if last is not None and last.interrupted == "stop":
+            return Ending("interrupted", None if self.interrupted else "somebody else stopped it")
+        content = event.content if isinstance(event, ev.RunFailed) else ""
+        return Ending("error", inert_line(content, MAX_ERROR_CHARACTERS) or "the answer failed")
+
+    # --- tools that ask ------------------------------------------------------------------------------------
+
+    async def _decide(self, asks: ev.ToolStatusChanged, ask: ev.ToolAsk) -> None:
+        """Let a call run that ``--allow`` names; deny every other one, and say how it could run."""
+        step = self.state.step(asks.turn_id, asks.step_id)
+        if step is None or asks.status != "asks":
+            return
+        allowed = is_allowed(step, self.allow)
+        if not allowed:
+            self.notices.denied.add((asks.turn_id, asks.step_id))
+            pattern = ask.pattern or step.name
+            option = f"--allow {shlex.quote(inert_line(pattern, MAX_ERROR_CHARACTERS))}"
+            output.notice(f"not allowed: {ask.call or step.name}; {option} lets it run")
+        decision, why = ("once", "") if allowed else ("deny", NOT_ALLOWED)
+        ids = (self.conversation_id, asks.turn_id, asks.step_id)
+        try:
+            await self.client.answer(*ids, decision, reason=why)
+        except Refused:
+            pass  # somebody else has answered, or it asks no more
+        except AgentTuiError as error:
+            output.notice(f"the answer to {step.name} was not taken: {error}")
+
+
+def _content(turn: ChatTurn) -> str:
+    """Return an answer as it would be stored."""
+    steps = [
+        ev.Step(
+            step.id,
+            step.place,
+            step.type,
+            step.content.text,
+            step.name,
+            step.arguments.text,
+            step.id_ref,
+            step.success,
+        )
+        for step in turn.steps.all.values()
+    ]
+    return answer_content(turn.said, steps)
+
+
+def _folder() -> str | None:
+    """Return the folder that tools may work in: where the command was given."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return None

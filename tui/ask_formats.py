@@ -1,0 +1,109 @@
+"""The output formats of ``ask`` (cli.md, «Formats»): ``text``, ``json`` and ``stream-json``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent_tui.inert import inert
+from agent_tui.state.conversation import ChatTurn
+from tui import output
+from tui.formats import Ending, FormatName, end_data, frame_data
+
+
+@dataclass(frozen=True, slots=True)
+class AskRecord:
+    """What the server has on record at the end, as it answered it; ``None`` where it offers nothing."""
+
+    conversation: object = None
+    messages: Sequence[object] | None = None
+
+
+class AskFormat(Protocol):
+    """One way to write an answer to stdout. Every method may raise ``BrokenPipeError``."""
+
+    def frame(self, frame_id: str, name: str, data: str) -> None:
+        """Take one event as it was received."""
+
+    def told(self, turn: ChatTurn) -> None:
+        """Take the answer as the last event left it; ``turn.steps.changed`` says what is new."""
+
+    def end(self, ending: Ending, text: str, record: AskRecord) -> None:
+        """Write what belongs at the end; ``text`` is the whole answer."""
+
+
+class AskText:
+    """The answer alone, flushed as it streams: no thinking, no tools; its texts apart by a blank line."""
+
+    def __init__(self) -> None:
+        self._written: dict[str, tuple[int, int]] = {}  # step → its revision, how much of it is written
+        self._live = ""  # the step that was written to last
+        self._line_open = False
+
+    def frame(self, frame_id: str, name: str, data: str) -> None:
+        """The text format writes words only."""
+
+    def told(self, turn: ChatTurn) -> None:
+        changed = sorted(
+            (turn.steps.all[step_id] for step_id in turn.steps.changed), key=lambda one: one.place
+        )
+        for step_id, content in [(step.id, step.content) for step in changed if step.type == "text"]:
+            revision, count = self._written.get(step_id, (content.revision, 0))
+            is_other = step_id != self._live
+            if revision != content.revision:  # the words were other ones: said again, from the start
+                revision, count, is_other = content.revision, 0, True
+            fresh = content.since(count)
+            self._written[step_id] = (revision, content.length)
+            if fresh:
+                self._write(fresh, apart=is_other and bool(self._live))
+                self._live = step_id
+
+    def end(self, ending: Ending, text: str, record: AskRecord) -> None:
+        if self._line_open:
+            output.write("\n")
+
+    def _write(self, fresh: str, *, apart: bool) -> None:
+        harmless = inert(f"\n\n{fresh}" if apart else fresh)
+        if harmless:
+            output.write(harmless)
+            self._line_open = not harmless.endswith("\n")
+
+
+class AskJson:
+    """One object at the end."""
+
+    def frame(self, frame_id: str, name: str, data: str) -> None:
+        """The json format writes at the end only."""
+
+    def told(self, turn: ChatTurn) -> None:
+        """The json format writes at the end only."""
+
+    def end(self, ending: Ending, text: str, record: AskRecord) -> None:
+        messages = list(record.messages or ())
+        fields = end_data(ending, text)
+        output.write_json({**fields, "conversation": record.conversation, "messages": messages})
+
+
+class AskStream:
+    """One object for each event, and a last one named ``end``."""
+
+    def frame(self, frame_id: str, name: str, data: str) -> None:
+        output.write_json({"id": frame_id or None, "event": name, "data": frame_data(data)})
+
+    def told(self, turn: ChatTurn) -> None:
+        """The events themselves have said it."""
+
+    def end(self, ending: Ending, text: str, record: AskRecord) -> None:
+        output.write_json({"id": None, "event": "end", "data": end_data(ending, text)})
+
+
+def ask_format(name: FormatName) -> AskFormat:
+    """Return the format that ``--output`` names."""
+    match name:
+        case "text":
+            return AskText()
+        case "json":
+            return AskJson()
+        case "stream-json":
+            return AskStream()

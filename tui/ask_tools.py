@@ -1,0 +1,78 @@
+"""Tools during an answer without a screen: which calls may run, and what stderr says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from agent_tui import events as ev
+from agent_tui.state.conversation import ChatTurn
+from agent_tui.state.steps import StepState
+from agent_tui.tool_rules import allows
+
+
+def is_allowed(step: StepState, patterns: Sequence[str]) -> bool:
+    """Say whether one of ``patterns`` covers a call; one whose arguments are no JSON object is covered by
+    none.
+    """
+    try:
+        arguments = json.loads(step.arguments.text or "{}")
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(arguments, dict) and any(allows(pattern, step.name, arguments) for pattern in patterns)
+
+
+class ToolNotices:
+    """One line for each call as it begins to run, and one more for what failed. ``denied`` are the calls,
+    as (turn id, step id), of which something else was said.
+    """
+
+    def __init__(self) -> None:
+        self.denied: set[tuple[str, str]] = set()
+        self._said: set[tuple[str, str, str]] = set()
+        self._tells_status = False  # a server of ours says when a call begins to run
+
+    def lines(self, turn: ChatTurn, event: ev.Event) -> list[str]:
+        """Return what is to be said of the steps of ``turn`` that ``event`` has changed."""
+        self._tells_status = self._tells_status or isinstance(event, ev.TurnStarted)
+        changed = sorted(
+            (turn.steps.all[step_id] for step_id in turn.steps.changed), key=lambda one: one.place
+        )
+        lines = []
+        for step in changed:
+            if step.type != "tool_call" or (turn.id, step.id) in self.denied:
+                continue
+            if self._runs(step, event) and self._is_new(turn, step, "runs"):
+                lines.append(head(step)[0])
+            failed = step.result is not None and not step.result.success
+            if failed and self._is_new(turn, step, "failed"):
+                lines.append(": ".join(head(step)))
+        return lines
+
+    def _runs(self, step: StepState, event: ev.Event) -> bool:
+        if not self._tells_status:
+            return True  # others send a call once, as it begins
+        if step.status == "running":
+            return isinstance(event, ev.ToolStatusChanged)
+        return step.status in ("done", "failed")
+
+    def _is_new(self, turn: ChatTurn, step: StepState, what: str) -> bool:
+        key = (turn.id, step.id, what)
+        is_new = key not in self._said
+        self._said.add(key)
+        return is_new
+
+
+def head(step: StepState) -> tuple[str, str]:
+    """Return a call in a line, and what became of it."""
+    from widgets.step_body import step_head  # lazy: only answers that call tools need it
+
+    result = step.result
+    return step_head(
+        "tool_call",
+        name=step.name,
+        arguments=step.arguments.text,
+        result=None if result is None else result.content.text,
+        success=result is None or result.success,
+        seconds=step.seconds,
+    )

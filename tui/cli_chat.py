@@ -1,0 +1,184 @@
+"""The commands about chats and their options: ``ask``, ``conversations``, ``tools``.
+
+They import what they need themselves, after the backend was started: the two load side by side.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from agent_tui.errors import ConfigError
+from tui.cli_parts import Command, Group, connection_of
+from tui.cli_rooms import OutFile, Output, RunOutput, Yes
+from tui.output import PROGRAM
+from tui.request import CHAT
+from tui.startup import choose_source
+
+NO_TOOLS = "none"
+
+Conversation = Annotated[str, typer.Argument()]
+ExportFormat = Annotated[Literal["md", "json", "html"], typer.Option("--format")]
+
+conversations = typer.Typer(cls=Group, rich_markup_mode=None)
+tools = typer.Typer(cls=Group, rich_markup_mode=None)
+
+
+def add_chat_commands(app: typer.Typer) -> None:
+    """Give the program the commands of this module."""
+    app.command("ask", cls=Command)(_ask)
+    app.add_typer(conversations, name="conversations")
+    app.add_typer(tools, name="tools")
+
+
+# --- ask -------------------------------------------------------------------------------------------------
+
+
+def _ask(
+    context: typer.Context,
+    text: Annotated[list[str] | None, typer.Argument()] = None,
+    files: Annotated[list[Path] | None, typer.Option("--file", "-f")] = None,
+    conversation: Annotated[str | None, typer.Option("--conversation")] = None,
+    chat_id: Annotated[int | None, typer.Option("--chat-id")] = None,
+    model: Annotated[str | None, typer.Option("--model")] = None,
+    provider: Annotated[str | None, typer.Option("--provider")] = None,
+    tool_names: Annotated[str | None, typer.Option("--tools")] = None,
+    allow: Annotated[list[str] | None, typer.Option("--allow")] = None,
+    thinking: Annotated[bool, typer.Option("--thinking")] = False,
+    output_format: RunOutput = "text",
+) -> int:
+    if chat_id is not None:
+        raise ConfigError(
+            "--chat-id is for backends of kind socket", "a conversation is named by --conversation"
+        )
+    if conversation is not None:
+        conversation = named(conversation)
+    from tui.ask_input import read_question
+
+    asked = read_question(text or (), files or ())
+    source = choose_source(connection_of(context), CHAT)
+    from tui import ask
+
+    options = ask.AskOptions(
+        conversation, model, provider, tool_list(tool_names), tuple(allow or ()), thinking or None
+    )
+    return ask.ask(source, asked, options, output_format)
+
+
+def tool_list(names: str | None) -> tuple[str, ...] | None:
+    """Return the tools that ``--tools`` names, none for "none"; ``None`` where it says nothing."""
+    if names is None:
+        return None
+    listed = tuple(name.strip() for name in names.split(",") if name.strip())
+    if not listed:
+        raise ConfigError("--tools names none", f'give names with commas between them, or "{NO_TOOLS}"')
+    return () if listed == (NO_TOOLS,) else listed
+
+
+def named(conversation: str) -> str:
+    """Return the conversation as it was named; raises ``ConfigError`` when that is empty."""
+    if not conversation.strip():
+        raise ConfigError("the CONVERSATION is empty", f"see {PROGRAM} conversations --help")
+    return conversation
+
+
+# --- conversations ---------------------------------------------------------------------------------------
+
+
+@conversations.command("list", cls=Command)
+def _list(
+    context: typer.Context,
+    archived: Annotated[bool, typer.Option("--archived")] = False,
+    output_format: Output = "text",
+) -> int:
+    source = choose_source(connection_of(context), CHAT)
+    from tui import conversations_commands
+
+    return conversations_commands.list_conversations(source, archived, output_format)
+
+
+@conversations.command("search", cls=Command)
+def _search(
+    context: typer.Context,
+    words: Annotated[list[str], typer.Argument()],
+    limit: Annotated[int, typer.Option("--limit", min=1)] = 20,
+    output_format: Output = "text",
+) -> int:
+    wanted = " ".join(words).strip()
+    if not wanted:
+        raise ConfigError("nothing to search for", f"see {PROGRAM} conversations search --help")
+    source = choose_source(connection_of(context), CHAT)
+    from tui import conversations_commands
+
+    return conversations_commands.search(source, wanted, limit, output_format)
+
+
+@conversations.command("export", cls=Command)
+def _export(
+    context: typer.Context, conversation: Conversation, form: ExportFormat = "md", out: OutFile = None
+) -> int:
+    wanted = named(conversation)
+    source = choose_source(connection_of(context), CHAT)
+    from tui import conversations_export
+
+    return conversations_export.export_conversation(source, wanted, form, out)
+
+
+@conversations.command("delete", cls=Command)
+def _delete(
+    context: typer.Context, conversation: Conversation, yes: Yes = False, output_format: Output = "text"
+) -> int:
+    wanted = named(conversation)
+    source = choose_source(connection_of(context), CHAT)
+    from tui import conversations_commands
+
+    return conversations_commands.delete(source, wanted, yes, output_format)
+
+
+@conversations.command("rename", cls=Command)
+def _rename(
+    context: typer.Context,
+    conversation: Conversation,
+    title: Annotated[list[str], typer.Argument()],
+    output_format: Output = "text",
+) -> int:
+    wanted, new = named(conversation), " ".join(title).strip()
+    if not new:
+        raise ConfigError("the TITLE is empty", f"see {PROGRAM} conversations rename --help")
+    source = choose_source(connection_of(context), CHAT)
+    from tui import conversations_commands
+
+    return conversations_commands.rename(source, wanted, new, output_format)
+
+
+# --- tools -----------------------------------------------------------------------------------------------
+
+
+@tools.command("list", cls=Command)
+def _tools(context: typer.Context, output_format: Output = "text") -> int:
+    source = choose_source(connection_of(context), CHAT)
+    from tui import tools_commands
+
+    return tools_commands.list_tools(source, output_format)
+
+
+@tools.command("rules", cls=Command)
+def _rules(context: typer.Context, output_format: Output = "text") -> int:
+    source = choose_source(connection_of(context), CHAT)
+    from tui import tools_commands
+
+    return tools_commands.list_rules(source, output_format)
+
+
+@tools.command("forget", cls=Command)
+def _forget(
+    context: typer.Context, rule: Annotated[str, typer.Argument()], output_format: Output = "text"
+) -> int:
+    if not rule.strip():
+        raise ConfigError("the RULE is empty", f"see {PROGRAM} tools --help")
+    source = choose_source(connection_of(context), CHAT)
+    from tui import tools_commands
+
+    return tools_commands.forget_rule(source, rule, output_format)

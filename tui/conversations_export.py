@@ -1,0 +1,83 @@
+"""``agent-tui conversations export``: a conversation as one document."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent_tui.clients.chat import ChatClient
+from agent_tui.config import DEMO_PROVIDER
+from agent_tui.errors import AgentTuiError, NotFound, NotOffered
+from agent_tui.events import ConversationInfo, Message
+from agent_tui.wire.chat import decode_messages
+from agent_tui.wire.chat_encode import conversation_fields
+from tui import connect, exits
+from tui.export import Document, deliver, deliver_json, moment, rendered
+from tui.request import Server, Source, reach
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedChat:
+    """What a server has on record of one conversation; the raw ones are as it answered them."""
+
+    conversation: ConversationInfo
+    messages: Sequence[Message]
+    raw_conversation: object
+    raw_messages: Sequence[object]
+
+
+def export_conversation(
+    source: Source, wanted: str, form: Literal["md", "json", "html"], out: Path | None
+) -> int:
+    """Write the conversation that ``wanted`` means to ``out`` or stdout: the branch of it that is shown.
+
+    Raises ``ConfigError`` when the file cannot be written, and what the client raises.
+    """
+    chat = asyncio.run(_fetch(reach(source), wanted))
+    if form == "json":
+        deliver_json({"conversation": chat.raw_conversation, "messages": list(chat.raw_messages)}, out)
+    else:
+        deliver(rendered(of_conversation(chat.conversation, chat.messages), form), out)
+    return exits.DONE
+
+
+async def _fetch(server: Server, wanted: str) -> ExportedChat:
+    async with connect.chat_client(server) as client:
+        return await fetch(client, await connect.conversation_id(client, wanted))
+
+
+async def fetch(client: ChatClient, conversation_id: str) -> ExportedChat:
+    """Return what the server has on record. Raises ``NotOffered`` for one that keeps no messages."""
+    try:
+        messages = await client.messages_raw(conversation_id)
+    except (NotFound, NotOffered) as error:
+        await client.conversation_as_known(conversation_id)
+        raise NotOffered("this server does not offer what was said", str(error)) from error
+    conversation = await client.conversation_as_known(conversation_id)
+    raw: object = conversation_fields(conversation)
+    with contextlib.suppress(AgentTuiError):
+        raw = await client.show_raw(conversation_id)
+    return ExportedChat(conversation, decode_messages(messages), raw, messages)
+
+
+def of_conversation(conversation: ConversationInfo, messages: Sequence[Message]) -> Document:
+    """Return the document of a conversation."""
+    model = "demo model" if conversation.provider_id == DEMO_PROVIDER else conversation.model
+    spent = f"{conversation.tokens:,} tokens" if conversation.tokens else ""
+    if conversation.cost is not None:
+        spent += f"{' · ' if spent else ''}${conversation.cost:,.4f}"
+    found = [
+        ("Conversation", conversation.id),
+        ("Status", conversation.status),
+        ("Model", model),
+        ("Told to the model", conversation.system_prompt),
+        ("Used", spent),
+        ("Made", moment(conversation.created_at)),
+        ("Changed", moment(conversation.updated_at)),
+    ]
+    facts = [(label, text) for label, text in found if text]
+    return Document(conversation.title or conversation.id, facts, messages)

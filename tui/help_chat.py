@@ -1,0 +1,132 @@
+"""The help pages of the commands about chats (``tui.help_pages``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_CONVERSATION = """
+  CONVERSATION is a conversation's id, its title, or the beginning of either
+  that fits no other one.
+"""
+
+
+def chat_pages(server: str) -> Mapping[str, str]:
+    """Return them by command; ``server`` is what every page says of servers."""
+    return {
+        "ask": f"""\
+Usage: agent-tui ask TEXT… [-f FILE]… [OPTIONS]
+       COMMAND | agent-tui ask [TEXT…] [OPTIONS]
+
+Asks one question and writes the answer as it comes. What is piped in is the
+question; beside TEXT it is attached to it, as "stdin" (also where TEXT holds a
+"-"). Ctrl-C stops the answer and ends; a second Ctrl-C leaves at once.
+
+  -f, --file FILE         attach a text file; may be given again
+  --conversation ID       go on with this conversation: its id, its title, or
+                          the beginning of either (default: a new one, whose id
+                          is on stderr)
+  --model MODEL           the model that answers
+  --provider ID           its provider (agent-tui models lists them); both also
+                          change a conversation that is there
+  --tools NAMES           the tools it may use, with commas between them, or
+                          none (default: what the conversation has)
+  --allow PATTERN         let calls run that would ask, like
+                          'run_command(make -n *)' or write_file; may be given
+                          again. Every other one is denied
+  --thinking              let the model think aloud first
+  --chat-id N             for backends of kind socket only
+  --output FORMAT         text (default): the answer alone
+                          json: one object at the end, with the conversation and
+                          its messages
+                          stream-json: one object per line and event, and a last
+                          one named "end"
+
+Tools of your own backend work in the folder where the command is given. Only
+the answer goes to stdout; one line for each call of a tool goes to stderr.
+{server}""",
+        "conversations": f"""\
+Usage: agent-tui conversations COMMAND
+
+What was asked and answered.
+
+  list                    the conversations, newest activity first
+  search WORDS…           the messages that hold these words
+  export CONVERSATION     write one to a file
+  delete CONVERSATION     delete one and everything said in it
+  rename CONVERSATION TITLE
+                          give one another title
+{_CONVERSATION}{server}""",
+        "conversations list": f"""\
+Usage: agent-tui conversations list [--archived] [--output text|json]
+
+Lists the conversations, newest activity first. As json: the body of
+GET /api/conversations, as the server answered it.
+
+  --archived              also those that were put away
+{server}""",
+        "conversations search": f"""\
+Usage: agent-tui conversations search WORDS… [--limit N] [--output text|json]
+
+Finds the messages of all conversations that hold all of these words or words
+that begin so, newest first. As json: the body of GET /api/search, as the server
+answered it; in a snippet each match stands between U+0002 and U+0003.
+
+  --limit N               so many at most (default: 20)
+{server}""",
+        "conversations export": f"""\
+Usage: agent-tui conversations export CONVERSATION [--format md|json|html]
+                                      [--out FILE]
+
+Writes a conversation, its thoughts and its tools, in order, to stdout or to a
+file.
+{_CONVERSATION}
+  --format FORMAT         md (default): Markdown, as the model wrote it
+                          html: one page that needs nothing else; thoughts and
+                          tools are folded
+                          json: the conversation and its messages, as the server
+                          answered them
+  --out FILE              write here instead of stdout
+{server}""",
+        "conversations delete": f"""\
+Usage: agent-tui conversations delete CONVERSATION [--yes]
+                                      [--output text|json]
+
+Deletes a conversation and everything said in it. Asks first.
+{_CONVERSATION}
+  --yes                   do not ask
+{server}""",
+        "conversations rename": f"""\
+Usage: agent-tui conversations rename CONVERSATION TITLE
+                                      [--output text|json]
+
+Gives a conversation another title.
+{_CONVERSATION}{server}""",
+        "tools": f"""\
+Usage: agent-tui tools COMMAND
+
+What agents may use, and what of it runs without asking.
+
+  list                    the tools
+  rules                   what was allowed for always
+  forget RULE             ask again before what a rule allows
+
+The config file may allow more: [tools] allow = ["run_command(make -n *)"]
+{server}""",
+        "tools list": f"""\
+Usage: agent-tui tools list [--output text|json]
+
+Lists the tools, those of MCP servers in the config file among them, and whether
+they ask before they run. As json: also their parameters.
+{server}""",
+        "tools rules": f"""\
+Usage: agent-tui tools rules [--output text|json]
+
+Lists what was allowed for always, without what the config file allows.
+{server}""",
+        "tools forget": f"""\
+Usage: agent-tui tools forget RULE [--output text|json]
+
+Takes back what was allowed for always. RULE is the rule's id, the beginning of
+it that fits no other rule, or its pattern.
+{server}""",
+    }
