@@ -40,7 +40,7 @@ def form_asked(accept: str) -> Form:
     """
     best = (0.0, Form.PLAIN)
     for range_ in _RANGE.findall(accept):
-        type_, *parts = (part.strip() for part in _PART.findall(range_))
+        type_, *parts = (part.strip() for part in _PART.findall(range_) or [""])
         if type_.lower() != EVENT_STREAM:
             continue
         named = (part.partition("=") for part in parts)

@@ -10,6 +10,7 @@ from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.tool import Permission, Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.toolbox import BUILT_IN, Listed
 from agent_tui.events import ToolAsk
 
 ANYTHING = {"type": "object"}
@@ -57,6 +58,10 @@ class ScriptedBox:
     async def specs(self) -> tuple[ToolSpec, ...]:
         """Return what models may be told of."""
         return tuple(tool.spec for tool in self.tools.values())
+
+    async def listed(self) -> tuple[Listed, ...]:
+        """Return what people are told of."""
+        return tuple(Listed(tool.spec, tool.permission, BUILT_IN) for tool in self.tools.values())
 
     def tool(self, name: str) -> Tool | None:
         """Return the tool of that name."""

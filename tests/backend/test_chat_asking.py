@@ -1,0 +1,131 @@
+"""Tools that ask, over HTTP: who is asked, who may answer, what becomes of it when nobody does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from agent_tui.backend.engine.timing import Timing
+from tests.backend.chat_backend import DELTAS, FULL, PLAIN, chat_backend, grown, names
+from tests.backend.engine.chat_house import call, speaks
+from tests.backend.wire_client import Frame
+from tests.fakes.scripted_model import Script
+from tests.fakes.scripted_tools import writer
+
+CHANGE: Script = [call("change", {"text": "x"})]
+
+
+async def ask_of(frames: AsyncIterator[Frame]) -> tuple[str, Frame]:
+    """Return (message id, the frame of the call that asks)."""
+    message_id = ""
+    async for frame in frames:
+        if frame.name == "answer_started":
+            message_id = frame.fields["message_id"]
+        if frame.name == "tool_status" and frame.fields["status"] == "asks":
+            return message_id, frame
+    raise AssertionError("nobody asked")
+
+
+async def test_who_reads_the_full_form_is_asked_and_answers(tmp_path: Path) -> None:
+    tool = writer()
+    async with chat_backend(tmp_path, speaks(CHANGE, ["Done."]), tool) as running:
+        path = await running.chat(enabled_tools=["change"])
+        async with running.client.open("POST", f"{path}/messages", {"content": "Do it."}, FULL) as stream:
+            frames = stream.frames()
+            message_id, asks = await ask_of(frames)
+            assert asks.fields["ask"]["pattern"] == "change"
+            assert asks.fields["ask"]["preview"] == "what would change"
+            at = f"{path}/asks/{message_id}/{asks.fields['id']}"
+            assert tool.ran == []
+            for body, status in (
+                ({}, 422),
+                ({"decision": "perhaps"}, 422),
+                ({"decision": 1}, 422),
+                ({"decision": "always", "pattern": "other_tool"}, 422),
+                ({"decision": "deny", "reason": []}, 422),
+            ):
+                assert (await running.post(at, body)).status == status, body
+            answered = await running.post(at, {"decision": "always", "pattern": "change"})
+            assert (answered.status, answered.json) == (202, {})
+            assert [frame async for frame in frames][-1].name == "done"
+            assert (await running.post(at, {"decision": "once"})).status == 409
+        assert (await running.post(f"{path}/asks/{message_id}/step-9", {"decision": "once"})).status == 404
+        assert (await running.post(f"{path}/asks/nobody/step-0", {"decision": "once"})).status == 404
+        assert tool.ran == [{"text": "x"}]
+        [rule] = (await running.client.call("GET", "/api/tools/rules")).json["rules"]
+        assert (rule["tool"], rule["pattern"], sorted(rule)) == (
+            "change",
+            "change",
+            ["created_at", "id", "pattern", "tool"],
+        )
+        dropped = await running.client.call("DELETE", f"/api/tools/rules/{rule['id']}")
+        assert (dropped.status, dropped.json) == (200, {"rules": []})
+        assert (await running.client.call("DELETE", f"/api/tools/rules/{rule['id']}")).status == 404
+
+
+@pytest.mark.parametrize("headers", [PLAIN, DELTAS])
+async def test_other_readers_cannot_be_asked_so_the_call_is_not_run(
+    tmp_path: Path, headers: Mapping[str, str]
+) -> None:
+    tool = writer()
+    async with chat_backend(tmp_path, speaks(CHANGE, ["Then not."]), tool) as running:
+        path = await running.chat(enabled_tools=["change"])
+        frames = await running.ask(path, headers=headers)
+        result = next(step for step in grown(frames).values() if step["type"] == "tool_result")
+        assert (result["success"], "nobody was there" in result["content"]) == (False, True)
+        assert tool.ran == []
+
+
+async def test_a_second_terminal_may_answer_while_the_first_only_listens_in_plain_form(
+    tmp_path: Path,
+) -> None:
+    tool = writer()
+    async with chat_backend(tmp_path, speaks(CHANGE, ["Done."]), tool) as running:
+        path = await running.chat(enabled_tools=["change"])
+        async with running.client.open("GET", f"{path}/events?follow=1", headers=FULL) as watching:
+            asking = asyncio.create_task(running.ask(path, headers=PLAIN))
+            message_id, asks = await ask_of(watching.frames())
+            at = f"{path}/asks/{message_id}/{asks.fields['id']}"
+            assert (await running.post(at, {"decision": "once"})).status == 202
+            assert names(await asking)[-1] == "done"
+        assert tool.ran == [{"text": "x"}]
+
+
+async def test_when_the_last_who_could_answer_leaves_the_call_is_denied_after_a_while(
+    tmp_path: Path,
+) -> None:
+    naps: list[float] = []
+    slept = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        naps.append(seconds)
+        await slept.wait()
+
+    timing = Timing(retries=(), grace=0.05, tool_grace=0.05, unattended=30.0, sleep=sleep)
+    async with chat_backend(tmp_path, speaks(CHANGE, ["Then not."]), writer(), timing=timing) as running:
+        path = await running.chat(enabled_tools=["change"])
+        async with running.client.open("POST", f"{path}/messages", {"content": "Do it."}, FULL) as stream:
+            await ask_of(stream.frames())
+        async with running.client.open("GET", f"{path}/events", headers=DELTAS) as stream:
+            slept.set()
+            frames = [frame async for frame in stream.frames()]
+        assert 30.0 in naps
+        assert names(frames)[-1] == "done"
+        result = next(frame for frame in frames if '"tool_result"' in frame.data)
+        assert "nobody was there" in result.fields["step"]["content"]
+
+
+async def test_a_refused_question_leaves_nobody_behind_who_could_be_asked(tmp_path: Path) -> None:
+    tool = writer()
+    async with chat_backend(tmp_path, speaks(CHANGE, ["Then not."]), tool) as running:
+        path = await running.chat(enabled_tools=["change"])
+        refused = await running.client.call("POST", f"{path}/messages", {"content": ""}, FULL)
+        assert refused.status == 422
+        async with running.client.open("HEAD", f"{path}/events?follow=1", headers=FULL) as head:
+            assert head.status == 200
+        frames = await running.ask(path, headers=PLAIN)
+        assert "nobody was there" in "".join(frame.data for frame in frames)
+        assert tool.ran == []
