@@ -39,12 +39,13 @@ _PATTERN = re.compile(r"(?P<tool>[A-Za-z0-9_-]{1,64})(?:\((?P<glob>.*)\))?", re.
 
 
 def pattern_for(tool: str, arguments: Mapping[str, Any]) -> str:
-    """Return the pattern to suggest for calls like this one: for a command all but its last word, where
-    that is harmless; for a file its folder; for a page its site; else the tool itself.
+    """Return the pattern to suggest for calls like this one: for a command of three words or more all but
+    the last, where that is harmless; for a file its folder; for a page its site; else the tool itself.
+    Empty for a call that no pattern can describe.
     """
     main = _main_argument(tool, arguments)
-    if main is None:
-        return tool
+    if main is None:  # never the tool as a whole where its calls differ: that would allow them all
+        return "" if tool in _MAIN_ARGUMENT else tool
     if tool == COMMAND_TOOL:
         return f"{tool}({_for_command(main)})"
     if tool in _PATH_TOOLS:
@@ -77,7 +78,7 @@ def _main_argument(tool: str, arguments: Mapping[str, Any]) -> str | None:
         return value
     if tool in _PATH_TOOLS:
         path = posixpath.normpath(value)
-        return None if path.startswith(("..", "/")) else path
+        return None if path.startswith("..") else path
     return _one_spelling(value)
 
 
@@ -101,7 +102,7 @@ def _one_spelling(url: str) -> str | None:
 def _for_command(command: str) -> str:
     words = command.split(" ")
     name = posixpath.basename(words[0])
-    if len(words) < 2 or "" in words or _NEVER_WIDENED.fullmatch(name) or _SHELL_SIGNS.search(command):
+    if len(words) < 3 or "" in words or _NEVER_WIDENED.fullmatch(name) or _SHELL_SIGNS.search(command):
         return _escaped(command)
     if any(sign in command for sign in "\"'#="):
         return _escaped(command)

@@ -86,7 +86,8 @@ def test_the_suggested_pattern_covers_its_own_command_and_no_other_with_shell_si
     ("command", "pattern"),
     [
         ("make -n test", "make -n *"),
-        ("git log", "git *"),
+        ("git log", "git log"),
+        ("git log --oneline", "git log *"),
         ("ls", "ls"),
         ("rm -rf build", "rm -rf build"),
         ("/bin/rm x", "/bin/rm x"),
@@ -94,7 +95,7 @@ def test_the_suggested_pattern_covers_its_own_command_and_no_other_with_shell_si
         ("python3.11 x.py", "python3.11 x.py"),
         ("bash x.sh", "bash x.sh"),
         ("cat a | sh", "cat a | sh"),
-        ("ls *.py", "ls *"),
+        ("ls *.py", "ls [*].py"),
         ("echo 'a b'", "echo 'a b'"),
         ("grep [a] x; ls", "grep [[]a] x; ls"),
     ],
@@ -164,3 +165,19 @@ def test_a_pattern_that_would_take_forever_allows_nothing() -> None:
     assert not runs("run_command(" + "*a" * 50 + ")", "a" * 9_000)
     assert not runs(f"run_command({'a' * 20_000})", "a" * 20_000)
     assert runs("run_command(**a***)", "aaa")
+
+
+def test_a_call_that_no_pattern_describes_does_not_suggest_to_allow_them_all() -> None:
+    for url in ("https://example.org/a/%2e%2e/b", "https://user@example.org/", "https://example.org/a b", ""):
+        assert pattern_for("fetch_url", {"url": url}) == ""
+    assert pattern_for("write_file", {"path": "../x"}) == ""
+    assert pattern_for("run_command", {}) == ""
+    assert not allows("", "fetch_url", {"url": "https://example.org/"})
+
+
+def test_an_absolute_path_has_patterns_of_its_own() -> None:
+    pattern = pattern_for("write_file", {"path": "/work/place/src/a.py"})
+    assert pattern == "write_file(/work/place/src/*)"
+    assert allows(pattern, "write_file", {"path": "/work/place/src/b.py"})
+    assert not allows(pattern, "write_file", {"path": "/work/place/src/../b.py"})
+    assert not allows(pattern, "write_file", {"path": "src/b.py"})
