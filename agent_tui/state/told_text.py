@@ -37,6 +37,10 @@ class ToldText:
         """
         return self._told.slice(max(0, length), self._told.length)
 
+    def first(self, length: int) -> str:
+        """Return at most the first ``length`` characters. Costs what it returns."""
+        return self._told.slice(0, min(length, self._told.length))
+
     def add(self, text: str) -> None:
         """Append a chunk."""
         self._told.append(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from agent_tui.inert import inert, inert_line
-from tui.screens.room_panes import RoomPanes
+from tui.screens.room_texts import Shown
 from tui.screens.words import count, say
 from widgets.finding import Found
 from widgets.status_line import StatusLine
@@ -27,6 +27,37 @@ FIND_BINDINGS: list[BindingType] = [
     Binding("g", "go_to", "Go to a message by its number", id="pane.go_to"),
 ]
 """The keys of the screen that the bar is on."""
+
+
+class Searched(Protocol):
+    """What is searched: the panes of a room, or the one transcript of a chat."""
+
+    @property
+    def active(self) -> Transcript | None:
+        """The transcript in which is searched."""
+        ...
+
+    @property
+    def message_count(self) -> int:
+        """How many messages there are to go to."""
+        ...
+
+    @property
+    def shown(self) -> Shown:
+        """What is in sight."""
+        ...
+
+    def go_to_message(self, number: int) -> None:
+        """Bring a message to the top, counted from 1."""
+        ...
+
+    def elsewhere(self, needle: str) -> tuple[str, int]:
+        """Return which other agent said ``needle``, and how often; ("", 0) for none."""
+        ...
+
+    def focus_current(self) -> None:
+        """Give the focus to what keys act on."""
+        ...
 
 
 class FindBar(Horizontal):
@@ -50,7 +81,7 @@ class FindBar(Horizontal):
     class Changed(Message):
         """Something else is looked for, or nothing any more."""
 
-    def __init__(self, panes: RoomPanes, *, ascii_only: bool = False) -> None:
+    def __init__(self, panes: Searched, *, ascii_only: bool = False) -> None:
         super().__init__(classes="-closed")
         self._panes = panes
         self._ascii_only = ascii_only

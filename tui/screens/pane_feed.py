@@ -50,9 +50,12 @@ class TurnFeed:
 
     def _as_meant(self, text: str) -> str:
         """Return the text; a person's line ends where they ended it, which Markdown does not see."""
-        if self.turn.role != "user" or CODE in text:
-            return text
-        return _LINE_END.sub("  \\n", text)
+        return as_typed(text) if self.turn.role == "user" else text
+
+
+def as_typed(text: str) -> str:
+    """Return a person's words as Markdown whose lines end where they ended them."""
+    return text if CODE in text else _LINE_END.sub("  \\n", text)
 
 
 class PaneFeed:

@@ -56,7 +56,7 @@ class RoomComposer(Vertical):
         self._drafts = Drafts()
         self._queued = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
         self._note = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
-        self._rule = _Rule(ascii_only=ascii_only)
+        self._rule = Rule(ascii_only=ascii_only)
         self._meant = StatusLine(is_dim=True, ascii_only=ascii_only, classes="composer--when")
         self.line = Composer(placeholder=say("composer.empty"))
         self._told = ""  # what became of the last sending
@@ -178,11 +178,11 @@ class RoomComposer(Vertical):
         self.fit(self.app.size.height)
 
 
-class _Rule(Widget):
+class Rule(Widget):
     """A line from side to side."""
 
     ALLOW_SELECT = False
-    DEFAULT_CSS = "_Rule { height: 1; width: 1fr; background: $background; color: $foreground 40%; }"
+    DEFAULT_CSS = "Rule { height: 1; width: 1fr; background: $background; color: $foreground 40%; }"
 
     def __init__(self, *, ascii_only: bool) -> None:
         super().__init__()

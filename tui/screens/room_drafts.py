@@ -28,13 +28,13 @@ class Drafts:
 
     def draft(self, room_id: str) -> str:
         """Return what was being written to a room."""
-        return _read(self._of(room_id))
+        return read_kept(self._of(room_id))
 
     def keep(self, room_id: str, text: str) -> bool:
         """Keep what is being written to a room; an empty text is forgotten."""
         path = self._of(room_id)
         if text:
-            return _write(path, text)
+            return write_kept(path, text)
         try:
             path.unlink(missing_ok=True)
         except OSError:
@@ -44,7 +44,7 @@ class Drafts:
     def past(self) -> list[str]:
         """Return what was sent from this machine, the newest last."""
         try:
-            found = json.loads(_read(self._folder / HISTORY) or "[]")
+            found = json.loads(read_kept(self._folder / HISTORY) or "[]")
         except ValueError:
             return []
         return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
@@ -52,7 +52,7 @@ class Drafts:
     def sent(self, text: str) -> list[str]:
         """Add to what was sent; what was sent before is not kept twice. Returns what is kept now."""
         past = capped([*(known for known in self.past() if known != text), text])
-        _write(self._folder / HISTORY, json.dumps(past, ensure_ascii=False))
+        write_kept(self._folder / HISTORY, json.dumps(past, ensure_ascii=False))
         return past
 
     def _of(self, room_id: str) -> Path:
@@ -72,17 +72,18 @@ def capped(past: Sequence[str]) -> list[str]:
     return kept[::-1]
 
 
-def _read(path: Path) -> str:
+def read_kept(path: Path, most: int = MAX_FILE_BYTES) -> str:
+    """Return a file of at most so many bytes; "" where that cannot be."""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
+        if path.stat().st_size > most:
             return ""
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 
 
-def _write(path: Path, text: str) -> bool:
-    """Write a file in one step."""
+def write_kept(path: Path, text: str) -> bool:
+    """Write a file in one step; return whether that was possible."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,0 +1,102 @@
+"""What waits to be asked in a chat: the attachments of its draft, and the questions of its queue, on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from agent_tui.config import data_path
+from agent_tui.events import Attachment
+from tui.screens.room_drafts import DRAFTS, read_kept, write_kept
+
+MAX_FILE_BYTES: Final = 64_000_000
+MAX_QUEUED: Final = 50
+
+
+def new_key() -> str:
+    """Return a key that makes a question one, however often it is sent."""
+    return uuid4().hex
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A question that waits."""
+
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    key: str = field(default_factory=new_key)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of one chat, besides the words of its draft."""
+
+    attachments: tuple[Attachment, ...] = ()
+    queue: tuple[Waiting, ...] = ()
+
+
+class ChatDrafts:
+    """Files of one user, for their owner alone. Nothing here raises: what cannot be read is empty."""
+
+    def __init__(self, conversation_id: str, folder: Path | None = None) -> None:
+        # A conversation's id is whatever its server says.
+        name = sha256(conversation_id.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+        self._path = (folder or data_path()) / DRAFTS / f"{name}.chat"
+
+    def load(self) -> Kept:
+        """Return what was kept."""
+        try:
+            value = json.loads(read_kept(self._path, MAX_FILE_BYTES) or "{}")
+        except ValueError:
+            return Kept()
+        if not isinstance(value, Mapping):
+            return Kept()
+        queue = [_waiting(item) for item in _listed(value.get("queue"))]
+        return Kept(_attachments(value.get("attachments")), tuple(item for item in queue if item is not None))
+
+    def keep(self, kept: Kept) -> bool:
+        """Keep it; nothing is forgotten. Return whether that was possible."""
+        if kept == Kept():
+            try:
+                self._path.unlink(missing_ok=True)
+            except OSError:
+                return False
+            return True
+        return write_kept(self._path, json.dumps(asdict(kept), ensure_ascii=False))
+
+
+def moved(queue: Sequence[Waiting], at: int, step: int) -> tuple[Waiting, ...]:
+    """Return the queue with one question a place further up or down."""
+    to = at + step
+    if not (0 <= at < len(queue) and 0 <= to < len(queue)):
+        return tuple(queue)
+    items = list(queue)
+    items.insert(to, items.pop(at))
+    return tuple(items)
+
+
+def _waiting(value: object) -> Waiting | None:
+    if not isinstance(value, Mapping) or not isinstance(text := value.get("text"), str):
+        return None
+    key = value.get("key")
+    return Waiting(
+        text, _attachments(value.get("attachments")), key if isinstance(key, str) and key else new_key()
+    )
+
+
+def _attachments(value: object) -> tuple[Attachment, ...]:
+    return tuple(
+        Attachment(item["name"], item["content"], item["type"])
+        for item in _listed(value)
+        if isinstance(item, Mapping)
+        and all(isinstance(item.get(name), str) for name in ("name", "content", "type"))
+    )
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,257 @@
+"""Files beside the words of a question: found by the beginning of a path, read as text."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+from agent_tui.events import Attachment
+from agent_tui.inert import inert, inert_line
+from tui.screens.words import count, say
+from widgets.units import size
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+MOST: Final = 20  # attachments of one question (ours takes no more)
+MAX_BYTES: Final = 4_000_000  # of all of them; as JSON that is well within what is taken
+MAX_LISTED: Final = 20_000  # files of a folder that are offered
+MAX_DEPTH: Final = 20
+MAX_IGNORE_BYTES: Final = 100_000
+LISTING_SECONDS: Final = 5.0  # how long a listing is taken for true
+LONG_LINES: Final = 30  # a pasted text with more is an attachment
+LONG_CHARACTERS: Final = 2_000
+MAX_NAME_CHARACTERS: Final = 200
+_NAMED: Final = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
+_BEGUN: Final = re.compile(r'(?<!\S)@(?:"([^"\n]*)|([^\s"]*))$')
+_TRAILING: Final = ".,;:!?)]}'\""
+
+Ignored = tuple[tuple[str, "GitIgnoreSpec"], ...]  # the folder that each .gitignore is in, and its rules
+
+
+class Unfit(Exception):
+    """A file that cannot be attached; says why, one line for a person."""
+
+
+@dataclass(slots=True)
+class Files:
+    """The files that a question may name: those below ``folder``, and any other by its whole path."""
+
+    folder: Path
+    _listed: list[str] = field(default_factory=list)
+    _listed_at: float = 0.0
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the listing was made, and not long ago."""
+        return bool(self._listed_at) and time.monotonic() - self._listed_at < LISTING_SECONDS
+
+    def look(self) -> None:
+        """Look which files there are; takes a moment."""
+        found = []
+        for path in _below(self.folder, "", (), MAX_DEPTH):
+            found.append(path)
+            if len(found) >= MAX_LISTED:
+                break
+        self._listed, self._listed_at = found, time.monotonic()
+
+    def fitting(self, begun: str, most: int) -> list[str]:
+        """Return paths that ``begun`` may become: those that begin so, then files whose name does, then
+        those that hold it anywhere.
+        """
+        if begun.startswith(("/", "~", "..")):
+            return _in_folder(begun, most)
+        begun = begun.removeprefix("./").casefold()
+        ranked: tuple[list[str], ...] = ([], [], [])
+        for path in self._listed:
+            low = path.casefold()
+            if low.startswith(begun):
+                rank = 0
+            elif low.rpartition("/")[2].startswith(begun):
+                rank = 1
+            elif begun in low:
+                rank = 2
+            else:
+                continue
+            ranked[rank].append(path)
+            if len(ranked[0]) >= most:
+                break
+        return [path for paths in ranked for path in paths][:most]
+
+    def path_of(self, named: str) -> Path | None:
+        """Return the file that was named, ``None`` where there is none."""
+        try:
+            path = self.folder / Path(named).expanduser()
+            return path if path.is_file() else None
+        except (OSError, ValueError, RuntimeError):
+            return None
+
+    def named_in(self, text: str) -> list[tuple[str, Path]]:
+        """Return the files that ``text`` names behind an ``@``; what names none is a word like any other."""
+        found: dict[str, Path] = {}
+        for match in _NAMED.finditer(text):
+            name = match[1] or match[2]
+            for one in (name, name.rstrip(_TRAILING)):
+                if one and (path := self.path_of(one)) is not None:
+                    found.setdefault(one, path)
+                    break
+        return list(found.items())
+
+
+def begun_in(text: str) -> str | None:
+    """Return the path that is being written behind an ``@`` at the end of ``text``; None for none."""
+    match = _BEGUN.search(text)
+    if match is None:
+        return None
+    return match[1] if match[1] is not None else match[2]
+
+
+def written(path: str) -> str:
+    """Return how a path is written into a question."""
+    return f'@"{path}"' if any(char.isspace() for char in path) else f"@{path}"
+
+
+def pasted_path(text: str, files: Files) -> tuple[str, Path] | None:
+    """Return the one file whose path was pasted, as terminals write it when a file is dropped."""
+    line = text.strip()
+    if not line or "\n" in line or len(line) > 4096:
+        return None
+    if line.startswith("file://"):
+        line = unquote(urlsplit(line).path)
+    elif not line.startswith(("/", "~", "'", '"', "./", "../")):
+        return None  # a word is no path
+    names = [line]
+    with suppress(ValueError):
+        names += shlex.split(line) if len(shlex.split(line)) == 1 else []
+    for name in names:
+        if (path := files.path_of(name)) is not None:
+            return name, path
+    return None
+
+
+def is_long(text: str) -> bool:
+    """Whether a pasted text is better attached than written."""
+    return len(text) > LONG_CHARACTERS or text.count("\n") >= LONG_LINES
+
+
+def read(name: str, path: Path, room: int = MAX_BYTES) -> Attachment:
+    """Return the file as an attachment of at most ``room`` bytes; raises ``Unfit``."""
+    shown = inert_line(name, MAX_NAME_CHARACTERS)
+    try:
+        with path.open("rb") as file:
+            data = file.read(room + 1)
+            length = os.fstat(file.fileno()).st_size
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise Unfit(say("chat.attach.unreadable", name=shown, reason=reason)) from error
+    if len(data) > room:
+        raise Unfit(say("chat.attach.large", name=shown, size=size(length), most=size(room)))
+    if b"\0" in data[:8192]:
+        raise Unfit(say("chat.attach.binary", name=shown))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unfit(say("chat.attach.binary", name=shown)) from error
+    return Attachment(shown, text)
+
+
+def with_named(text: str, attached: list[Attachment], files: Files) -> list[Attachment]:
+    """Return ``attached`` and the files that ``text`` names; raises ``Unfit``, also where it is too much."""
+    found = list(attached)
+    room = MAX_BYTES - sum(len(file.content.encode(errors="replace")) for file in found)
+    for name, path in files.named_in(text):
+        if all(file.name != inert_line(name, MAX_NAME_CHARACTERS) for file in found):
+            file = read(name, path, max(0, room))
+            room -= len(file.content.encode())
+            found.append(file)
+    if len(found) > MOST:
+        raise Unfit(say("chat.attach.many", most=count(MOST)))
+    return found
+
+
+# --- folders ---
+
+
+def _in_folder(begun: str, most: int) -> list[str]:
+    """Return what is in the folder of a path, folders with a slash at their end."""
+    before, slash, name = begun.rpartition("/")
+    if not slash:
+        before, name = begun, ""
+    try:
+        folder = Path(before + "/").expanduser()
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except (OSError, RuntimeError, ValueError):
+        return []
+    low = name.casefold()
+    return [
+        f"{before}/{entry.name}{'/' if entry.is_dir() else ''}"
+        for entry in entries
+        if entry.name.casefold().startswith(low)
+        and _can_be_named(entry.name)
+        and (low or not entry.name.startswith("."))
+    ][:most]
+
+
+def _below(folder: Path, path: str, ignored: Ignored, depth: int) -> Iterator[str]:
+    """Yield the files below a folder, nearer ones first, without those that .gitignore leaves out."""
+    ignored = _with_rules_of(folder, path, ignored)
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    folders = []
+    for entry in entries:
+        where = f"{path}/{entry.name}" if path else entry.name
+        try:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            is_file = entry.is_file()
+        except OSError:
+            continue
+        if entry.name == ".git" or not _can_be_named(entry.name) or _is_ignored(where, is_folder, ignored):
+            continue
+        if is_folder:
+            folders.append((entry.name, where))
+        elif is_file:
+            yield where
+    if depth > 1:
+        for name, where in folders:
+            yield from _below(folder / name, where, ignored, depth - 1)
+
+
+def _can_be_named(name: str) -> bool:
+    return inert(name) == name and "\n" not in name and '"' not in name
+
+
+def _with_rules_of(folder: Path, path: str, ignored: Ignored) -> Ignored:
+    from pathspec import GitIgnoreSpec  # lazy: only who names a file waits for it
+
+    try:
+        with (folder / ".gitignore").open("rb") as file:
+            lines = file.read(MAX_IGNORE_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ignored
+    rules = []
+    for line in lines:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            continue  # git ignores such lines as well
+        rules.append(line)
+    return (*ignored, (path, GitIgnoreSpec.from_lines(rules))) if rules else ignored
+
+
+def _is_ignored(where: str, is_folder: bool, ignored: Ignored) -> bool:
+    for path, rules in reversed(ignored):  # the nearest file that says something decides
+        inside = where[len(path) + 1 :] if path else where
+        said = rules.check_file(f"{inside}/" if is_folder else inside).include
+        if said is not None:
+            return said
+    return False

@@ -1,0 +1,170 @@
+"""A tool asks before it runs: the row that takes the answer, and the dialogs that show all of it."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, Literal
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from agent_tui.events import ToolAsk
+from agent_tui.inert import inert_line
+from tui.screens import signs
+from tui.screens.chat_texts import asking_body
+from tui.screens.form_fields import Line, own
+from tui.screens.words import say
+from widgets.frame_clock import FrameClock
+from widgets.status_line import Part, StatusLine
+from widgets.transcript import Transcript
+
+Decision = Literal["once", "conversation", "always", "deny"]
+MAX_CALL_CHARACTERS: Final = 300
+MAX_PATTERN_CHARACTERS: Final = 40
+MAX_REASON_CHARACTERS: Final = 400
+
+
+class AskBar(StatusLine, can_focus=True):
+    """One row above the line to write in; closed while nothing asks. It decides nothing itself."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer('once')", "Let the tool run once", id="ask.once"),
+        Binding("c", "answer('conversation')", "Let it run in this chat", id="ask.conversation"),
+        Binding("a", "answer('always')", "Let it run always", id="ask.always"),
+        Binding("n", "answer('deny')", "Do not let it run", id="ask.deny"),
+        Binding("d", "whole", "See all that it would do", id="ask.whole"),
+    ]
+    DEFAULT_CSS = """
+    AskBar { display: none; }
+    AskBar.-open { display: block; }
+    AskBar:focus { background: $panel; text-style: bold; }
+    """
+
+    class Answered(Message):
+        """The person decided."""
+
+        def __init__(self, decision: Decision) -> None:
+            super().__init__()
+            self.decision: Decision = decision
+
+    class WholeWanted(Message):
+        """The person wants to see all that the tool would do."""
+
+    class Wrote(Message):
+        """The person writes something else: the key was no answer."""
+
+        def __init__(self, character: str) -> None:
+            super().__init__()
+            self.character = character
+
+    def ask(self, name: str, ask: ToolAsk | None) -> None:
+        """Ask this, or nothing any more."""
+        self.set_class(ask is not None, "-open")
+        if ask is None:
+            return
+        asks = f"{signs.PAUSED} {say('ask.line', name=inert_line(name, 60))}"
+        keys = [Part(say("ask.once"), 0, "y"), Part(say("ask.conversation"), 3, "c")]
+        if ask.pattern:
+            pattern = inert_line(ask.pattern, MAX_PATTERN_CHARACTERS)
+            keys.append(Part(say("ask.always", pattern=f'"{pattern}"'), 2, "a"))
+        keys += [Part(say("ask.deny"), 1, "n"), Part(say("ask.whole"), 4, "d")]
+        self.show([f"{asks} {inert_line(ask.call, MAX_CALL_CHARACTERS)}"], right=keys)
+
+    def action_answer(self, decision: Decision) -> None:
+        """Decide."""
+        self.post_message(self.Answered(decision))
+
+    def action_whole(self) -> None:
+        """Ask to see all of it."""
+        self.post_message(self.WholeWanted())
+
+    def on_key(self, event: events.Key) -> None:
+        """Let what is no answer be written."""
+        if event.is_printable and event.character and event.character not in "ycand?":
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Wrote(event.character))
+
+
+class PagerScreen(ModalScreen[str | None]):
+    """Shows one text, all of it."""
+
+    CSS_PATH = "chat.tcss"
+    AUTO_FOCUS = "Transcript"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,o", "dismiss", "Back", id="pager.close"),
+    ]
+    HINT: ClassVar[str] = "pager.hint"
+
+    def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._title = title
+        self._body = body
+        self._ascii_only = ascii_only
+        self._transcript = Transcript(clock=clock, ascii_only=ascii_only)
+
+    def compose(self) -> ComposeResult:
+        top = StatusLine(ascii_only=self._ascii_only)
+        top.show([inert_line(self._title, MAX_CALL_CHARACTERS)])
+        bottom = StatusLine(ascii_only=self._ascii_only, is_dim=True)
+        bottom.show([say(self.HINT)])
+        yield top
+        yield self._transcript
+        yield bottom
+
+    def on_mount(self) -> None:
+        """Show the beginning."""
+        self._transcript.turn_opened("whole")
+        self._transcript.text_added("whole", self._body)
+        self._transcript.turn_closed("whole")
+        self._transcript.action_to_start()
+
+
+class AskScreen(PagerScreen):
+    """Shows all that a tool would do; closes with a decision, or with None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "dismiss('once')", "Once", id="asked.once", priority=True),
+        Binding("c", "dismiss('conversation')", "In this chat", id="asked.conversation"),
+        Binding("a", "dismiss('always')", "Always", id="asked.always"),
+        Binding("n", "dismiss('deny')", "No", id="asked.deny"),
+    ]
+    HINT = "ask.hint"
+
+    def __init__(self, name: str, ask: ToolAsk, clock: FrameClock, *, ascii_only: bool = False) -> None:
+        title = f"{signs.PAUSED} {say('ask.line', name=inert_line(name, 60))} {ask.call}"
+        super().__init__(title, asking_body(ask, shows_all=True), clock, ascii_only=ascii_only)
+
+
+class ReasonScreen(ModalScreen[str | None]):
+    """Asks why a tool may not run; closes with the reason, which may be empty, or with None."""
+
+    CSS_PATH = "room_dialogs.tcss"
+    AUTO_FOCUS = "Line"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "Back, nothing decided", id="reason.back", priority=True),
+    ]
+    DEFAULT_CSS = """
+    ReasonScreen { align: center middle; background: $background 60%; }
+    """
+
+    def __init__(self, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._ascii_only = ascii_only
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog wide"):
+            yield Static(say("ask.reason"), classes="title", markup=False)
+            yield Line("", id="reason")
+            hint = own(say("ask.reason.hint"), ascii_only=self._ascii_only)
+            yield Static(hint, classes="hint", markup=False)
+
+    @on(Input.Submitted)
+    def give(self, event: Input.Submitted) -> None:
+        """Close with the reason."""
+        event.stop()
+        self.dismiss(inert_line(event.value, MAX_REASON_CHARACTERS))

@@ -1,0 +1,286 @@
+"""Where a question is written: what waits, what is attached, and the lines themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
+from textual.widgets import Static, TextArea
+
+from agent_tui.events import Attachment
+from agent_tui.inert import inert, inert_line
+from tui import chat_commands
+from tui.chat_drafts import ChatDrafts, Kept, Waiting
+from tui.chat_files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_path, read, written
+from tui.screens.chat_line import ChatLine, Completion
+from tui.screens.room_composer import DRAFT_SECONDS, LOW_SCREEN_ROWS, SMALL_SCREEN_ROWS, Rule
+from tui.screens.room_drafts import Drafts
+from tui.screens.words import count, say
+from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer
+from widgets.status_line import Part, StatusLine
+from widgets.units import size
+
+MOST_CANDIDATES: Final = 6
+MAX_SHOWN_CHARACTERS: Final = 120
+
+
+class ChatComposer(Vertical):
+    """Keeps the draft of one chat, its attachments and its queue. It sends nothing itself."""
+
+    DEFAULT_CSS = """
+    ChatComposer {
+        height: auto;
+        background: $background;
+        & .-empty { display: none; }
+        &.-closed { display: none; }
+        & > Horizontal { height: auto; }
+        & .composer--prompt { width: 3; height: 1; background: $background; }
+    }
+    """
+
+    def __init__(self, conversation_id: str, *, ascii_only: bool = False) -> None:
+        super().__init__(id="composer")
+        self._conversation_id = conversation_id
+        self._ascii_only = ascii_only
+        self._drafts = Drafts()
+        self._kept = ChatDrafts(conversation_id)
+        self._edited: tuple[str, tuple[Attachment, ...]] | None = None  # the draft, while another is changed
+        self._queued = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
+        self._note = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
+        self._rule = Rule(ascii_only=ascii_only)
+        self._told = ""
+        self._saving: Timer | None = None
+        self._pastes = 0
+        self.files = Files(Path.cwd())
+        self.tools: Sequence[str] = ()  # names that /tools completes
+        self.attachments: tuple[Attachment, ...] = ()
+        self.queue: tuple[Waiting, ...] = ()
+        self.is_held = False  # what waits is sent only when the person says so
+        self.line = ChatLine(self._complete, self._takes_paste, placeholder=say("chat.placeholder"))
+
+    def compose(self) -> ComposeResult:
+        yield self._queued
+        yield self._note
+        yield self._rule
+        with Horizontal():
+            yield Static(" > " if self._ascii_only else " › ", classes="composer--prompt", markup=False)
+            yield self.line
+
+    def on_mount(self) -> None:
+        """Go on where the writing was left; what waited before is sent only when the person says so."""
+        self.line.past = self._drafts.past()
+        self.line.put(self._drafts.draft(self._conversation_id))
+        kept = self._kept.load()
+        self.attachments, self.queue, self.is_held = kept.attachments, kept.queue, bool(kept.queue)
+        self.show()
+
+    def on_unmount(self) -> None:
+        """Keep what was written: the last letters too."""
+        self._keep_text()
+
+    # --- what is shown ---------------------------------------------------------------------------------
+
+    def fit(self, rows: int) -> None:
+        """Take no more than a screen of ``rows`` has to give."""
+        is_small = rows <= SMALL_SCREEN_ROWS
+        self._rule.set_class(is_small, "-empty")
+        self.line.most_rows = 2 if is_small else MOST_ROWS
+        self.set_class(rows < LOW_SCREEN_ROWS and not self.has_line_focus, "-closed")
+
+    @property
+    def has_line_focus(self) -> bool:
+        """Whether it is written in now."""
+        return self.is_attached and self.screen.focused is self.line
+
+    @property
+    def is_editing(self) -> bool:
+        """Whether a question is asked another way."""
+        return self._edited is not None
+
+    def open(self) -> None:
+        """Let it be written in."""
+        self.set_class(False, "-closed")
+        self.screen.set_focus(self.line, scroll_visible=False)
+
+    def tell(self, note: str) -> None:
+        """Say something until something else is written."""
+        self._told = inert_line(note, 300)
+        self.show()
+
+    def show(self, key: str = "u", *, is_busy: bool = False) -> None:
+        """Say what waits, what is attached, and what may be completed; ``key`` shows what waits."""
+        if not self.is_mounted:
+            return
+        parts: list[Part | str] = []
+        if self.queue:
+            first = self.queue[0]
+            words = inert_line(first.text, MAX_SHOWN_CHARACTERS) or _names(first.attachments)
+            text = say("chat.queued.held" if self.is_held else "chat.queued", words=words)
+            parts = [Part(f"{text} ({count(len(self.queue))})")]
+        self._queued.show(parts, right=[Part(say("hint.queue"), 1, key)] if parts and key else [])
+        self._queued.set_class(not parts, "-empty")
+        note, right = self._about_line()
+        self._note.show([note] if note else [], right=[right] if right else [])
+        self._note.set_class(not note, "-empty")
+        name = "editing" if self.is_editing else "queue" if is_busy else ""
+        placeholder = say(f"chat.placeholder.{name}" if name else "chat.placeholder")
+        if placeholder != self.line.placeholder:
+            self.line.placeholder = placeholder
+
+    def _about_line(self) -> tuple[str, str]:
+        if self._told:
+            return self._told, ""
+        candidates = self.line.candidates
+        if candidates:
+            names = "  ".join(inert_line(name, 60) for name in candidates[:MOST_CANDIDATES])
+            return say("chat.candidates", names=names), ""
+        attached = say("chat.attaching", names=_names(self.attachments)) if self.attachments else ""
+        if self.is_editing:
+            return say("chat.editing"), attached
+        return attached, say("chat.attach.drop") if attached and not self.line.text else ""
+
+    # --- completion ------------------------------------------------------------------------------------
+
+    def _complete(self, text: str) -> Completion:
+        before, words = chat_commands.fitting(text, self.tools)
+        if words:
+            begun = text[len(before) :]
+            is_command = before == "/"
+            return Completion(len(begun), tuple(words), is_command and begun not in words)
+        path = begun_in(text)
+        if path is None:
+            return Completion()
+        if not self.files.is_listed:
+            self._look_for_files()
+        found = tuple(self.files.fitting(path, MOST_CANDIDATES))
+        if found[:1] == (path,) and len(found) == 1:
+            return Completion()
+        quoted = text.endswith(f'@"{path}')
+        return Completion(len(path) + 1 + quoted, tuple(written(name) for name in found))
+
+    @work(group="files", exclusive=True, thread=True)
+    def _look_for_files(self) -> None:
+        self.files.look()
+        self.app.call_from_thread(self.show)
+
+    # --- what is put in --------------------------------------------------------------------------------
+
+    def _takes_paste(self, text: str) -> bool:
+        """Attach a path that was pasted, or a long text."""
+        pasted = pasted_path(text, self.files)
+        try:
+            if pasted is not None:
+                self.attach(read(*pasted, room=self._room()))
+                return True
+            if is_long(text):
+                self._pastes = max(self._pastes, sum("pasted" in file.name for file in self.attachments)) + 1
+                name = say("chat.attach.pasted", number=self._pastes)
+                if len(text.encode(errors="replace")) > self._room():
+                    size_of = size(len(text.encode(errors="replace")))
+                    room = size(self._room())
+                    raise Unfit(say("chat.attach.large", name=name, size=size_of, most=room))
+                self.attach(Attachment(name, inert(text)))
+                return True
+        except Unfit as error:
+            self.tell(str(error))
+            return pasted is None  # a path is still a word
+        return False
+
+    def _room(self) -> int:
+        return max(
+            0, MAX_BYTES - sum(len(file.content.encode(errors="replace")) for file in self.attachments)
+        )
+
+    def attach(self, file: Attachment) -> None:
+        """Attach a file to what is written."""
+        if len(self.attachments) >= MOST:
+            raise Unfit(say("chat.attach.many", most=count(MOST)))
+        self._set_attachments((*(known for known in self.attachments if known.name != file.name), file))
+
+    def on_chat_line_drop_last(self, event: ChatLine.DropLast) -> None:
+        """Attach one less."""
+        event.stop()
+        if self.attachments:
+            self._set_attachments(self.attachments[:-1])
+
+    def _set_attachments(self, attachments: tuple[Attachment, ...]) -> None:
+        self.attachments = attachments
+        self._told = ""
+        self._keep()
+        self.show()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Keep the draft, a moment later; what was told of an older text is over."""
+        event.stop()
+        self._told = ""
+        self.show()
+        if self._saving is None:
+            self._saving = self.set_timer(DRAFT_SECONDS, self._keep_text)
+
+    def on_composer_cut(self, event: Composer.Cut) -> None:
+        """Say that not all of it found room."""
+        event.stop()
+        self.notify(say("composer.cut", most=count(MAX_CHARACTERS)), severity="warning", markup=False)
+
+    # --- what is sent, and what waits ------------------------------------------------------------------
+
+    def sent(self, text: str) -> None:
+        """Take away what was sent or put in the queue, and remember it."""
+        if self.is_editing:
+            self.end_editing()
+        else:
+            self.line.take_away(text)
+            self._set_attachments(())
+        if text.strip():
+            self.line.past = self._drafts.sent(text)
+        self.tell("")
+        self._keep_text()
+
+    def set_queue(self, queue: tuple[Waiting, ...], *, is_held: bool | None = None) -> None:
+        """Let these wait."""
+        self.queue = queue
+        if is_held is not None or not queue:
+            self.is_held = bool(is_held) and bool(queue)
+        self._keep()
+        self.show()
+
+    def edit(self, text: str, attachments: tuple[Attachment, ...]) -> None:
+        """Let another text be changed; the draft waits."""
+        if self._edited is None:
+            self._edited = self.line.text, self.attachments
+        self.line.put(text)
+        self.attachments = attachments
+        self.show()
+        self.open()
+
+    def end_editing(self) -> None:
+        """Go on with the draft."""
+        if self._edited is not None:
+            (text, self.attachments), self._edited = self._edited, None
+            self.line.put(text)
+            self.show()
+
+    def _keep_text(self) -> None:
+        if self._saving is not None:
+            self._saving.stop()
+            self._saving = None
+        text = self._edited[0] if self._edited is not None else self.line.text
+        if not self._drafts.keep(self._conversation_id, text) and self.is_mounted:
+            self.notify(say("composer.not_kept"), severity="warning", markup=False)
+
+    def _keep(self) -> None:
+        attachments = self._edited[1] if self._edited is not None else self.attachments
+        if not self._kept.keep(Kept(attachments, self.queue)) and self.is_mounted:
+            self.notify(say("chat.queue.not_kept"), severity="warning", markup=False)
+
+
+def _names(attachments: Sequence[Attachment]) -> str:
+    return "  ".join(
+        f"{inert_line(file.name, 40)} {size(len(file.content.encode(errors='replace')))}"
+        for file in attachments
+    )

@@ -1,0 +1,300 @@
+"""Carries a chat from its state into a transcript: each word once, each step as a row that folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from typing import Final
+
+from agent_tui.state.conversation import ChatTurn, ConversationState
+from agent_tui.state.steps import StepState
+from tui.garbage import uncollected
+from tui.screens import chat_texts as texts
+from tui.screens.pane_feed import as_typed
+from tui.screens.words import say
+from widgets.painter import PEOPLE
+from widgets.step_body import text_body
+from widgets.step_row import APART
+from widgets.transcript import Transcript
+from widgets.units import size
+
+HEAD_CHARACTERS: Final = 400  # of a thought: its first words are in the head row, and no more is looked at
+WRITTEN_CHARACTERS: Final = 8_000  # of arguments: longer ones are shown once they are whole
+
+Spot = tuple[str, str]
+"""A turn and a step of it, by id; without a step the words of the turn."""
+
+
+class ChatFeed:
+    """Remembers what the transcript was given. ``take`` costs what is new, not what was said before.
+
+    What the reader folded or unfolded is kept under turn and step for as long as this lives.
+    """
+
+    def __init__(self, transcript: Transcript, state: ConversationState) -> None:
+        self.transcript = transcript
+        self._state = state
+        self._generation = -1
+        self._folds: dict[str, bool] = {}
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._turns: dict[str, _Turn] = {}
+        self._spots: list[Spot] = []  # of each message of the transcript
+        self._numbers: dict[Spot, int] = {}
+        self._keys: dict[str, Spot] = {}
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
+    def take(self) -> None:
+        """Give the transcript what is new in the state."""
+        state = self._state
+        if self._generation != state.generation:
+            self._generation = state.generation
+            self.transcript.clear()
+            self._start_over()
+        for turn_id in state.changed:
+            if (known := self._turns.get(turn_id)) is not None:
+                known.take()
+        if len(self._turns) < len(state.turns):
+            with uncollected():
+                for turn in list(islice(state.turns.values(), len(self._turns), None)):
+                    self._turns[turn.id] = _Turn(self, turn)
+                    self._turns[turn.id].take()
+        state.changed.clear()
+
+    # --- what the reader does --------------------------------------------------------------------------
+
+    def note_fold(self, key: str, *, is_folded: bool) -> None:
+        """The reader folded or unfolded a step: it stays so, whatever comes."""
+        self._folds[key] = is_folded
+
+    def fold_all(self, kind: str = "") -> None:
+        """Fold all steps for the reader, or those of one kind; unfold them if all are folded."""
+        keys = [
+            key_of(turn.turn.id, step_id)
+            for turn in self._turns.values()
+            for step_id in turn.rows
+            if not kind or turn.turn.steps.all[step_id].type == kind
+        ]
+        is_folded = any(not self.transcript.is_folded(key) for key in keys)
+        self.transcript.fold_all(keys, is_folded=is_folded)
+        self._folds.update(dict.fromkeys(keys, is_folded))
+
+    def fold(self, key: str, *, is_folded: bool) -> None:
+        """Fold or unfold a step, unless the reader did."""
+        if key not in self._folds:
+            self.transcript.fold(key, is_folded)
+
+    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
+        """Say whether a step begins folded."""
+        return self._folds.get(key, is_folded)
+
+    # --- where things are ------------------------------------------------------------------------------
+
+    def placed(self, spot: Spot) -> None:
+        """Note that the next message of the transcript shows ``spot``."""
+        self._spots.append(spot)
+        self._numbers.setdefault(spot, len(self._spots))
+        self._keys[key_of(*spot)] = spot
+
+    def spot(self, number: int) -> Spot:
+        """Return what message ``number`` of the transcript, from 1, shows; ("", "") for none."""
+        return self._spots[number - 1] if 0 < number <= len(self._spots) else ("", "")
+
+    def spot_of(self, key: str) -> Spot:
+        """Return what the message ``key`` of the transcript shows; ("", "") for none."""
+        return self._keys.get(key, ("", ""))
+
+    def number(self, turn_id: str, step_id: str = "") -> int:
+        """Return which message of the transcript shows that; 0 for none."""
+        return self._numbers.get((turn_id, step_id), 0)
+
+
+class _Turn:
+    """One turn in the transcript."""
+
+    __slots__ = ("_ending", "_feed", "_given", "_last", "_open", "_text", "_title", "rows", "turn")
+
+    def __init__(self, feed: ChatFeed, turn: ChatTurn) -> None:
+        self.turn = turn
+        self.rows: set[str] = set()  # ids of steps that have a row
+        self._feed = feed
+        self._given: dict[str, tuple[int, int]] = {}  # of texts: characters and revision
+        self._open: tuple[str, str] | None = None  # the message that grows: its key, its step's type
+        self._last = ""  # key of the last message
+        self._text: str | None = None  # of a person, as it was given
+        self._title = ""
+        self._ending: str | None = None  # as it was told
+
+    @property
+    def _transcript(self) -> Transcript:
+        return self._feed.transcript
+
+    def take(self) -> None:
+        turn = self.turn
+        self._head()
+        if turn.role == "user":
+            self._take_person()
+            return
+        changed = turn.steps.changed
+        steps = turn.steps.all
+        for step_id in sorted(changed, key=lambda id_: steps[id_].place) if len(changed) > 1 else changed:
+            self._step(steps[step_id])
+        changed.clear()
+        ending = texts.ending(turn)
+        if turn.status != "speaking" and ending != self._ending:
+            self._ending = ending
+            self._end(ending)
+
+    def _head(self) -> None:
+        """Say who speaks; once it is over, how long it took and what it used."""
+        title = texts.turn_title(self.turn)
+        if not self._last:
+            self._last = key_of(self.turn.id)
+            self._feed.placed((self.turn.id, ""))
+            self._transcript.turn_opened(self._last, title, color=PEOPLE if self.turn.role == "user" else "")
+        elif title != self._title:
+            self._transcript.turn_titled(key_of(self.turn.id), title)
+        self._title = title
+
+    def _take_person(self) -> None:
+        turn = self.turn
+        key = key_of(turn.id)
+        if turn.text != self._text:
+            self._text = turn.text
+            self._transcript.text_replaced(key, as_typed(turn.text))
+            self._transcript.turn_closed(key)
+        for number, file in enumerate(turn.attachments):
+            row = key_of(turn.id, f"file {number}")
+            if row not in self._given:
+                self._given[row] = 0, 0
+                self._feed.placed((turn.id, ""))
+                title = f"{say('chat.attached')}{APART}{file.name}"
+                is_folded = self._feed.starts_folded(row, is_folded=True)
+                summary = size(len(file.content.encode(errors="replace")))
+                self._transcript.step_opened(row, title=title, summary=summary, is_folded=is_folded)
+                self._transcript.body_later(row, partial(text_body, file.content))
+                self._transcript.turn_closed(row)
+
+    # --- steps -----------------------------------------------------------------------------------------
+
+    def _step(self, step: StepState) -> None:
+        if step.type == "tool_result" and step.call_id and step.id not in self.rows:
+            return  # it is shown with its call
+        if step.type == "text":
+            self._grow(step, self._text_key(step))
+        elif step.type == "thinking":
+            self._think(step)
+        else:
+            self._tool(step)
+
+    def _text_key(self, step: StepState) -> str:
+        """Return the message that shows a text: the first one stands right under the name."""
+        key = key_of(self.turn.id, step.id)
+        if step.id in self._given:
+            is_first = self._feed.number(self.turn.id, step.id) == 0
+            return key_of(self.turn.id) if is_first else key
+        self._begin(step)
+        if self._last == key_of(self.turn.id) and not self._given:
+            key = self._last
+        else:
+            self._feed.placed((self.turn.id, step.id))
+            self._transcript.turn_opened(key)
+        self._given[step.id] = 0, step.content.revision
+        self._last, self._open = key, (key, step.type)
+        return key
+
+    def _think(self, step: StepState) -> None:
+        key = key_of(self.turn.id, step.id)
+        is_over = self.turn.status != "speaking"
+        if step.id not in self._given:
+            self._begin(step)
+            self._row(step, key, is_folded=is_over)
+            self._given[step.id] = 0, step.content.revision
+            self._open = key, step.type
+        elif self._given[step.id][0] < HEAD_CHARACTERS or step.seconds is not None:
+            self._transcript.step_titled(key, *texts.step_head(step))
+        self._grow(step, key)
+        if is_over:
+            self._close_open()
+
+    def _tool(self, step: StepState) -> None:
+        """Show a call with its result, or what has no better name."""
+        key = key_of(self.turn.id, step.id)
+        is_folded = texts.is_folded(step)
+        if step.id not in self.rows:
+            self._begin(step)
+            self._row(step, key, is_folded=is_folded)
+        else:
+            self._transcript.step_titled(key, *texts.step_head(step))
+        if step.arguments.length <= WRITTEN_CHARACTERS or not texts.is_written(step):
+            self._transcript.body_later(key, _body_of(step))
+            self._transcript.turn_closed(key)
+        self._feed.fold(key, is_folded=is_folded)
+
+    def _row(self, step: StepState, key: str, *, is_folded: bool) -> None:
+        self.rows.add(step.id)
+        self._feed.placed((self.turn.id, step.id))
+        title, summary, sign = texts.step_head(step)
+        self._transcript.step_opened(
+            key,
+            title=title,
+            summary=summary,
+            sign=sign,
+            is_folded=self._feed.starts_folded(key, is_folded=is_folded),
+            is_dim=step.type == "thinking",
+        )
+        self._last = key
+
+    def _grow(self, step: StepState, key: str) -> None:
+        given, revision = self._given[step.id]
+        if revision != step.content.revision or self._open is None or self._open[0] != key:
+            # Replaced, or added to after something else began: rare repairs, so all of it is given again.
+            self._transcript.text_replaced(key, step.content.text)
+            if self._open is None or self._open[0] != key:
+                self._transcript.turn_closed(key)
+        elif given != step.content.length:
+            self._transcript.text_added(key, step.content.since(given))
+        self._given[step.id] = step.content.length, step.content.revision
+
+    # --- ends ------------------------------------------------------------------------------------------
+
+    def _begin(self, step: StepState) -> None:
+        """Another step begins: the one before it is over."""
+        if not self._given and not self.rows and step.type != "text":
+            self._transcript.turn_closed(key_of(self.turn.id))
+        self._close_open()
+
+    def _close_open(self, note: str = "") -> None:
+        if self._open is not None:
+            key, type_ = self._open
+            self._transcript.turn_closed(key, note if type_ == "text" else "")
+            if type_ != "text":
+                self._feed.fold(key, is_folded=True)
+            self._open = None
+
+    def _end(self, note: str) -> None:
+        is_text = self._open is not None and self._open[1] == "text"
+        self._close_open(note)
+        if is_text:
+            return
+        if self._last == key_of(self.turn.id):
+            self._transcript.turn_closed(self._last, note)
+        elif note:
+            key = key_of(self.turn.id, "\nend")
+            if self._last != key:
+                self._feed.placed((self.turn.id, ""))
+                self._transcript.turn_opened(key)
+                self._last = key
+            self._transcript.turn_closed(key, note)
+
+
+def key_of(turn_id: str, step_id: str = "") -> str:
+    """Return the key of a message; whatever ids a server sends, no two have the same."""
+    return f"{len(turn_id)} {turn_id} {step_id}"
+
+
+def _body_of(step: StepState) -> Callable[[], str]:
+    return partial(texts.step_body_of, step)

@@ -1,0 +1,330 @@
+"""What a chat screen says about a chat: pure functions from state to text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from agent_tui.events import ToolAsk
+from agent_tui.inert import inert_line
+from agent_tui.state.conversation import ChatTurn, ConversationState
+from agent_tui.state.steps import StepState
+from tui.screens import signs
+from tui.screens.room_texts import dollars
+from tui.screens.words import ENGLISH, count, ordinal_try, say
+from widgets.step_body import MAX_ABOUT_CHARACTERS, escaped, fenced, step_body
+from widgets.step_body import step_head as head_of
+from widgets.units import duration, size
+
+MAX_TITLE_CHARACTERS: Final = 200
+MAX_DETAIL_CHARACTERS: Final = 200
+MAX_NAME_CHARACTERS: Final = 60
+HEAD_CHARACTERS: Final = 400
+WRITING: Final = ""  # the status of a call whose arguments still come
+KeyNow = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the screen itself knows, for the lines above and below."""
+
+    is_writing: bool = True  # the line has the focus
+    is_asking: bool = False  # the bar that asks has it
+    is_finding: bool = False
+    is_following: bool = True
+    has_selection: bool = False
+    is_editing: bool = False
+    is_sending: bool = False
+    is_stopping: bool = False
+    has_text: bool = False
+    queued: int = 0
+    is_held: bool = False
+    on_question: bool = False
+    has_versions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What ``key`` does; those of a low ``rank`` stay longest."""
+
+    key: str
+    text: str
+    rank: int = field(default=1)
+
+
+# --- the line above ----------------------------------------------------------------------------------------
+
+
+def title(state: ConversationState) -> str:
+    """Return what the chat is called, in one harmless line."""
+    return inert_line(state.conversation.title, MAX_TITLE_CHARACTERS) or say("chat.untitled")
+
+
+def provider(state: ConversationState) -> str:
+    """Return the provider's name, where one is chosen."""
+    return inert_line(state.conversation.provider_id, MAX_NAME_CHARACTERS)
+
+
+def model(state: ConversationState) -> str:
+    """Return the model's name: the chosen one, else the one that spoke last."""
+    named = state.conversation.model
+    if not named:
+        named = next((turn.model for turn in reversed(state.turns.values()) if turn.model), "")
+    return inert_line(named, MAX_NAME_CHARACTERS) or say("chat.model.default")
+
+
+def status(state: ConversationState, shown: Shown, seconds_left: int = 0, key_now: KeyNow = str) -> str:
+    """Return the one text that says what is going on, with its sign."""
+    if link := _link(state, seconds_left):
+        return link
+    turn = state.open_turn
+    if shown.is_stopping and turn is not None:
+        return f"{signs.WAITING} {say('chat.stopping')}"
+    if state.asking:
+        return f"{signs.PAUSED} {say('chat.asks')}"
+    if turn is not None:
+        return _doing(turn)
+    if shown.is_sending or state.conversation.status == "running":
+        return f"{signs.WAITING} {say('chat.sending')}"
+    if state.run_error:
+        detail = inert_line(state.run_error, MAX_DETAIL_CHARACTERS)
+        return f"{signs.FAILED} {say('chat.failed', detail=detail)}"
+    if state.conversation.archived:
+        return f"{signs.DONE} {say('chat.archived')}"
+    return f"{signs.DONE} {say('chat.ready')}" if state.loaded else ""
+
+
+def _doing(turn: ChatTurn) -> str:
+    newest = next(reversed(turn.steps.all.values()), None)
+    if newest is None:
+        return f"{signs.WAITING} {say('chat.waiting')}"
+    if newest.type == "thinking":
+        return f"{signs.THINKING} {say('chat.thinking')}"
+    if newest.type == "tool_call" and newest.status == "running":
+        return f"{signs.SPEAKING} {say('chat.using', name=inert_line(newest.name, MAX_NAME_CHARACTERS))}"
+    return f"{signs.SPEAKING} {say('chat.answering')}"
+
+
+def _link(state: ConversationState, seconds_left: int) -> str:
+    link = state.link
+    detail = inert_line(link.detail, MAX_DETAIL_CHARACTERS)
+    match link.status:
+        case "live" | "ended" | "lost":  # without a log the answers say themselves how they ended
+            return ""
+        case "connecting" if link.attempt > 1:
+            return f"{signs.WAITING} {say('link.trying', attempt=ordinal_try(link.attempt))}"
+        case "connecting":
+            return f"{signs.WAITING} {detail or say('link.connecting')}"
+        case "waiting":
+            attempt = ordinal_try(max(1, link.attempt))
+            if seconds_left < 1:
+                return f"{signs.WAITING} {say('link.trying', attempt=attempt)}"
+            return f"{signs.WAITING} {say('link.waiting', seconds=seconds_left, attempt=attempt)}"
+        case "refused":
+            return f"{signs.FAILED} {say('link.refused', detail=detail)}"
+
+
+# --- the line below ----------------------------------------------------------------------------------------
+
+
+def hints(state: ConversationState, shown: Shown) -> list[Hint]:
+    """Return which keys make sense now, the most useful first."""
+    found: list[Hint] = []
+    if shown.is_editing:
+        found.append(Hint("escape", say("hint.back"), 0))
+    elif shown.has_selection:
+        found.append(Hint("y", say("hint.copy"), 0))
+    elif shown.is_finding:
+        found += [Hint("n", say("hint.next"), 0), Hint("escape", say("hint.close"), 1)]
+    elif state.open_turn is not None:
+        found.append(Hint("escape", say("hint.stop"), 0))
+    if state.asking and not shown.is_asking:
+        found.append(Hint("tab", say("hint.answer"), 0))
+    if shown.is_writing:
+        return [*found, *_writing_hints(shown)]
+    if not shown.is_following:
+        found.append(Hint("end", say("hint.newest"), 1))
+    if shown.on_question:
+        found.append(Hint("e", say("hint.edit"), 3))
+    if shown.has_versions:
+        found.append(Hint("[", say("hint.versions"), 3))
+    found += [
+        Hint("space", say("hint.fold"), 4),
+        Hint("F", say("hint.fold_all"), 6),
+        Hint("o", say("hint.open_all"), 6),
+        Hint("r", say("hint.again"), 7),
+        Hint("y", say("hint.copy"), 7),
+        Hint("i", say("hint.write"), 2),
+        Hint("?", say("hint.help"), 2),
+    ]
+    return found
+
+
+def _writing_hints(shown: Shown) -> list[Hint]:
+    found = []
+    if shown.queued and shown.is_held and not shown.has_text:
+        found.append(Hint("enter", say("hint.send_queued"), 1))
+    return [
+        *found,
+        Hint("@", say("hint.file"), 3),
+        Hint("/", say("hint.command"), 3),
+        Hint("ctrl+e", say("hint.editor"), 6),
+        Hint("ctrl+r", say("hint.history"), 6),
+        Hint("tab", say("hint.read"), 2),
+    ]
+
+
+def used(state: ConversationState) -> str:
+    """Return what was used: tokens, of the budget where there is one, and dollars where prices are known."""
+    info = state.conversation
+    if info.max_tokens:
+        text = say("chat.of_tokens", count=count(state.used_tokens), most=count(info.max_tokens))
+    elif state.used_tokens:
+        text = say("chat.tokens", count=count(state.used_tokens))
+    else:
+        return ""
+    return f"{text} · {dollars(state.cost)}" if state.cost else text
+
+
+def workspace(state: ConversationState) -> str:
+    """Return which folder the tools work in, short."""
+    folder = state.conversation.workspace
+    if not folder:
+        return ""
+    home = str(Path.home())
+    if home != "/" and (folder == home or folder.startswith(f"{home}/")):
+        folder = f"~{folder[len(home) :]}"
+    return say("chat.workspace", folder=inert_line(folder, MAX_NAME_CHARACTERS))
+
+
+def oddities(state: ConversationState) -> str:
+    """Return how much came that nobody understands; "" for nothing."""
+    return say("room.unknown", count=count(state.unknown_count)) if state.unknown_count else ""
+
+
+# --- turns -------------------------------------------------------------------------------------------------
+
+
+def turn_title(turn: ChatTurn) -> str:
+    """Return what stands over a turn; behind a tab what stands at its right."""
+    if turn.role == "user":
+        name = say("room.you")
+    else:
+        name = inert_line(turn.model, MAX_NAME_CHARACTERS) or say("chat.model.default")
+    if len(turn.versions) > 1 and turn.id in turn.versions:
+        number = turn.versions.index(turn.id) + 1
+        name = say("chat.version", name=name, number=number, count=len(turn.versions))
+    if turn.role == "user" or turn.status == "speaking":
+        return name
+    parts = [duration(turn.seconds)] if turn.seconds is not None else []
+    if turn.tokens:
+        parts.append(say("chat.tok", count=count(turn.tokens)))
+    return f"{name}\t{' · '.join(parts)}" if parts else name
+
+
+def ending(turn: ChatTurn) -> str:
+    """Return the last row of a turn: empty where it simply ended."""
+    match turn.status:
+        case "cut":
+            return f"{signs.CUT} {_cut_reason(turn.interrupted)}"
+        case "failed":
+            why = inert_line(turn.error, 2 * MAX_DETAIL_CHARACTERS)
+            return f"{signs.FAILED} {why or say('agent.failed')}"
+        case "said" | "speaking":
+            return ""
+
+
+def _cut_reason(reason: str) -> str:
+    for key in (f"chat.cut.{reason}", f"cut.{reason}"):
+        if key in ENGLISH and reason != "other":
+            return say(key)
+    return say("cut.other", reason=inert_line(reason, MAX_NAME_CHARACTERS))
+
+
+# --- steps -------------------------------------------------------------------------------------------------
+
+
+def is_written(step: StepState) -> bool:
+    """Whether it is a call whose arguments still come."""
+    return step.type == "tool_call" and step.status == WRITING and step.result is None
+
+
+def is_folded(step: StepState) -> bool:
+    """Say whether a tool's step is folded by itself: once it is over, and went well."""
+    if step.type == "tool_call":
+        return step.status in ("done", "cut") and (step.result is None or step.result.success)
+    return step.type != "tool_result" or step.success
+
+
+def step_head(step: StepState) -> tuple[str, str, str]:
+    """Return title, summary and sign of a step's row."""
+    if is_written(step) and step.arguments.length > 2 * HEAD_CHARACTERS:
+        begun = step.arguments.first(2 * HEAD_CHARACTERS)
+        title, _ = head_of("tool_call", name=step.name, arguments=begun)
+        return title, say("step.writing", size=size(step.arguments.length)), signs.THINKING
+    result = step.result
+    is_thought = step.type == "thinking"
+    title, summary = head_of(
+        step.type,
+        name=step.name,
+        arguments=step.arguments.text,
+        content=step.content.first(HEAD_CHARACTERS) if is_thought else step.content.text,
+        result=result.content.text if result is not None else None,
+        success=result.success if result is not None else step.success,
+        seconds=step.seconds if step.seconds is not None or result is None else result.seconds,
+    )
+    if step.type != "tool_call":
+        return title, summary, "" if step.type != "tool_result" else _outcome_sign(step.success)
+    match step.status:
+        case "asks":
+            return title, say("step.asks"), signs.PAUSED
+        case "running":
+            return title, say("step.running"), signs.SPEAKING
+        case "unknown" | "cut" | "denied" if result is None:
+            sign = signs.CUT if step.status == "cut" else signs.FAILED
+            return title, say(f"step.{step.status}"), sign
+        case "" if result is None:
+            return title, summary, signs.THINKING
+        case _:
+            return title, summary, _outcome_sign(result is None or result.success)
+
+
+def _outcome_sign(success: bool) -> str:
+    return signs.DONE if success else signs.FAILED
+
+
+def step_body_of(step: StepState, *, shows_all: bool = False) -> str:
+    """Return the body of a step as Markdown."""
+    if step.type == "tool_call" and step.status == "asks" and step.ask is not None:
+        return asking_body(step.ask)
+    result = step.result.content.text if step.result is not None else None
+    return step_body(
+        step.type,
+        arguments=step.arguments.text,
+        content=step.content.text,
+        result=result,
+        shows_all=shows_all,
+    )
+
+
+def asking_body(ask: ToolAsk, *, shows_all: bool = False) -> str:
+    """Return exactly what a tool would do, and which keys answer, as Markdown."""
+    pieces = [f"{say('ask.may_run')}", fenced(ask.call)]
+    if ask.preview.strip() and ask.preview.strip() != ask.call.strip():
+        label = "diff" if ask.preview_type == "diff" else ""
+        shown = fenced(ask.preview, label, limit=None) if shows_all else fenced(ask.preview, label)
+        pieces.append(shown)
+    pieces.append(asking_keys(ask))
+    return "\n\n".join(pieces)
+
+
+def asking_keys(ask: ToolAsk) -> str:
+    """Return the keys that answer, as Markdown."""
+    keys = [("y", say("ask.once")), ("c", say("ask.conversation"))]
+    if ask.pattern:
+        shown = escaped(inert_line(ask.pattern, MAX_ABOUT_CHARACTERS))
+        keys.append(("a", say("ask.always", pattern=f'"{shown}"')))
+    keys += [("n", say("ask.deny")), ("d", say("ask.whole"))]
+    return " · ".join(f"**{key}** {text}" for key, text in keys)
