@@ -73,6 +73,13 @@ def test_the_demo_model_is_set_by_option_then_environment(monkeypatch: pytest.Mo
     assert parse(["serve", "--demo-rate", "12.5"]).demo_rate == 12.5
 
 
+def test_tools_may_work_anywhere_under_embedded_and_where_serve_is_told(tmp_path: Path) -> None:
+    assert parse(["embedded", "--data", str(tmp_path)]).workspaces is None
+    assert parse(["serve"]).workspaces == ()
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert parse(["serve", "--workspace", str(tmp_path / "link")]).workspaces == (tmp_path,)
+
+
 def test_another_address_is_allowed_with_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse(["serve", "--host", "0.0.0.0", "--token", "t"]).host == "0.0.0.0"
     monkeypatch.setenv("AGENT_TUI_TOKEN", "t")
@@ -111,6 +118,9 @@ def test_brackets_around_an_ipv6_address_are_taken_off() -> None:
         (["serve", "--host", "0.0.0.0"], "token"),
         (["serve", "--host", "", "--token", "t"], "--host"),
         (["serve", "--host", "0.0.0.0", "--no-token"], "loopback"),
+        (["serve", "--workspace", "/no/such/folder"], "/no/such/folder"),
+        (["serve", "--workspace", "/dev/null"], "/dev/null"),
+        (["embedded", "--data", "x", "--workspace", "."], "--workspace"),
         (["serve", "--what"], "--what"),
     ],
 )

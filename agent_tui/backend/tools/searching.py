@@ -7,15 +7,16 @@ import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-import regex
+from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.files import BINARY_PROBE_BYTES, PATH, LookingTool
 from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.walking import glob_spec, walk
 from agent_tui.backend.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    import regex
 
 SEARCH_SECONDS = 10.0
 MAX_HITS = 200
@@ -88,6 +89,8 @@ class SearchFiles(LookingTool):
 
 
 def _compiled(pattern: str, *, is_blind: bool) -> regex.Pattern[str]:
+    import regex  # lazy: the backend starts without it, and this is a thread
+
     flags = regex.MULTILINE | (regex.IGNORECASE if is_blind else 0)
     try:
         return regex.compile(pattern, flags)

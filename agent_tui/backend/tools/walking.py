@@ -6,12 +6,14 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.inert import inert
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 MAX_DEPTH = 60
 MAX_IGNORE_BYTES = 100_000
@@ -34,7 +36,7 @@ class Entry:
         return stat.S_ISREG(self.status.st_mode)
 
 
-Ignored = tuple[tuple[str, GitIgnoreSpec], ...]  # the folder that each .gitignore is in, and its rules
+Ignored = tuple[tuple[str, "GitIgnoreSpec"], ...]  # the folder that each .gitignore is in, and its rules
 
 
 def walk(workspace: Workspace, path: str, *, depth: int = MAX_DEPTH) -> Iterator[Entry]:
@@ -52,6 +54,8 @@ def walk(workspace: Workspace, path: str, *, depth: int = MAX_DEPTH) -> Iterator
 
 def glob_spec(glob: str) -> GitIgnoreSpec:
     """Return what matches paths by a glob as in .gitignore; raises ``ToolError`` for one that is none."""
+    from pathspec import GitIgnoreSpec  # lazy: the backend starts without it, and this is a thread
+
     if not glob.strip() or _is_costly(glob) or "\n" in glob:
         raise ToolError(f"the glob {glob[:100]!r} cannot be used: at most {MAX_STARS} * in it")
     try:
@@ -121,6 +125,8 @@ def _with_rules_of(folder: int, path: str, ignored: Ignored) -> Ignored:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             return ignored
         lines = reader.read(MAX_IGNORE_BYTES).decode("utf-8", "replace").splitlines()
+    from pathspec import GitIgnoreSpec  # as in glob_spec
+
     rules = []
     for line in lines:
         if not _is_costly(line):

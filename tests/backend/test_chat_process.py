@@ -1,0 +1,162 @@
+"""Chats in a backend process: its demo model and its tools, how it ends, how it dies, what it finds again."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_tui import events as ev
+from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.net import Net
+from tests.backend.chat_backend import A_PATH, FULL, PLAIN, grown, names
+from tests.backend.processes import TOKEN, Process, running, serve
+from tests.backend.wire_client import Frame, WireClient
+from tests.fakes import mcp_server
+
+MCP_SERVER = str(Path(mcp_server.__file__).resolve())
+SLOW = "30"  # tokens/s of the demo model: an answer of a quarter of a minute
+
+
+async def made(client: WireClient, **fields: Any) -> str:
+    """Make a conversation and return its path."""
+    answer = await client.call("POST", A_PATH, fields)
+    assert answer.status == 201, answer.body
+    return f"{A_PATH}/{answer.json['id']}"
+
+
+async def until_words(frames: AsyncIterator[Frame]) -> list[Frame]:
+    """Return the frames up to the first words."""
+    heard = [await anext(frames)]
+    while heard[-1].name != "process_step_delta":
+        heard.append(await anext(frames))
+    return heard
+
+
+def embedded_client(folder: Path, process: Process) -> WireClient:
+    """Return a client with the token that the runtime file says."""
+    return WireClient(process.port, json.loads((folder / "backend.json").read_text())["token"])
+
+
+async def last_message(client: WireClient, path: str) -> Any:
+    """Return the newest message."""
+    return (await client.call("GET", f"{path}/messages")).json["messages"][-1]
+
+
+async def test_the_demo_model_answers_our_client(tmp_path: Path) -> None:
+    async with running(*serve(tmp_path), folder=tmp_path) as process:
+        client = ChatClient(Net(process.url, TOKEN))
+        try:
+            chat = await client.create()
+            heard = [event async for event in client.ask(chat.id, "Redis or PostgreSQL?")]
+            assert isinstance(heard[-1], ev.TurnDone)
+            messages, _ = await client.messages(chat.id)
+            assert messages[-1].text == "".join(
+                event.content for event in heard if isinstance(event, ev.StepAdded)
+            )
+            assert await client.missing(chat.id) == {}
+            assert (await client.show(chat.id)).title == "Redis or PostgreSQL?"
+        finally:
+            await client.aclose()
+        assert await process.end() == 0
+        assert await process.complaints() == ""
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_an_answer_is_closed_when_its_process_ends_and_never_goes_on_by_itself(
+    tmp_path: Path, is_killed: bool
+) -> None:
+    reason = "crash" if is_killed else "handover"
+    async with running(*serve(tmp_path, rate=SLOW), folder=tmp_path) as process:
+        path = await made(process.client)
+        async with process.client.open("POST", f"{path}/messages", {"content": "Well?"}, FULL) as stream:
+            frames = stream.frames()
+            heard = await until_words(frames)
+            if is_killed:
+                await process.kill()
+            else:
+                before = time.monotonic()
+                assert await process.end() == 0
+                assert time.monotonic() - before < 3
+                heard += [frame async for frame in frames]
+                assert heard[-1].fields == {"content": "Interrupted: handover"}
+    async with running(*serve(tmp_path), folder=tmp_path) as process:
+        chat = (await process.client.call("GET", path)).json
+        said = await last_message(process.client, path)
+        assert (chat["status"], said["interrupted"], "status" in said) == ("idle", reason, False)
+        async with process.client.open("GET", f"{path}/events", headers=FULL) as stream:
+            stored = [frame async for frame in stream.frames()]
+        assert [frame.raw for frame in stored][: len(heard)] == [frame.raw for frame in heard]
+        assert stored[-1].fields == {"content": f"Interrupted: {reason}"}
+        assert grown(stored)["step-0"] == json.loads(said["content"])["steps"][0]
+        frames_again = process.client.open("POST", f"{path}/messages", {"content": "And now?"}, PLAIN)
+        async with frames_again as stream:
+            assert names([frame async for frame in stream.frames()])[-1] == "done"
+
+
+async def test_the_embedded_backend_stays_for_an_answer_until_nobody_watches_it(tmp_path: Path) -> None:
+    quick = ("--idle-seconds", "0.3", "--unwatched-seconds", "0.3", "--demo-rate", SLOW)
+    async with running("embedded", "--data", str(tmp_path), *quick, folder=tmp_path) as process:
+        client = embedded_client(tmp_path, process)
+        path = await made(client, workspace=str(tmp_path))
+        async with client.open("POST", f"{path}/messages", {"content": "Well?"}, FULL) as stream:
+            await until_words(stream.frames())
+        assert await process.child.wait() == 0
+    async with running("embedded", "--data", str(tmp_path), folder=tmp_path) as process:
+        client = embedded_client(tmp_path, process)
+        assert (await last_message(client, path))["interrupted"] == "unwatched"
+
+
+async def test_tools_of_servers_are_offered_and_end_with_the_process(tmp_path: Path) -> None:
+    config = f"[mcp.sums]\ncommand = {json.dumps(sys.executable)}\nargs = [{json.dumps(MCP_SERVER)}]\n"
+    (tmp_path / "config.toml").write_text(config)
+    async with running(*serve(tmp_path), folder=tmp_path) as process:
+        tools = (await process.client.call("GET", "/api/tools")).json["tools"]
+        sources = {tool["name"]: (tool["permission"], tool["source"]) for tool in tools}
+        assert sources["calculator"] == ("read", "built-in")
+        assert sources["run_command"] == ("ask", "built-in")
+        assert sources["sums__add"] == ("ask", "sums")
+        theirs = children(process.child.pid)
+        assert theirs != []
+        before = time.monotonic()
+        assert await process.end() == 0
+        assert time.monotonic() - before < 3
+        assert living(theirs) == []
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that ``pid`` has started, and those that they have."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    own = [int(child) for child in listed.read_text().split()] if listed.exists() else []
+    return [*own, *(one for child in own for one in children(child))]
+
+
+def living(pids: list[int]) -> list[int]:
+    """Return those that have not ended."""
+    return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+async def test_a_broken_config_file_takes_its_tools_away_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("[tools]\nallow = 3\n")
+    async with running(*serve(tmp_path), folder=tmp_path) as process:
+        tools = (await process.client.call("GET", "/api/tools")).json["tools"]
+        assert {tool["source"] for tool in tools} == {"built-in"}
+        assert (await process.client.call("POST", A_PATH, {"provider_id": "demo"})).status == 201
+        assert await process.end() == 0
+    assert "tools.allow" in (tmp_path / "rooms.db.log").read_text()
+
+
+async def test_serve_lets_tools_work_in_the_folder_that_it_is_told(tmp_path: Path) -> None:
+    inside = tmp_path / "work" / "inside"
+    inside.mkdir(parents=True)
+    for options, allowed in (((), 422), (("--workspace", "work"), 201)):
+        async with running(*serve(tmp_path, *options), folder=tmp_path) as process:
+            call = process.client.call
+            assert (await call("POST", A_PATH, {"workspace": str(inside)})).status == allowed
+            assert (await call("POST", A_PATH, {"workspace": str(tmp_path)})).status == 422
+            assert await process.end() == 0
