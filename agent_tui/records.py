@@ -139,14 +139,17 @@ class RoomInfo:
     last_speaker: str = ""
     last_words: str = ""  # the end of what was said last, one short line
     queue: tuple[QueuedMessage, ...] = ()
+    enabled_tools: tuple[str, ...] = ()  # what its agents may use
+    workspace: str = ""  # the folder that these work in, empty for none
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationInfo:
     """A chat as ``GET /api/conversations/{id}`` answers it (protocols.md §2; most fields are ours).
 
-    ``enabled_tools`` None: those that may be used without being asked for. ``workspace`` is the folder that
-    its tools work in, empty for none. ``head`` is the last message of the branch that is shown.
+    ``enabled_tools`` None: those that look only and, while somebody is there who can be asked, all others.
+    ``workspace`` is the folder that its tools work in, empty for none. ``head`` is the last message of the
+    branch that is shown.
     """
 
     id: str

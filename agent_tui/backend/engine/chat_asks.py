@@ -79,6 +79,13 @@ class Asks:
         mine = [rule.pattern for rule in self._rules if rule.room_id in ("", room_id)]
         return any(allows(pattern, tool, arguments) for pattern in (*self._patterns(), *mine))
 
+    def could_allow(self, room_id: str, tool: str) -> bool:
+        """Return whether somebody is there to be asked, or a rule speaks of the tool."""
+        if self._readers[room_id]:
+            return True
+        mine = [rule.pattern for rule in self._rules if rule.room_id in ("", room_id)]
+        return any(pattern.partition("(")[0].strip() == tool for pattern in (*self._patterns(), *mine))
+
     def ask(self, key: Key, call: Step, arguments: Mapping[str, Any], ask: ToolAsk) -> asyncio.Future[str]:
         """Wait for a person's word on the call; without anybody there it is no."""
         word: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -170,6 +177,10 @@ class RoomGate:
     def allows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Return whether a rule lets the call run without asking."""
         return self.asks.allows(self.room_id, tool, arguments)
+
+    def could_allow(self, tool: str) -> bool:
+        """Return whether any call of the tool might be let run."""
+        return self.asks.could_allow(self.room_id, tool)
 
     def ask(self, call: Step, arguments: Mapping[str, Any], ask: ToolAsk) -> asyncio.Future[str]:
         """Return what will be somebody's word."""
