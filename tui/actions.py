@@ -12,7 +12,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tui.key_names import shown_all
-from tui.keymap import APP, SCOPES, Entry, Keymap, catalogue
+from tui.keymap import APP, SCOPES, Entry, Keymap, catalogue, shared
+from tui.screens.chat import ChatScreen
 from tui.screens.find_bar import FindBar
 from tui.screens.help import Row, Section
 from tui.screens.room import RoomScreen
@@ -23,6 +24,8 @@ from widgets.transcript import Transcript
 GROUPS: Final = (
     "list",
     "room",
+    "chat",
+    "ask",
     "agent",
     "composer",
     "panes",
@@ -38,6 +41,8 @@ _GROUP_OF_SCOPE: Final = {
     "find": "find",
     "composer": "composer",
     "rooms": "list",
+    "chat": "chat",
+    "ask": "ask",
 }
 _GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their scope says
     ("agent.", "agent"),
@@ -74,7 +79,7 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
     found: dict[tuple[str, str], Offer] = {}
     nodes = _nodes(screen)
     for entry in catalogue():
-        node = nodes.get(entry.scope)
+        node = nodes.get("chat" if "chat" in nodes and entry.id in shared() else entry.scope)
         if node is None or (entry.scope == APP and screen.is_modal and not entry.is_priority):
             continue
         keys = keymap.keys[entry.id]
@@ -148,6 +153,8 @@ def _reason(entry: Entry, node: DOMNode) -> str:
     why = _WHY.get(entry.id)
     if entry.id in _ACTS and isinstance(node, RoomScreen) and (reason := node.why_not(_ACTS[entry.id])):
         return reason
+    if isinstance(node, ChatScreen) and entry.id in _ACTS_OF_A_CHAT:
+        return node.why_not(_ACTS_OF_A_CHAT[entry.id])
     if why is not None and (reason := why(node)):
         return say(f"help.why.{reason}")
     if isinstance(node, RoomsScreen) and (reason := node.why(entry.id)):
@@ -205,6 +212,16 @@ _ACTS: Final = {  # what the room itself says about them
     "room.say": "say",
     "room.queue": "queue",
     "room.settings": "settings",
+}
+
+
+_ACTS_OF_A_CHAT: Final = {  # what the chat itself says about them
+    "chat.edit": "edit",
+    "chat.again": "again",
+    "chat.version.previous": "version",
+    "chat.version.next": "version",
+    "chat.open_step": "open_step",
+    "chat.queue": "queue",
 }
 
 

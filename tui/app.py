@@ -6,18 +6,18 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import chain, repeat
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 # Read by Textual at import: its own painting must not wait for more than our 30 Hz clock already does
 # (guides: 4 ms instead of 16 ms from key to screen, at the same CPU).
 os.environ.setdefault("TEXTUAL_FPS", "240")
 
 from textual import events, on, work
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 from textual.widgets import Input, Static, TextArea
@@ -29,14 +29,17 @@ from agent_tui.events import RoomInfo
 from agent_tui.inert import inert_line
 from tui import clipboard, themes
 from tui.actions import Offer, offers, sections
+from tui.chat_app import ChatApp
 from tui.exits import DONE, PAUSED, UNREACHABLE, exit_code
-from tui.first_room import Found, first_room
+from tui.first_chat import first_chat
+from tui.first_room import first_room
 from tui.garbage import LOOK_SECONDS, Garbage
 from tui.key_names import shown_all
 from tui.keymap import APP_BINDINGS, resolve
-from tui.link import RoomLink
+from tui.link import ChatLink, RoomLink
 from tui.motion import wants_calm
 from tui.request import ScreenRequest
+from tui.screens.chat import ChatScreen
 from tui.screens.help import HelpScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.room import RoomScreen
@@ -50,21 +53,28 @@ from widgets.frame_clock import FrameClock
 from widgets.signs import twin
 from widgets.transcript import Transcript
 
+T = TypeVar("T")
+LEAST_SCREENS: Final = 2  # Textual's own, and the one that is shown
 NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
 MAX_ERROR_CHARACTERS = 500
 LEAVE_SECONDS = 3.0  # how long leaving waits for the server to delete rooms
 RETRY_SECONDS = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 
 
-class AgentTuiApp(App[int]):
-    """The list of rooms, and a room above it. Returns the exit code of cli.md."""
+class AgentTuiApp(ChatApp):
+    """The list of rooms and a room above it, or a chat. Returns the exit code of cli.md."""
 
     TITLE = "agent-tui"
     CSS = "Screen { background: $background; color: $foreground; } #starting { padding: 1 2; }"
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = APP_BINDINGS
 
-    def __init__(self, request: ScreenRequest, link: RoomLink | None = None) -> None:
+    def __init__(
+        self,
+        request: ScreenRequest,
+        link: RoomLink | None = None,
+        chat_link: ChatLink | None = None,
+    ) -> None:
         has_color = not os.environ.get("NO_COLOR")  # Textual takes it out of the environment
         super().__init__(ansi_color=None if has_color else True)
         self._request = request
@@ -74,10 +84,11 @@ class AgentTuiApp(App[int]):
             self.animation_level = "none"
         self._ascii_only = config_wants_ascii(config)
         self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
-        self._garbage = Garbage(lambda: self._room is None or not self._room.state.speaking)
+        self._garbage = Garbage(lambda: self.is_quiet and not (self._room and self._room.state.speaking))
         self.keymap = resolve(config.keys)
         self.set_keymap(self.keymap.for_textual())
         self._link = link or RoomLink(request.source)
+        self._chat_link = chat_link or ChatLink(request.source)
         self._is_unreachable = False
         self._themes_folder = config.path.parent / themes.FOLDER
         self.early_input = request.background  # read by our driver
@@ -132,8 +143,13 @@ class AgentTuiApp(App[int]):
 
     @work(group="open", exclusive=True)
     async def _open(self) -> None:
+        chat = self._request.chat
         try:
-            found = await self._first_room()
+            if chat is not None:
+                is_new = self._request.is_new
+                self.open_chat(await self._found(lambda: first_chat(self._chat_link, chat, is_new=is_new)))
+                return
+            found = await self._found(lambda: first_room(self._link, self._request.room, os.environ))
         except AgentTuiError as error:
             self._fail(error)
             return
@@ -142,11 +158,11 @@ class AgentTuiApp(App[int]):
         else:
             self._show_room(found.room_id, start=found.start)
 
-    async def _first_room(self) -> Found | list[RoomInfo]:
-        """Find the room, waiting for a server that cannot be reached; says so meanwhile."""
+    async def _found(self, find: Callable[[], Awaitable[T]]) -> T:
+        """Find what to open, waiting for a server that cannot be reached; says so meanwhile."""
         for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
             try:
-                found = await first_room(self._link, self._request.room, os.environ)
+                found = await find()
             except TransportError as error:
                 if not error.retryable or self._request.embedded:
                     raise
@@ -215,6 +231,8 @@ class AgentTuiApp(App[int]):
             event.prevent_default()  # enter, in the same burst: its own keys come before those of the screen
 
     def action_leave(self) -> None:
+        if self.ask_to_leave_chat():
+            return
         """Quit; ask first while agents speak. Asked already, the same key means to stay."""
         room = self._room
         if room is None or room.may_leave:
@@ -234,11 +252,12 @@ class AgentTuiApp(App[int]):
         self.exit(code)
 
     def _leaving_code(self, room: RoomScreen | None) -> int:
-        if room is None:
+        shown = room or self.chat
+        if shown is None:
             return UNREACHABLE if self._is_unreachable else DONE
-        if room.failure is not None:
-            return exit_code(room.failure)
-        return UNREACHABLE if room.state.link.status == "waiting" else DONE
+        if shown.failure is not None:
+            return exit_code(shown.failure)
+        return UNREACHABLE if shown.state.link.status == "waiting" else DONE
 
     def action_help_quit(self) -> None:
         """Say how to leave to who pressed ctrl+c. Textual's own knows only its own key for it."""
@@ -249,6 +268,11 @@ class AgentTuiApp(App[int]):
     def key_names(self, *binding_ids: str) -> str:
         """Return the first key of each action for a person, "q or ctrl+q"; who has none is left out."""
         keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
+    def action_leave_chat(self) -> None:
+        """Go back to what lies below the chat, where there is something."""
+        if isinstance(self.screen, ChatScreen) and len(self.screen_stack) > LEAST_SCREENS:
+            self.pop_screen()
+
         return say("keys.or").join(shown_all(key, ascii_only=self._ascii_only) for key in keys if key)
 
     def action_leave_room(self) -> None:

@@ -15,7 +15,7 @@ from tui.cli_parts import Command, Group, connection_of
 from tui.cli_rooms import OutFile, Output, RunOutput, Yes
 from tui.output import PROGRAM
 from tui.request import CHAT
-from tui.startup import choose_source
+from tui.startup import choose_source, open_chat
 
 NO_TOOLS = "none"
 
@@ -28,9 +28,26 @@ tools = typer.Typer(cls=Group, rich_markup_mode=None)
 
 def add_chat_commands(app: typer.Typer) -> None:
     """Give the program the commands of this module."""
+    app.command("chat", cls=Command)(_chat)
     app.command("ask", cls=Command)(_ask)
     app.add_typer(conversations, name="conversations")
     app.add_typer(tools, name="tools")
+
+
+# --- on a screen -----------------------------------------------------------------------------------------
+
+
+def _chat(
+    context: typer.Context,
+    conversation: Annotated[str | None, typer.Argument()] = None,
+    new: Annotated[bool, typer.Option("--new")] = False,
+) -> int:
+    if conversation is not None and (new or not conversation.strip()):
+        raise ConfigError(
+            "--new makes a conversation" if new else "CONVERSATION is empty",
+            f"see {PROGRAM} chat --help",
+        )
+    return open_chat(connection_of(context), conversation or "", is_new=new)
 
 
 # --- ask -------------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def deliver(text: str, out: Path | None, *, is_harmless: bool = False) -> None:
     if out is None:
         output.write(text if is_harmless else inert(text))
         return
-    _write_file(out, text)
+    write_file(out, text)
     output.notice(f"written: {out}")
 
 
@@ -149,8 +149,8 @@ def clean(text: str) -> str:
     return _UNWANTED.sub(lambda match: _BREAKS.get(match.group(), "\ufffd"), text)
 
 
-def _write_file(path: Path, text: str) -> None:
-    """Write all of ``text`` or leave ``path`` as it was."""
+def write_file(path: Path, text: str) -> None:
+    """Write all of ``text`` or leave ``path`` as it was; raises ``ConfigError``."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         if path.exists() and not path.is_file():  # a pipe, a terminal: nothing to replace

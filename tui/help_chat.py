@@ -13,6 +13,16 @@ _CONVERSATION = """
 def chat_pages(server: str) -> Mapping[str, str]:
     """Return them by command; ``server`` is what every page says of servers."""
     return {
+        "chat": f"""\
+Usage: agent-tui chat [CONVERSATION] [--new]
+
+Opens a conversation on a screen: the newest, or with none yet a new one.
+{_CONVERSATION}
+  --new                   a new one, whose tools work in the folder where the
+                          command is given
+
+? on the screen lists its keys; / in the line lists its commands.
+{server}""",
         "ask": f"""\
 Usage: agent-tui ask TEXT… [-f FILE]… [OPTIONS]
        COMMAND | agent-tui ask [TEXT…] [OPTIONS]

@@ -18,6 +18,9 @@ from textual.dom import DOMNode
 
 from tui.key_names import character_of, parse, shown, shown_all
 from tui.screens.agent_form import AgentFormScreen
+from tui.screens.chat import ChatScreen
+from tui.screens.chat_ask import AskBar, AskScreen, PagerScreen, ReasonScreen
+from tui.screens.chat_queue import ChatQueueScreen
 from tui.screens.choose import ChooseScreen
 from tui.screens.find_bar import FindBar
 from tui.screens.help import HelpScreen
@@ -52,6 +55,8 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
     "pane": (Transcript, "room"),
     "composer": (Composer, "room"),
     "find": (FindBar, "room"),
+    "chat": (ChatScreen, APP),
+    "ask": (AskBar, "chat"),
     "rooms": (RoomsScreen, APP),
     "new": (NewRoomScreen, ""),
     "rename": (RenameScreen, ""),
@@ -64,9 +69,15 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
     "settings": (SettingsScreen, ""),
     "agent_form": (AgentFormScreen, ""),
     "choose": (ChooseScreen, ""),
+    "pager": (PagerScreen, ""),
+    "asked": (AskScreen, "pager"),
+    "reason": (ReasonScreen, ""),
+    "chat_queue": (ChatQueueScreen, ""),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
 IN_A_ROOM: Final = (APP, "room", "pane", "composer")
+IN_A_CHAT: Final = (APP, "chat", "ask", "pane", "composer")
+ALSO_IN_A_CHAT: Final = ("pane", "composer", "find")  # what stands in rooms and in chats
 _OURS: Final = ("tui.", "widgets.")
 _MAX_ID: Final = 60  # characters of an unknown id, in a complaint
 
@@ -96,8 +107,16 @@ class Keymap:
 
     def now(self, key: str) -> str:
         """Return the key that does now what ``key`` does by default in a room; ``""`` where there is none."""
+        return self._now(key, [entry for entry in catalogue() if entry.scope in IN_A_ROOM])
+
+    def now_in_a_chat(self, key: str) -> str:
+        """Return the same for a chat."""
+        entries = [entry for entry in catalogue() if entry.scope in IN_A_CHAT or entry.id in shared()]
+        return self._now(key, entries)
+
+    def _now(self, key: str, entries: Sequence[Entry]) -> str:
         wanted = parse(key)[0]
-        owners = [entry for entry in catalogue() if entry.scope in IN_A_ROOM and {*wanted} & {*entry.keys}]
+        owners = [entry for entry in entries if {*wanted} & {*entry.keys}]
         keys = [now for entry in owners for now in self.keys[entry.id]]
         return key if {*wanted} & {*keys} else "".join(shown(now) for now in keys[:1])
 
@@ -131,6 +150,13 @@ def catalogue() -> tuple[Entry, ...]:
     return tuple(found.values())
 
 
+@cache
+def shared() -> frozenset[str]:
+    """Return the ids of a room's actions that a chat has as well."""
+    own = {binding.id for binding in _bindings(ChatScreen)}
+    return frozenset(entry.id for entry in catalogue() if entry.scope == "room" and entry.id in own)
+
+
 def _bindings(owner: type[DOMNode] | None) -> list[Binding]:
     """Return what ``owner`` and our classes under it declare (``None`` is the app), one for each key."""
     if owner is None:
@@ -148,6 +174,10 @@ def live_together(one: Entry, other: Entry) -> bool:
     """
     if one.scope == other.scope:
         return True
+    if "chat" in (one.scope, other.scope):
+        beside = other if one.scope == "chat" else one
+        if beside.scope in ALSO_IN_A_CHAT or beside.id in shared():
+            return True
     for inner, outer in ((one, other), (other, one)):
         around = SCOPES[inner.scope][1]
         if not around and inner.scope != APP:

@@ -43,6 +43,8 @@ class ScreenRequest:
     config: Config
     background: Query | None = None
     setup: bool = False  # set up a provider of models, and no room
+    chat: str | None = None  # the chat to open, as the user wrote it; "" is the newest; None: rooms
+    is_new: bool = False  # open a chat that is made now
 
     @property
     def embedded(self) -> bool:

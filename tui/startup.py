@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from agent_tui.config import config_path, load
 from agent_tui.errors import ConfigError
 from tui import background
 from tui.arguments import Connection
-from tui.request import ROOMS, ScreenRequest, Source, other_server, wants_embedded
+from tui.request import CHAT, ROOMS, ScreenRequest, Source, other_server, wants_embedded
 from tui.runtime import begin
 from tui.terminal import is_terminal, restored
 
 INSTEAD = "use agent-tui rooms list or agent-tui rooms run"
+INSTEAD_OF_CHAT = "use agent-tui ask"
 
 
 def choose_source(connection: Connection, kind: str = ROOMS) -> Source:
@@ -37,14 +38,28 @@ def open_rooms(connection: Connection, room: str | None, *, setup: bool = False)
 
     Raises ``ConfigError`` where no screen can be shown.
     """
+    return _open_screen(connection, ROOMS, INSTEAD, room=room, setup=setup)
+
+
+def open_chat(connection: Connection, chat: str, *, is_new: bool = False) -> int:
+    """Show the chat that ``chat`` names ("": the newest, or with ``is_new`` a new one) until the user
+    leaves; return the exit code.
+
+    Raises ``ConfigError`` where no screen can be shown.
+    """
+    return _open_screen(connection, CHAT, INSTEAD_OF_CHAT, chat=chat, is_new=is_new)
+
+
+def _open_screen(connection: Connection, kind: str, instead: str, **asked: Any) -> int:
     if not is_terminal():
-        raise ConfigError("a screen needs a terminal", INSTEAD)
+        raise ConfigError("a screen needs a terminal", instead)
     if os.environ.get("TERM") == "dumb":
-        raise ConfigError("TERM=dumb cannot show a screen", INSTEAD)
-    source = choose_source(connection)
+        raise ConfigError("TERM=dumb cannot show a screen", instead)
+    source = choose_source(connection, kind)
     config = load()
     with restored():
-        request = ScreenRequest(source, room, config, background.begin(os.environ), setup)
+        room = asked.pop("room", None)
+        request = ScreenRequest(source, room, config, background.begin(os.environ), **asked)
         # Lazy: these load while the backend comes up and the terminal answers.
         from tui.app import run_rooms
         from tui.logs import start_logging

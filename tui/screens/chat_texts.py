@@ -23,6 +23,7 @@ MAX_DETAIL_CHARACTERS: Final = 200
 MAX_NAME_CHARACTERS: Final = 60
 HEAD_CHARACTERS: Final = 400
 WRITING: Final = ""  # the status of a call whose arguments still come
+TYPED: Final = ("@", "/")  # in the line
 KeyNow = Callable[[str], str]
 
 
@@ -133,13 +134,13 @@ def hints(state: ConversationState, shown: Shown) -> list[Hint]:
     """Return which keys make sense now, the most useful first."""
     found: list[Hint] = []
     if shown.is_editing:
-        found.append(Hint("escape", say("hint.back"), 0))
+        found.append(Hint("esc", say("hint.back"), 0))
     elif shown.has_selection:
         found.append(Hint("y", say("hint.copy"), 0))
     elif shown.is_finding:
-        found += [Hint("n", say("hint.next"), 0), Hint("escape", say("hint.close"), 1)]
+        found += [Hint("n", say("hint.next"), 0), Hint("esc", say("hint.close"), 1)]
     elif state.open_turn is not None:
-        found.append(Hint("escape", say("hint.stop"), 0))
+        found.append(Hint("esc", say("hint.stop"), 0))
     if state.asking and not shown.is_asking:
         found.append(Hint("tab", say("hint.answer"), 0))
     if shown.is_writing:

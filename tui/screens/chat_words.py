@@ -7,6 +7,7 @@ from typing import Final
 CHAT: Final[dict[str, str]] = {
     "chat.untitled": "a new chat",
     "chat.loading": "Waiting for the chat…",
+    "chat.not_offered": "This server offers no list of chats: name one, agent-tui chat CONVERSATION.",
     "chat.first": "Ask something. @ attaches a file, / lists commands.",
     "chat.placeholder": "Ask something…",
     "chat.placeholder.queue": "Queue the next question…",
@@ -121,6 +122,7 @@ CHAT: Final[dict[str, str]] = {
     "command.system.now": "the model is told: {words}",
     "command.system.none": "the model is told nothing first",
     "command.tools.now": "tools: {names}",
+    "command.tools.all": "tools: {names}; there are: {all}",
     "command.tools.default": "those that need no permission",
     "command.tools.none": "none",
     "command.tools.unknown": "there is no tool called {name}; there are: {names}",

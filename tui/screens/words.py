@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from tui.screens.chat_words import CHAT
+
 ENGLISH: Final[dict[str, str]] = {
+    **CHAT,
     # the link
     "link.starting": "starting the backend…",
     "link.connecting": "connecting…",
@@ -163,9 +166,9 @@ ENGLISH: Final[dict[str, str]] = {
     "rename.title": "The name of the room",
     "rename.hint": "enter keep · esc back",
     "help.group.list": "Rooms",
-    "help.why.no_room": "no room is listed",
+    "help.why.rooms_none": "no room is listed",
     "help.why.no_undo": "nothing was deleted",
-    "help.why.no_filter": "all rooms are listed",
+    "help.why.rooms_all": "all rooms are listed",
     "help.why.list_not_offered": "this server does not offer it",
     # a new room
     "new.title": "A new room",

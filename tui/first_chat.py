@@ -1,0 +1,33 @@
+"""Which chat a screen opens first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent_tui.errors import NotFound, NotOffered
+from tui.link import ChatLink
+from tui.pick import find_conversation
+from tui.screens.words import say
+
+
+async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> str:
+    """Return the id of the chat to open: the wanted one, else the newest, else a new one. Tools of a new
+    one work in the folder that the program was started in, where the backend is on this machine.
+
+    Raises what the server and ``find_conversation`` raise; ``NotOffered`` when the server has no list and no
+    chat was named.
+    """
+    client = await link.client()
+    if not is_new:
+        try:
+            listed = await client.conversations()
+        except (NotFound, NotOffered) as error:
+            if not wanted:
+                raise NotOffered(say("chat.not_offered")) from error
+            return wanted
+        if wanted:
+            return find_conversation(listed, wanted)
+        if listed:
+            return listed[0].id
+    made = await client.create(workspace=str(Path.cwd()) if link.is_embedded else None)
+    return made.id

@@ -1,0 +1,315 @@
+"""What the commands of a chat's line do (``tui.chat_commands`` lists them)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal
+
+from textual import work
+from textual.app import SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from agent_tui.errors import AgentTuiError
+from agent_tui.events import ConversationInfo
+from agent_tui.inert import inert, inert_line
+from tui.chat_commands import COMMANDS, typed
+from tui.screens.chat_acts import ChatActs
+from tui.screens.chat_ask import PagerScreen
+from tui.screens.choose import Candidate, Candidates, ChooseScreen
+from tui.screens.words import say
+
+NOTHING: Final = "-"
+DEFAULT: Final = "default"
+MAX_TEMPERATURE: Final = 2.0
+BETWEEN: Final = "\n"  # a provider's id and a model's name, as one value
+MAX_WORDS: Final = 300
+
+
+class ChatCommands(ChatActs):
+    """The part of a chat screen that obeys commands, and brings words from elsewhere."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+e", "editor", "Write in your editor", id="chat.editor", priority=True),
+        Binding("ctrl+r", "history", "Search what you asked", id="chat.history", priority=True),
+    ]
+
+    class Opened(Message):
+        """Another chat is to be shown."""
+
+        def __init__(self, conversation_id: str) -> None:
+            super().__init__()
+            self.conversation_id = conversation_id
+
+    def _do_command(self, text: str) -> bool:
+        command = typed(text) if not self._composer.is_editing else None
+        if command is None:
+            return False
+        commands: Mapping[str, Callable[[str], object]] = {
+            "model": self._set_model,
+            "system": self._set_system,
+            "tools": self._set_tools,
+            "thinking": self._set_thinking,
+            "temperature": self._set_temperature,
+            "title": self._set_title,
+            "new": lambda _: self._begin_another(),
+            "chats": lambda _: self._choose_chat(),
+            "workspace": self._set_workspace,
+            "export": self._export,
+            "stop": lambda _: self.stop() if self.state.open_turn else self._tell("chat.nothing_runs"),
+            "help": lambda _: self._show_commands(),
+        }
+        do = commands.get(command.name)
+        if do is None:
+            self._tell("command.unknown", name=command.name)
+            return True
+        self._composer.line.take_away(text)
+        do(command.rest)
+        return True
+
+    def _tell(self, key: str, **fields: object) -> None:
+        self._composer.tell(say(key, **fields))
+
+    # --- settings --------------------------------------------------------------------------------------
+
+    @work(group="settings")
+    async def _change(self, said: str, fields: Mapping[str, Any]) -> None:
+        async def change(client: Any) -> ConversationInfo:
+            changed: ConversationInfo = await client.change(self.state.conversation.id, **fields)
+            return changed
+
+        if await self._changed_by(change):
+            self._composer.tell(said)
+        self._show_soon()
+
+    def _set_model(self, name: str) -> None:
+        if name:
+            self._change(inert_line(name, MAX_WORDS), {"model": name})
+            return
+        info = self.state.conversation
+
+        def chosen(value: str | None) -> None:
+            if value is not None:
+                provider, _, model = value.partition(BETWEEN)
+                self._change(f"{provider} {model}".strip(), {"provider_id": provider, "model": model})
+
+        now = f"{info.provider_id}{BETWEEN}{info.model}"
+        screen = ChooseScreen(say("command.models"), self._models, now, ascii_only=self._ascii_only)
+        self.app.push_screen(screen, chosen)
+
+    async def _models(self) -> Candidates:
+        """Return the models of all providers; one that does not answer has its default alone."""
+        client = await self._link.client()
+        providers = await client.providers()
+
+        async def of(provider: str, default: str) -> list[Candidate]:
+            try:
+                names = await client.models(provider)
+            except AgentTuiError:
+                names = []
+            names += [default] if default and default not in names else []
+            return [Candidate(f"{provider}{BETWEEN}{name}", f"{name}  {provider}") for name in names]
+
+        found = await asyncio.gather(*(of(provider.id, provider.model) for provider in providers))
+        default = Candidate(BETWEEN, say("command.models.default"))
+        return [default, *(candidate for candidates in found for candidate in candidates)]
+
+    def _set_system(self, words: str) -> None:
+        now = self.state.conversation.system_prompt
+        if not words:
+            key = "command.system.now" if now else "command.system.none"
+            self._composer.tell(say(key, words=inert_line(now, MAX_WORDS)) if now else say(key))
+            return
+        prompt = "" if words == NOTHING else words
+        said = say("command.system.now", words=prompt) if prompt else say("command.system.none")
+        self._change(said, {"system_prompt": prompt})
+
+    @work(group="settings")
+    async def _set_tools(self, words: str) -> None:
+        try:
+            known = [tool.name for tool in await (await self._link.client()).tools()]
+        except AgentTuiError as error:
+            self._composer.tell(str(error))
+            return
+        self._composer.tools = [inert_line(name, 60) for name in known]
+        wanted = words.replace(",", " ").split()
+        enabled: list[str] | None = wanted
+        if not wanted:
+            shown = inert_line(" ".join(known), MAX_WORDS)
+            self._tell("command.tools.all", names=self._tools_now(), all=shown)
+            return
+        if wanted == ["all"]:
+            enabled = known
+        elif wanted == ["none"]:
+            enabled = []
+        elif wanted == [DEFAULT]:
+            enabled = None
+        elif strange := next((name for name in wanted if name not in known), ""):
+            name = inert_line(strange, 60)
+            self._tell("command.tools.unknown", name=name, names=inert_line(" ".join(known), MAX_WORDS))
+            return
+        if await self._changed_by(
+            lambda client: client.change(self.state.conversation.id, enabled_tools=enabled)
+        ):
+            self._composer.tell(say("command.tools.now", names=self._tools_now()))
+
+    def _tools_now(self) -> str:
+        enabled = self.state.conversation.enabled_tools
+        if enabled is None:
+            return say("command.tools.default")
+        return inert_line(" ".join(enabled), MAX_WORDS) or say("command.tools.none")
+
+    def _set_thinking(self, word: str) -> None:
+        now = self.state.conversation.thinking_enabled
+        if word not in ("on", "off"):
+            self._tell(f"command.thinking.{'on' if now else 'off'}")
+            return
+        self._change(say(f"command.thinking.{word}"), {"thinking_enabled": word == "on"})
+
+    def _set_temperature(self, word: str) -> None:
+        now = self.state.conversation.temperature
+        default = say("command.temperature.default")
+        if not word:
+            self._tell("command.temperature.now", number=default if now is None else f"{now:g}")
+            return
+        try:
+            number = None if word == DEFAULT else float(word.replace(",", "."))
+        except ValueError:
+            number = -1.0
+        if number is not None and not 0 <= number <= MAX_TEMPERATURE:
+            self._tell("command.temperature.wrong")
+            return
+        shown = default if number is None else f"{number:g}"
+        self._change(say("command.temperature.now", number=shown), {"temperature": number})
+
+    def _set_title(self, title: str) -> None:
+        if not title:
+            self._tell("command.needs", name="title", what=say("command.title"))
+            return
+        self._change("", {"title": inert_line(title, MAX_WORDS)})
+
+    def _set_workspace(self, folder: str) -> None:
+        now = self.state.conversation.workspace
+        if not folder:
+            shown = inert_line(now, MAX_WORDS)
+            self._composer.tell(
+                say("command.workspace.now", folder=shown) if now else say("command.workspace.none")
+            )
+            return
+        path = Path(folder).expanduser().absolute()
+        if self._link.is_embedded and not path.is_dir():
+            self._tell("command.workspace.wrong", folder=inert_line(str(path), MAX_WORDS))
+            return
+        path = path.resolve()
+        self._change(say("command.workspace.now", folder=inert_line(str(path))), {"workspace": str(path)})
+
+    # --- other chats -----------------------------------------------------------------------------------
+
+    @work(group="another", exclusive=True)
+    async def _begin_another(self) -> None:
+        info = self.state.conversation
+        fields: dict[str, Any] = {name: getattr(info, name) for name in ("model", "provider_id", "workspace")}
+        try:
+            client = await self._link.client()
+            made = await client.create(**{name: value for name, value in fields.items() if value})
+        except AgentTuiError as error:
+            self._composer.tell(str(error))
+            return
+        self.post_message(self.Opened(made.id))
+
+    def _choose_chat(self) -> None:
+        async def chats() -> Candidates:
+            listed = await (await self._link.client()).conversations()
+            return [
+                Candidate(one.id, inert_line(one.title, MAX_WORDS) or say("chat.untitled")) for one in listed
+            ]
+
+        def chosen(conversation_id: str | None) -> None:
+            if conversation_id is not None and conversation_id != self.state.conversation.id:
+                self.post_message(self.Opened(conversation_id))
+
+        title, now = say("command.chats.title"), self.state.conversation.id
+        self.app.push_screen(ChooseScreen(title, chats, now, ascii_only=self._ascii_only), chosen)
+
+    def _export(self, name: str) -> None:
+        path = Path(name).expanduser()
+        if not name:
+            self._tell("command.needs", name="export", what=say("command.export"))
+        elif path.exists():
+            self._tell("command.exists", file=inert_line(str(path), MAX_WORDS))
+        else:
+            self._write_to(path)
+
+    @work(group="export", exclusive=True)
+    async def _write_to(self, path: Path) -> None:
+        # Lazy: whoever never exports does not wait for it.
+        from tui.conversations_export import of_conversation
+        from tui.export import rendered, write_file
+
+        form: Literal["md", "html"] = "html" if path.suffix.lower() in (".html", ".htm") else "md"
+        try:
+            messages, _ = await (await self._link.client()).messages(self.state.conversation.id)
+            write_file(path, rendered(of_conversation(self.state.conversation, messages), form))
+        except AgentTuiError as error:
+            self._composer.tell(str(error))
+        else:
+            self._tell("command.exported", file=inert_line(str(path), MAX_WORDS))
+
+    def _show_commands(self) -> None:
+        lines = [f"- `/{name}` {say(f'command.{name}')}" for name in COMMANDS]
+        screen = PagerScreen(say("command.help"), "\n".join(lines), self._clock, ascii_only=self._ascii_only)
+        self.app.push_screen(screen)
+
+    # --- words from elsewhere --------------------------------------------------------------------------
+
+    def action_history(self) -> None:
+        """Search what was asked before, and write it again."""
+
+        async def past() -> Candidates:
+            return [
+                Candidate(text, inert_line(text, MAX_WORDS)) for text in reversed(self._composer.line.past)
+            ]
+
+        def chosen(text: str | None) -> None:
+            if text is not None:
+                self._composer.line.put(text)
+                self._composer.open()
+
+        self.app.push_screen(ChooseScreen(say("chat.history"), past, "", ascii_only=self._ascii_only), chosen)
+
+    @work(group="editor", exclusive=True)
+    async def action_editor(self) -> None:
+        """Write the question in the person's own editor."""
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+        try:
+            command = shlex.split(editor)
+        except ValueError:
+            command = []
+        if not command:
+            self._tell("chat.editor.none")
+            return
+        with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
+            path = Path(folder) / "question.md"
+            path.write_text(self._composer.line.text, encoding="utf-8")
+            try:
+                with self.app.batch_update(), self.app.suspend():  # nothing is drawn meanwhile
+                    done = await asyncio.to_thread(subprocess.run, [*command, str(path)], check=False)
+                if done.returncode == 0:
+                    text = path.read_text(encoding="utf-8", errors="replace")
+                    self._composer.line.put(inert(text).rstrip("\n"))
+                else:
+                    self._editor_failed(command[0], str(done.returncode))
+            except SuspendNotSupported:
+                self._tell("chat.editor.here")
+            except OSError as error:
+                self._editor_failed(command[0], error.strerror or str(error))
+        self._composer.open()
+
+    def _editor_failed(self, editor: str, reason: str) -> None:
+        self._tell("chat.editor.failed", editor=inert_line(editor, 60), reason=inert_line(reason, MAX_WORDS))
