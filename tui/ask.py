@@ -21,7 +21,7 @@ from agent_tui.wire.chat import TERMINAL, ChatDecoder
 from agent_tui.wire.chat_encode import answer_content, question_content
 from tui import connect, exits, output
 from tui.ask_formats import AskFormat, AskRecord, ask_format
-from tui.ask_input import Asked
+from tui.ask_input import Asked, AskOptions
 from tui.ask_tools import ToolNotices, is_allowed
 from tui.formats import Ending, FormatName
 from tui.interrupts import Interrupts
@@ -30,18 +30,6 @@ from tui.request import Server, Source, reach
 PATIENCE_SECONDS: Final = 10.0  # for everything that should come at once: a stop, a server that comes back
 NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
 MAX_ERROR_CHARACTERS: Final = 500
-
-
-@dataclass(frozen=True, slots=True)
-class AskOptions:
-    """How it is asked; ``None`` where the command line says nothing. ``allow`` are patterns of calls."""
-
-    conversation: str | None = None
-    model: str | None = None
-    provider: str | None = None
-    tools: tuple[str, ...] | None = None
-    allow: tuple[str, ...] = ()
-    thinking: bool | None = None
 
 
 def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName) -> int:

@@ -31,6 +31,18 @@ class Asked:
     attachments: tuple[Attachment, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How it is asked; ``None`` where the command line says nothing. ``allow`` are patterns of calls."""
+
+    conversation: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    tools: tuple[str, ...] | None = None
+    allow: tuple[str, ...] = ()
+    thinking: bool | None = None
+
+
 def read_question(words: Sequence[str], files: Sequence[Path]) -> Asked:
     """Return what words, files and stdin ask; blocks until stdin is read, where something is piped in.
 

@@ -72,15 +72,15 @@ def _ask(
         )
     if conversation is not None:
         conversation = named(conversation)
-    from tui.ask_input import read_question
+    from tui.ask_input import AskOptions, read_question
 
+    options = AskOptions(
+        conversation, model, provider, tool_list(tool_names), tuple(allow or ()), thinking or None
+    )
     asked = read_question(text or (), files or ())
     source = choose_source(connection_of(context), CHAT)
     from tui import ask
 
-    options = ask.AskOptions(
-        conversation, model, provider, tool_list(tool_names), tuple(allow or ()), thinking or None
-    )
     return ask.ask(source, asked, options, output_format)
 
 

@@ -198,6 +198,8 @@ again. The first line on stdout is: listening on http://HOST:PORT
                           0: as fast as it goes
   --demo-seed N           another seed, other words
   --no-resume             rooms that ran stay paused
+  --workspace DIR         tools of chats may work in this folder and below
+                          (default: nowhere)
 """,
     "models": f"""\
 Usage: agent-tui models [--output text|json]

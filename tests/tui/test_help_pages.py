@@ -20,7 +20,7 @@ EVERYWHERE = {*CONNECTION_OPTIONS, "--help"}
 # What the backend's own parser reads (agent_tui/backend/options.py); `serve` hands it on unread.
 SERVE = {
     *("--host", "--port", "--database", "--token", "--token-file", "--no-token"),
-    *("--demo-rate", "--demo-seed", "--no-resume"),
+    *("--demo-rate", "--demo-seed", "--no-resume", "--workspace"),
 }
 
 
