@@ -1,7 +1,7 @@
 """The model of the house: talks about any task from a script, without key, account or network.
 
-It is a demo and says so. What it says is put together from phrase tables by ``demo_turn``; this module
-gives it out at a steady pace, like a model that is being listened to.
+It is a demo and says so. What it says is put together from phrase tables, in rooms by ``demo_turn``, in chats
+by ``demo_chat``; this module gives it out at a steady pace, like a model that is being listened to.
 """
 
 from __future__ import annotations
@@ -9,13 +9,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from dataclasses import replace
 
+from agent_tui.backend.models.demo_chat import chat_language, chat_pieces, is_chat
 from agent_tui.backend.models.demo_room import read_room
 from agent_tui.backend.models.demo_tables import PHRASES
 from agent_tui.backend.models.demo_task import language_of
 from agent_tui.backend.models.demo_turn import Phase, Turn
-from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece, UsagePiece
+from agent_tui.backend.models.model import (
+    CallPiece,
+    ChatMessage,
+    CutPiece,
+    ModelRequest,
+    Piece,
+    TextPiece,
+    ThinkingPiece,
+    UsagePiece,
+)
 from agent_tui.config import DEMO_PROVIDER
 
 DEMO = DEMO_PROVIDER  # its provider's id, its model's name, its own
@@ -47,23 +58,53 @@ class DemoModel:
         return DEMO
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
-        """Yield the turn in pieces of four characters (Chinese: two), each at its time; see ``Model.stream``.
+        """Yield the answer in pieces of four characters (Chinese: two), each at its time.
 
-        The times are counted from the beginning, so a slow consumer does not make the whole turn slower.
-        Cancelling ends it at once: nothing is held open.
+        The times are counted from the beginning, so a slow consumer does not make the whole answer slower.
+        Cancelling ends it at once: nothing is held open. See ``Model.stream``.
         """
-        text = turn_text(request, self._seed)
-        token = PHRASES[language_of(request.task)].token
+        if is_chat(request):
+            token = PHRASES[chat_language(request)].token
+            pieces = split(chat_pieces(request, _talk(request, self._seed)), token)
+        else:
+            token = PHRASES[language_of(request.task)].token
+            pieces = split([TextPiece(turn_text(request, self._seed))], token)
         clock = self._clock or asyncio.get_running_loop().time
         started = clock()
-        tokens = range(0, len(text), token)
-        for number, at in enumerate(tokens):
+        for number, piece in enumerate(pieces[: request.max_tokens]):
             wait = number / self._rate - (clock() - started) if self._rate > 0 else 0.0
             if wait > 0 or number % TOKENS_A_BREATH == 0:
                 await self._sleep(max(wait, 0.0))
-            yield TextPiece(text[at : at + token])
+            yield piece
+        if len(pieces) > request.max_tokens:
+            yield CutPiece("length")
         prompt = sum(len(message.content) for message in request.messages) // token
-        yield UsagePiece(prompt, len(tokens))
+        yield UsagePiece(prompt, min(len(pieces), request.max_tokens))
+
+
+def split(pieces: Iterable[Piece], token: int) -> list[Piece]:
+    """Return whole pieces in the small ones that a model would give, of ``token`` characters each."""
+    small: list[Piece] = []
+    for piece in pieces:
+        match piece:
+            case TextPiece(text):
+                small += [TextPiece(text[at : at + token]) for at in range(0, len(text), token)]
+            case ThinkingPiece(text):
+                small += [ThinkingPiece(text[at : at + token]) for at in range(0, len(text), token)]
+            case CallPiece(index, id_, name, text):
+                small.append(CallPiece(index, id_, name))
+                small += [
+                    CallPiece(index, arguments=text[at : at + token]) for at in range(0, len(text), token)
+                ]
+            case _:
+                small.append(piece)
+    return small
+
+
+def _talk(request: ModelRequest, seed: int) -> str:
+    """Return what the script says about a person's task, as one speaker alone would."""
+    alone = (ChatMessage("user", request.task),)
+    return turn_text(replace(request, messages=alone, speaker=DEMO, round=1, max_rounds=1), seed)
 
 
 def turn_text(request: ModelRequest, seed: int) -> str:

@@ -116,9 +116,10 @@ class Connection:
                 async for event in response:
                     for piece in pieces.of(event):
                         yield piece
-                for piece in self._last_pieces(name, response, watch, pieces.said):
-                    yield piece
+                last = self._last_pieces(name, response, watch, pieces.said)
                 self._kept.keep(request.messages, response.get())
+                for piece in last:
+                    yield piece
         except UnexpectedModelBehavior as error:  # a stream without one chunk
             if watch.done and not pieces.said:
                 raise self._teller.empty(name, out_of_tokens=False) from None
