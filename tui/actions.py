@@ -16,8 +16,8 @@ from tui.keymap import APP, SCOPES, Entry, Keymap, catalogue, shared
 from tui.screens.chat import ChatScreen
 from tui.screens.find_bar import FindBar
 from tui.screens.help import Row, Section
+from tui.screens.list_screen import ListScreen
 from tui.screens.room import RoomScreen
-from tui.screens.rooms import RoomsScreen
 from tui.screens.words import say
 from widgets.transcript import Transcript
 
@@ -157,7 +157,7 @@ def _reason(entry: Entry, node: DOMNode) -> str:
         return node.why_not(_ACTS_OF_A_CHAT[entry.id])
     if why is not None and (reason := why(node)):
         return say(f"help.why.{reason}")
-    if isinstance(node, RoomsScreen) and (reason := node.why(entry.id)):
+    if isinstance(node, ListScreen) and (reason := node.why(entry.id)):
         return say(f"help.why.{reason}")
     namespace, name, parameters = parse(entry.action)
     target: DOMNode = node

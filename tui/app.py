@@ -176,9 +176,7 @@ class AgentTuiApp(ChatApp):
         raise AssertionError("the tries never end")
 
     def _show_list(self, rooms: Iterable[RoomInfo] = ()) -> None:
-        screen = RoomsScreen(
-            self._link, rooms, ascii_only=self._ascii_only, is_embedded=self._request.embedded
-        )
+        screen = RoomsScreen(self._link, rooms, ascii_only=self._ascii_only)
         screen.key_of = self.key_names
         self.push_screen(screen)
 
@@ -231,10 +229,10 @@ class AgentTuiApp(ChatApp):
             event.prevent_default()  # enter, in the same burst: its own keys come before those of the screen
 
     def action_leave(self) -> None:
-        if self.ask_to_leave_chat():
-            return
         """Quit; ask first while agents speak. Asked already, the same key means to stay."""
         room = self._room
+        if self.ask_to_leave_chat():
+            return
         if room is None or room.may_leave:
             self._leave(self._leaving_code(room))
         elif isinstance(self.screen, QuitScreen):
@@ -268,12 +266,12 @@ class AgentTuiApp(ChatApp):
     def key_names(self, *binding_ids: str) -> str:
         """Return the first key of each action for a person, "q or ctrl+q"; who has none is left out."""
         keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
+        return say("keys.or").join(shown_all(key, ascii_only=self._ascii_only) for key in keys if key)
+
     def action_leave_chat(self) -> None:
         """Go back to what lies below the chat, where there is something."""
         if isinstance(self.screen, ChatScreen) and len(self.screen_stack) > LEAST_SCREENS:
             self.pop_screen()
-
-        return say("keys.or").join(shown_all(key, ascii_only=self._ascii_only) for key in keys if key)
 
     def action_leave_room(self) -> None:
         """Go back to the list of rooms, which goes on where it was."""

@@ -71,6 +71,7 @@ async def listed(
     folder: Path, *rooms: RoomInfo, size: tuple[int, int] = (100, 16), is_ascii: bool = False, **options: bool
 ) -> AsyncGenerator[Listed, None]:
     link = FakeLink()
+    link.is_embedded = False
     client = ListedClient(list(rooms), **options)
     link.calls = cast("Any", client)
     request = ScreenRequest(

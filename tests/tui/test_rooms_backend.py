@@ -14,6 +14,7 @@ from tests.tui.rooms_client import ListedClient
 from tests.tui.rooms_listed import listed, room
 from tui.link import RoomLink
 from tui.screens import rooms_feed
+from tui.screens.list_feed import ListSeen
 from tui.screens.rooms import RoomsScreen
 from tui.screens.rooms_offer import SetupOffer
 
@@ -22,7 +23,7 @@ async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> N
     async with listed(tmp_path, room(1), room(2)) as seen:
         link = FakeLink()
         link.calls = cast("Any", seen.client)
-        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False, is_embedded=True)
+        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False)
         screen.key_of = seen.app.key_names
         seen.client.known_providers = [ProviderInfo("demo", "demo", "demo", "demo")]
         await seen.app.push_screen(screen)
@@ -59,7 +60,7 @@ async def test_our_own_backend_that_died_is_opened_again_at_once_and_that_is_sai
     async with listed(tmp_path, room(1), room(2)) as seen:
         link = FakeLink()
         link.calls = cast("Any", seen.client)
-        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False, is_embedded=True)
+        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False)
         await seen.app.push_screen(screen)
         await seen.text()
         seen.client.lost = [ConnectFailed("cannot connect")]
@@ -74,10 +75,10 @@ async def test_our_own_backend_that_died_is_opened_again_at_once_and_that_is_sai
 async def test_the_feed_notices_that_somebody_else_opened_another_backend() -> None:
     link, clients = FakeLink(), [ListedClient([room(1)]), ListedClient([room(1)])]
     link.calls = cast("Any", clients[0])
-    feed = rooms_feed.RoomsFeed(cast("RoomLink", link), is_embedded=True).follow(lambda: False)
+    feed = rooms_feed.RoomsFeed(cast("RoomLink", link)).follow(lambda: False)
     async with aclosing(feed) as events:
         assert (await anext(events)) == LinkChanged("live")
-        assert isinstance(await anext(events), rooms_feed.RoomsSeen)
+        assert isinstance(await anext(events), ListSeen)
         link.calls = cast("Any", clients[1])
         told = await anext(events)
         assert isinstance(told, LinkChanged)

@@ -22,8 +22,8 @@ from tests.tui.rooms_listed import Listed, listed, room
 from tests.tui.screen_text import ScreenFile, screen_as_text
 from tests.tui.test_snapshots import STILL_SECONDS, views
 from tui.screens import room as room_screen
-from tui.screens import room_panes, rooms_list
-from tui.screens.rooms_texts import tokens_text
+from tui.screens import room_panes, row_list
+from tui.screens.list_texts import tokens_text
 from tui.screens.setup import SetupScreen
 
 NOON = 1_795_176_000.0  # 2026-11-20T12:00:00+00:00
@@ -39,7 +39,7 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 @pytest.fixture(autouse=True)
 def _still(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No time passes while a screen is looked at, and nothing of this user's is seen."""
-    monkeypatch.setattr(rooms_list, "time", SimpleNamespace(time=lambda: NOON))
+    monkeypatch.setattr(row_list, "time", SimpleNamespace(time=lambda: NOON))
     for module in (room_screen, room_panes):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: STILL_SECONDS))
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from agent_tui.errors import ConnectFailed, Refused
 from agent_tui.events import AgentInfo
 from tests.tui.rooms_listed import agents, listed, room
-from tui.screens import rooms_deleting, rooms_feed
+from tui.screens import deleting, list_feed, rooms_feed
 from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
 
@@ -19,7 +19,7 @@ from tui.screens.rooms import RoomsScreen
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rooms_feed, "PACE_SECONDS", 0.0)
-    monkeypatch.setattr(rooms_feed, "RETRY_SECONDS", (0.0,))
+    monkeypatch.setattr(list_feed, "RETRY_SECONDS", (0.0,))
 
 
 async def test_a_row_says_who_speaks_why_it_stands_still_and_what_was_said_last(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ async def test_a_deletion_is_taken_back_and_the_server_never_heard_of_it(tmp_pat
 async def test_a_deletion_is_sent_when_its_time_has_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rooms_deleting, "UNDO_SECONDS", 0.001)
+    monkeypatch.setattr(deleting, "UNDO_SECONDS", 0.001)
     async with listed(tmp_path, room(1), room(2)) as seen:
         await seen.press("d")
         while "Room 1" in await seen.text():
@@ -117,7 +117,7 @@ async def test_a_deletion_is_sent_when_the_list_is_left(tmp_path: Path, keys: tu
 async def test_a_deletion_that_is_refused_leaves_the_room_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rooms_deleting, "UNDO_SECONDS", 0.001)
+    monkeypatch.setattr(deleting, "UNDO_SECONDS", 0.001)
     async with listed(tmp_path, room(1)) as seen:
         seen.client.refuse = Refused("not you")
         text = await seen.press("d")
@@ -144,7 +144,7 @@ async def test_rooms_are_sorted_by_the_next_column(tmp_path: Path) -> None:
     async with listed(tmp_path, *rooms) as seen:
         orders = []
         for _ in range(6):
-            orders.append([seen.screen.listing[place].room.id for place in range(3)])
+            orders.append([seen.screen.listing[place].item.id for place in range(3)])
             await seen.press("o")
     assert orders[0] == ["r1", "r2", "r3"]
     assert orders[1] == ["r2", "r1", "r3"]

@@ -1,4 +1,4 @@
-"""Asks for the new name of a room."""
+"""Asks for a new name."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ MAX_NAME_CHARACTERS: Final = 200
 class RenameScreen(ModalScreen[str]):
     """The result is the new name, "" where the old one stays."""
 
-    CSS_PATH = ["dialog.tcss", "rooms.tcss"]  # noqa: RUF012 - as Textual wants it
+    CSS_PATH = ["dialog.tcss", "list.tcss"]  # noqa: RUF012 - as Textual wants it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Keep the old name", id="rename.back"),
     ]
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, title: str) -> None:
         super().__init__()
         self._name = inert_line(name, MAX_NAME_CHARACTERS)
+        self._title = title
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Static(say("rename.title"), classes="title", markup=False)
+            yield Static(self._title, classes="title", markup=False)
             yield Input(self._name, compact=True, max_length=MAX_NAME_CHARACTERS, select_on_focus=False)
             yield Static(say("rename.hint"), classes="hint", markup=False)
 

@@ -1,13 +1,15 @@
-"""One line under the list of rooms while nothing but the demo model can speak."""
+"""One line under a list while nothing but the demo model can speak."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from textual import work
 from textual.widgets import Static
 
 from agent_tui.config import DEMO_PROVIDER
 from agent_tui.errors import AgentTuiError
-from tui.link import RoomLink
+from tui.link import Link
 from tui.screens.words import say
 
 
@@ -18,7 +20,7 @@ class SetupOffer(Static):
         "SetupOffer { height: auto; padding: 0 1; display: none; } SetupOffer.-shown { display: block; }"
     )
 
-    def __init__(self, link: RoomLink) -> None:
+    def __init__(self, link: Link[Any]) -> None:
         super().__init__(markup=False)
         self._link = link
 

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from agent_tui.events import AgentInfo, RoomInfo
 from agent_tui.inert import inert_line
 from tui.screens import signs
-from tui.screens.rooms_listing import Listing, moment_of, name_of
-from tui.screens.words import count, say
+from tui.screens.list_texts import (
+    MAX_WORDS_CHARACTERS,
+    NO_MARK,
+    Form,
+    Head,
+    Hint,
+    Mark,
+    Piece,
+    Use,
+    form_of,
+    row_of,
+)
+from tui.screens.rooms_listing import name_of
+from tui.screens.words import say
 from widgets.painter import cropped
 
-Ink = Literal["plain", "strong", "dim", "failed", "agent"]
 MAX_AGENT_CHARACTERS: Final = 24
-MAX_WORDS_CHARACTERS: Final = 200
+ROUND_CELLS: Final = (10, 5, 5, 5)  # of the round, by how wide a row is
 MAX_AGENTS: Final = 32  # more are never named in one row
 _SIGNS: Final = {
     "running": signs.SPEAKING,
@@ -37,82 +46,21 @@ _AGENT_SIGNS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Some text of a row; ``agent`` is whose name it is, for the colour."""
-
-    text: str
-    ink: Ink = "plain"
-    agent: AgentInfo | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """Cells of each column at one width, 0 where it is left out. Columns stand two cells apart."""
-
-    name: int
-    round: int
-    state: int
-    tokens: int
-    cost: int
-    age: int
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What this screen knows of a room: ``asked`` is what was asked of it and is not done yet."""
-
-    asked: str = ""
-    is_deleted: bool = False
-
-
-GAP: Final = 2
-TOKEN_CELLS: Final = 10  # "99.9 k tok"
-MARGIN: Final = 1  # at the right, as the lines above and below have it
-HEAD_CELLS: Final = 4  # the mark of the cursor, the sign of the status
-NO_MARK: Final = Mark()
-
-
-def form(room_cells: int, *, has_cost: bool) -> Form:
+def form(cells: int, *, has_cost: bool) -> Form:
     """Return the columns for rows of so many cells."""
-    left = room_cells - HEAD_CELLS - MARGIN
-    if left >= 88:
-        fixed = Form(0, 10, 0, TOKEN_CELLS, 9 if has_cost else 0, 11)
-    elif left >= 68:
-        fixed = Form(0, 5, 0, TOKEN_CELLS, 0, 10)
-    elif left >= 48:
-        fixed = Form(0, 5, 0, 0, 0, 10)
-    else:
-        return (
-            Form(max(1, left - 5 - GAP), 5, 0, 0, 0, 0) if left >= 20 else Form(max(1, left), 0, 0, 0, 0, 0)
-        )
-    widths = [cells for cells in (fixed.round, fixed.tokens, fixed.cost, fixed.age) if cells]
-    rest = left - sum(widths) - GAP * (len(widths) + 1)
-    name = max(12, min(44, rest // 2))
-    return Form(name, fixed.round, rest - name, fixed.tokens, fixed.cost, fixed.age)
+    return form_of(cells, ROUND_CELLS, has_cost=has_cost)
 
 
 def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
     """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
-    is_quiet = mark.is_deleted or room.archived
-    ink: Ink = "dim" if is_quiet else "plain"
-    sign = _SIGNS.get(room.status, signs.WAITING)
-    pieces = [
-        Piece(f"{sign} ", "failed" if room.status == "error" and not is_quiet else ink),
-        Piece(_left(name_of(room) or say("room.untitled"), shape.name), ink),
-    ]
-    if shape.round:
-        pieces.append(Piece(" " * GAP + _left(round_text(room, shape.round), shape.round), "dim"))
-    if shape.state:
-        pieces.append(Piece(" " * GAP))
-        pieces += _filled(state(room, mark, shape.state), shape.state)
-    if shape.tokens:
-        pieces.append(Piece(" " * GAP + _right(tokens_text(room.tokens), shape.tokens), "dim"))
-    if shape.cost:
-        pieces.append(Piece(" " * GAP + _right(cost_text(room.cost), shape.cost), "dim"))
-    if shape.age:
-        pieces.append(Piece(" " * GAP + _right(age, shape.age), "dim"))
-    return pieces
+    head = Head(
+        _SIGNS.get(room.status, signs.WAITING),
+        name_of(room) or say("room.untitled"),
+        is_bad=room.status == "error",
+        is_quiet=mark.is_deleted or room.archived,
+    )
+    extra, told = round_text(room, shape.extra), state(room, mark, shape.state)
+    return row_of(shape, head, extra, told, Use(room.tokens, room.cost, age))
 
 
 def state(room: RoomInfo, mark: Mark, cells: int) -> list[Piece]:
@@ -208,63 +156,6 @@ def round_text(room: RoomInfo, cells: int) -> str:
     return long if cell_len(long) <= cells else short
 
 
-def tokens_text(tokens: int) -> str:
-    """Return "1.3 k tok"; "" for none."""
-    if tokens <= 0:
-        return ""
-    for limit, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
-        size = tokens / limit
-        if size >= 0.9995 and tokens >= 1_000:  # "1.0 M", never "1000 k"
-            return say("list.tokens", tokens=f"{size:.{1 if size < 99.95 else 0}f} {unit}")
-    return say("list.tokens", tokens=str(tokens))
-
-
-def cost_text(cost: float | None) -> str:
-    """Return "$0.12"; "" where no price is known."""
-    if not cost or not 0 < cost < 1e9:
-        return ""
-    return f"${cost:,.2f}" if cost >= 0.005 else "<$0.01"
-
-
-def ago(when: str, now: datetime) -> str:
-    """Return "2 min ago" for an ISO 8601 time; times are relative up to a day."""
-    moment = moment_of(when)
-    return age_text(moment, now.timestamp()) if moment else ""
-
-
-def age_text(moment: float, now: float) -> str:
-    """Return the same for seconds since 1970."""
-    seconds = now - moment
-    if not moment:
-        return ""
-    if seconds < 60:
-        return say("time.now")
-    if seconds < 3600:
-        return say("time.minutes", minutes=int(seconds // 60))
-    if seconds < 86_400:
-        return say("time.hours", hours=int(seconds // 3600))
-    if seconds < 2 * 86_400:
-        return say("list.yesterday")
-    return datetime.fromtimestamp(moment, UTC).astimezone().strftime("%Y-%m-%d")
-
-
-def heading(listing: Listing, key: str) -> str:
-    """Say how many rooms there are and run, or are found."""
-    if listing.needle:
-        return say("list.found", found=count(len(listing)), all=count(listing.total))
-    heads = say("rooms.count", running=count(listing.running), all=count(listing.total))
-    return f"{heads} · {key} {say('list.hint.filter')}" if key else heads
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """An action of the list and how it is named in the last line."""
-
-    binding_id: str
-    word: str
-    rank: int
-
-
 HINTS: Final = (
     Hint("rooms.open", "open", 0),
     Hint("rooms.new", "new", 1),
@@ -277,24 +168,3 @@ HINTS: Final = (
     Hint("app.help", "help", 2),
     Hint("app.quit.quick", "quit", 6),
 )
-
-
-def _left(text: str, cells: int) -> str:
-    return set_cell_size(cropped(text, cells), cells)
-
-
-def _right(text: str, cells: int) -> str:
-    text = cropped(text, cells)
-    return " " * (cells - cell_len(text)) + text
-
-
-def _filled(pieces: list[Piece], cells: int) -> list[Piece]:
-    """Return the pieces in exactly so many cells."""
-    filled: list[Piece] = []
-    for piece in pieces:
-        text = cropped(piece.text, cells)
-        cells -= cell_len(text)
-        filled.append(Piece(text, piece.ink, piece.agent))
-        if text != piece.text:
-            break
-    return [*filled, Piece(" " * cells)] if cells > 0 else filled

@@ -1,0 +1,124 @@
+"""What a list asks of the server, and what is known of that until the answer is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Final, Generic
+
+from agent_tui.errors import AgentTuiError, NotFound
+from agent_tui.inert import inert_line
+from tui.screens.list_texts import Mark
+from tui.screens.listing import Listing, T
+
+MAX_ERROR_CHARACTERS: Final = 300
+
+
+class ListActs(Generic[T]):
+    """Asks for changes. ``marks`` says of each, by its id, what was asked and is not seen yet.
+
+    ``changed()`` is called after everything that a reader can see, ``tell(line, is_bad)`` says one line.
+    """
+
+    def __init__(
+        self, listing: Listing[T], *, changed: Callable[[], None], tell: Callable[[str, bool], None]
+    ) -> None:
+        self.marks: dict[str, Mark] = {}
+        self._listing = listing
+        self._changed = changed
+        self._tell = tell
+
+    # --- what kinds differ in ---
+
+    async def _set(self, item_id: str, fields: Mapping[str, Any]) -> T:
+        """Have the server change fields of one; return it as it is then."""
+        raise NotImplementedError
+
+    async def _drop(self, item_id: str) -> None:
+        """Have the server delete one."""
+        raise NotImplementedError
+
+    async def _all(self) -> Iterable[T]:
+        """Ask for all there are, archived ones too."""
+        raise NotImplementedError
+
+    # --- what is seen ---
+
+    def seen(self, item: T) -> None:
+        """Take one as the server describes it; what was asked of it is done if its status changed.
+
+        The answer to a call may be older than what was told meanwhile: then that stays.
+        """
+        before, mark = self._listing.get(item.id), self.marks.get(item.id)
+        if before is not None and item.last_event_id < before.last_event_id:
+            return
+        if mark is not None and mark.asked and (before is None or before.status != item.status):
+            del self.marks[item.id]
+        self._listing.put(item)
+
+    def seen_all(self, items: Iterable[T]) -> None:
+        """Take note that there are no others; a list without archived ones says nothing about them."""
+        known = {item.id for item in items}
+        for item in self._listing.items:
+            if item.id not in known and not item.archived:
+                self.gone(item.id)
+
+    def gone(self, item_id: str) -> None:
+        """Take note that one is no more."""
+        self.marks.pop(item_id, None)
+        self._listing.remove(item_id)
+
+    # --- changing and deleting ---
+
+    async def change(self, item: T, **fields: Any) -> None:
+        """Change fields of one."""
+
+        await self._ask(item.id, "", partial(self._set, item.id, fields))
+
+    async def show_archived(self) -> None:
+        """Look at archived ones too."""
+        try:
+            items = await self._all()
+        except AgentTuiError as error:
+            self._tell(self._line(error), True)
+            return
+        for item in items:
+            self.seen(item)
+        self._changed()
+
+    async def delete(self, item_id: str) -> None:
+        """Delete one for good; where that fails it is listed as before."""
+        try:
+            await self._drop(item_id)
+        except NotFound:
+            pass  # somebody else did
+        except AgentTuiError as error:
+            self.marks.pop(item_id, None)
+            self._tell(self._line(error), True)
+            self._changed()
+            return
+        self.gone(item_id)
+        self._changed()
+
+    # --- asking ---
+
+    async def _ask(self, item_id: str, asked: str, call: Callable[[], Awaitable[T | None]]) -> bool:
+        """Ask for something; return whether the server agreed."""
+        if asked:
+            self.marks[item_id] = Mark(asked)
+            self._changed()
+        try:
+            item = await call()
+        except AgentTuiError as error:
+            self.marks.pop(item_id, None)
+            self._tell(self._line(error, self._listing.get(item_id)), True)
+            self._changed()
+            return False
+        if item is not None and item.created_at:  # a server may answer with nothing but the id
+            self.seen(item)
+        self._changed()
+        return True
+
+    def _line(self, error: AgentTuiError, item: T | None = None) -> str:
+        line = inert_line(str(error), MAX_ERROR_CHARACTERS)
+        return f"{self._listing.name_of(item)}: {line}" if item is not None else line

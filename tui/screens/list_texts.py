@@ -1,0 +1,183 @@
+"""What rows of lists are made of: pieces of text in columns, and what all lists say alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from rich.cells import cell_len, set_cell_size
+
+from agent_tui.events import AgentInfo
+from tui.screens.listing import moment_of
+from tui.screens.words import say
+from widgets.painter import cropped
+
+Ink = Literal["plain", "strong", "dim", "failed", "agent"]
+MAX_WORDS_CHARACTERS: Final = 200
+GAP: Final = 2
+TOKEN_CELLS: Final = 10  # "99.9 k tok"
+MARGIN: Final = 1  # at the right, as the lines above and below have it
+HEAD_CELLS: Final = 4  # the mark of the cursor, the sign of the status
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some text of a row; ``agent`` is whose name it is, for the colour."""
+
+    text: str
+    ink: Ink = "plain"
+    agent: AgentInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What this screen knows of one in its list: ``asked`` is what was asked of it and is not done yet."""
+
+    asked: str = ""
+    is_deleted: bool = False
+
+
+NO_MARK: Final = Mark()
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Cells of each column at one width, 0 where it is left out. Columns stand two cells apart; ``extra``
+    is the one after the name.
+    """
+
+    name: int
+    extra: int
+    state: int
+    tokens: int
+    cost: int
+    age: int
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How a row begins: the sign of its status, and its name in one harmless line."""
+
+    sign: str
+    name: str
+    is_bad: bool = False
+    is_quiet: bool = False  # deleted or archived
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What was used, and when it was used last."""
+
+    tokens: int
+    cost: float | None
+    age: str
+
+
+def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool) -> Form:
+    """Return the columns for rows of so many cells; ``extra`` are the cells of the extra column where there
+    is most room for it, less, little and hardly any.
+    """
+    left = row_cells - HEAD_CELLS - MARGIN
+    if left >= 88:
+        fixed = Form(0, extra[0], 0, TOKEN_CELLS, 9 if has_cost else 0, 11)
+    elif left >= 68:
+        fixed = Form(0, extra[1], 0, TOKEN_CELLS, 0, 10)
+    elif left >= 48:
+        fixed = Form(0, extra[2], 0, 0, 0, 10)
+    elif left >= 20 and extra[3]:
+        return Form(max(1, left - extra[3] - GAP), extra[3], 0, 0, 0, 0)
+    else:
+        return Form(max(1, left), 0, 0, 0, 0, 0)
+    widths = [cells for cells in (fixed.extra, fixed.tokens, fixed.cost, fixed.age) if cells]
+    rest = left - sum(widths) - GAP * (len(widths) + 1)
+    name = max(12, min(44, rest // 2))
+    return Form(name, fixed.extra, rest - name, fixed.tokens, fixed.cost, fixed.age)
+
+
+def row_of(shape: Form, head: Head, extra: str, state: list[Piece], use: Use) -> list[Piece]:
+    """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
+    ink: Ink = "dim" if head.is_quiet else "plain"
+    pieces = [
+        Piece(f"{head.sign} ", "failed" if head.is_bad and not head.is_quiet else ink),
+        Piece(left(head.name, shape.name), ink),
+    ]
+    if shape.extra:
+        pieces.append(Piece(" " * GAP + left(extra, shape.extra), "dim"))
+    if shape.state:
+        pieces.append(Piece(" " * GAP))
+        pieces += filled_cells(state, shape.state)
+    columns = (shape.tokens, tokens_text(use.tokens)), (shape.cost, cost_text(use.cost)), (shape.age, use.age)
+    return pieces + [Piece(" " * GAP + right(text, cells), "dim") for cells, text in columns if cells]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """An action of a list and how it is named in the last line."""
+
+    binding_id: str
+    word: str
+    rank: int
+
+
+def tokens_text(tokens: int) -> str:
+    """Return "1.3 k tok"; "" for none."""
+    if tokens <= 0:
+        return ""
+    for limit, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        size = tokens / limit
+        if size >= 0.9995 and tokens >= 1_000:  # "1.0 M", never "1000 k"
+            return say("list.tokens", tokens=f"{size:.{1 if size < 99.95 else 0}f} {unit}")
+    return say("list.tokens", tokens=str(tokens))
+
+
+def cost_text(cost: float | None) -> str:
+    """Return "$0.12"; "" where no price is known."""
+    if not cost or not 0 < cost < 1e9:
+        return ""
+    return f"${cost:,.2f}" if cost >= 0.005 else "<$0.01"
+
+
+def ago(when: str, now: datetime) -> str:
+    """Return "2 min ago" for an ISO 8601 time; times are relative up to a day."""
+    moment = moment_of(when)
+    return age_text(moment, now.timestamp()) if moment else ""
+
+
+def age_text(moment: float, now: float) -> str:
+    """Return the same for seconds since 1970."""
+    seconds = now - moment
+    if not moment:
+        return ""
+    if seconds < 60:
+        return say("time.now")
+    if seconds < 3600:
+        return say("time.minutes", minutes=int(seconds // 60))
+    if seconds < 86_400:
+        return say("time.hours", hours=int(seconds // 3600))
+    if seconds < 2 * 86_400:
+        return say("list.yesterday")
+    return datetime.fromtimestamp(moment, UTC).astimezone().strftime("%Y-%m-%d")
+
+
+def left(text: str, cells: int) -> str:
+    """Return the text at the left of so many cells."""
+    return set_cell_size(cropped(text, cells), cells)
+
+
+def right(text: str, cells: int) -> str:
+    """Return the text at the right of so many cells."""
+    text = cropped(text, cells)
+    return " " * (cells - cell_len(text)) + text
+
+
+def filled_cells(pieces: list[Piece], cells: int) -> list[Piece]:
+    """Return the pieces in exactly so many cells."""
+    filled: list[Piece] = []
+    for piece in pieces:
+        text = cropped(piece.text, cells)
+        cells -= cell_len(text)
+        filled.append(Piece(text, piece.ink, piece.agent))
+        if text != piece.text:
+            break
+    return [*filled, Piece(" " * cells)] if cells > 0 else filled
