@@ -137,6 +137,7 @@ class TextAdded:
     accumulated: str | None = None
     agent_id: str = ""
     progress: int | None = None
+    step_id: str = ""  # of the text step that it adds to, where a turn has several
 
 
 @dataclass(frozen=True, slots=True)

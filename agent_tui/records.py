@@ -169,6 +169,9 @@ class ConversationInfo:
     tokens: int = 0
     cost: float | None = None
     last_words: str = ""
+    asks: bool = False  # a tool of the answer under way waits for somebody's word
+    interrupted: str = ""  # why the newest answer of the branch that is shown was cut, if it was
+    error: str = ""  # why it failed, if it did
     last_event_id: int = 0
     created_at: str = ""
     updated_at: str = ""

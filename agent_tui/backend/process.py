@@ -21,6 +21,7 @@ from agent_tui.backend.chats import Conversations
 from agent_tui.backend.connection import HttpServer, bound_socket, url_of
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.logs import start_logging
@@ -89,10 +90,11 @@ class _Process:
         unwatched = settings.unwatched_seconds
         try:
             hub = Hub(store)
-            engine = Engine(store, hub, models, unwatched_seconds=unwatched)
             chats = Chats(store, hub, models, toolbox, unwatched_seconds=unwatched)
+            tools = RoomTools(store, toolbox, chats.asks)
+            engine = Engine(store, hub, models, unwatched_seconds=unwatched, tools=tools)
+            await chats.start()  # first: rooms that go on may ask what the rules say
             await engine.start(resume=settings.resume)
-            await chats.start()
             await self._serve(_Inside(engine, chats, hub, models, toolbox))
         finally:
             await toolbox.aclose()

@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from agent_tui import events as ev
-from agent_tui.state.turn import Agent, Turn, TurnStatus
+from agent_tui.state.turn import Agent, StepEvent, Turn, TurnStatus
 
 MAX_KEPT_UNKNOWN = 200
 STRANGER = "?"  # the agent of words whose speaker the server never named
@@ -39,6 +39,20 @@ class Books:
     def speaking(self) -> list[Agent]:
         """The agents with a turn under way."""
         return [agent for agent in self.ordered_agents if agent.open_turn is not None]
+
+    @property
+    def asking(self) -> list[tuple[str, str]]:
+        """The calls that ask a person, as (turn id, step id), in the order of their agents. Costs the
+        number of steps of the turns under way.
+        """
+        turns = [agent.open_turn for agent in self.speaking]
+        return [
+            (turn.id, step.id)
+            for turn in turns
+            if turn is not None and turn.steps is not None
+            for step in turn.steps.all.values()
+            if step.status == "asks"
+        ]
 
     # --- turns -----------------------------------------------------------------------------------------
 
@@ -78,11 +92,22 @@ class Books:
         if whole is not None and len(whole) != turn.length + len(event.text):
             turn.replace(whole)
         else:
-            turn.add(event.text)
+            turn.add(event.text, event.step_id)
         agent = self.agents[turn.agent_id]
         if turn.length:
             agent.word = "speaking"
         self.changed.add(agent.id)
+
+    def _told(self, event: ev.TextAdded | StepEvent) -> None:
+        if isinstance(event, ev.TextAdded):
+            self._text_added(event)
+            return
+        turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, "")
+        if turn.status != "speaking":
+            self._count(ev.Unknown("message_chunk", repr(event), "a step after its turn's end"))
+            return
+        turn.apply(event)
+        self.changed.add(turn.agent_id)
 
     def _turn_ended(self, event: ev.TurnEnded) -> None:
         turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
@@ -118,6 +143,7 @@ class Books:
             turn = self._stored_turn(message)
         if message.text:
             turn.replace(message.text)
+        turn.take_steps(message.steps)
         self._account(turn, message.token_count, message.usage)
         turn.created_at, turn.trimmed = message.created_at, message.trimmed or turn.trimmed
         self.queue = tuple(queued for queued in self.queue if queued.id != message.id)
@@ -173,6 +199,8 @@ class Books:
         else:
             turn.interrupted = why
         turn.compact()
+        if turn.steps is not None:
+            turn.steps.close("unknown" if status == "said" or why == "crash" else "cut")
         agent = self.agents.get(turn.agent_id)
         if agent is not None:
             agent.word = "said" if status == "said" else "cut" if status == "cut" else "failed"

@@ -33,6 +33,8 @@ class RoomState(Books):
     max_tokens: int = 0
     max_cost: float = 0.0
     on_error: str = "continue"
+    enabled_tools: tuple[str, ...] = ()
+    workspace: str = ""
     link: ev.LinkChanged = field(default_factory=lambda: ev.LinkChanged("connecting"))
     loaded: bool = False
     generation: int = 0
@@ -96,8 +98,8 @@ class RoomState(Books):
     def apply(self, event: ev.Event) -> None:
         """Take one event. Never raises for what a server may send."""
         match event:
-            case ev.TextAdded():
-                self._text_added(event)
+            case ev.TextAdded() | ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged():
+                self._told(event)
             case ev.TurnStarted():
                 self._turn_started(event)
             case ev.TurnEnded():
@@ -114,8 +116,6 @@ class RoomState(Books):
                 self._round_started(round_number, most)
             case ev.ParallelStarted():
                 self._parallel_started(event)
-            case ev.ParallelEnded() | ev.RoundEnded():
-                pass  # what the turns of the round said already shows that it is over
             case ev.RoomLoaded(room, messages):
                 self._loaded(room, messages)
             case ev.RoomChanged(room):
@@ -124,15 +124,10 @@ class RoomState(Books):
                 self.link = event
             case ev.Unknown():
                 self._count(event)
-            case (
-                ev.StepSet()
-                | ev.StepAdded()
-                | ev.ToolStatusChanged()
-                | ev.TurnDone()
-                | ev.ConversationLoaded()
-                | ev.ConversationChanged()
-            ):
-                pass  # of chats: agents of rooms say one text
+            case ev.ParallelEnded() | ev.RoundEnded():
+                pass  # what the turns of the round said already shows that it is over
+            case ev.TurnDone() | ev.ConversationLoaded() | ev.ConversationChanged():
+                pass  # of chats
 
     # --- runs and rounds -------------------------------------------------------------------------------
 
@@ -234,13 +229,14 @@ class RoomState(Books):
     def _take_limits(self, room: ev.RoomInfo) -> None:
         self.keep_running, self.on_error = room.keep_running, room.on_error
         self.max_tokens, self.max_cost = room.max_tokens, room.max_cost
+        self.enabled_tools, self.workspace = room.enabled_tools, room.workspace
         self._told_tokens, self._told_cost = room.tokens, room.cost
         self.queue = tuple(queued for queued in room.queue if queued.id not in self.turns)
 
     def _keep_unstored(self, known: dict[str, Turn]) -> None:
         """Keep words that were received and that the server has no record of: they are lost only there."""
         for turn in known.values():
-            if turn.id in self.turns or turn.role == "user" or not turn.length:
+            if turn.id in self.turns or turn.role == "user" or not (turn.length or turn.steps):
                 continue
             if turn.status == "speaking":
                 turn.status, turn.interrupted = "cut", "lost"

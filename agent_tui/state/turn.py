@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent_tui.events import Usage
+from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, Usage
+from agent_tui.state.steps import Steps
 from agent_tui.state.told_text import ToldText
+
+StepEvent = StepSet | StepAdded | ToolStatusChanged
 
 TurnStatus = Literal["speaking", "said", "cut", "failed"]
 AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed", "skipped"]
 
 # Why a turn was cut that counts as finished: whoever cut it wants no second attempt.
 FINISHED_BY = frozenset({"stop", "skip"})
+FIRST_STEP = "step-0"  # where the words came before anybody named their step
+BETWEEN_STEPS = "\n\n"  # protocols.md §2: stands between two text steps
 
 
 @dataclass(slots=True)
@@ -36,7 +42,9 @@ class Turn:
     to_name: str = ""  # its name, or its id where nobody has that
     usage: Usage | None = None
     trimmed: int = 0  # how many older messages its model was not told
+    steps: Steps | None = None  # once it did more than speak
     _said: ToldText = field(default_factory=ToldText, repr=False)
+    _step_id: str = ""  # of the text step that grows
 
     @property
     def revision(self) -> int:
@@ -83,9 +91,36 @@ class Turn:
             return False
         return self.status != "cut" or self.interrupted in FINISHED_BY
 
-    def add(self, text: str) -> None:
-        """Append a chunk."""
+    def add(self, text: str, step_id: str = "") -> None:
+        """Append a chunk of that text step."""
+        if self.steps is not None:
+            self._add_to_step(self.steps, text, step_id or self._step_id)
+        self._step_id = step_id or self._step_id
         self._said.add(text)
+
+    def apply(self, event: StepEvent) -> None:
+        """Take what is told of a step. The words that were said before the first one are a step too."""
+        if self.steps is None:
+            self.steps = Steps()
+            if self.length:
+                self.steps.apply(StepAdded(self.id, self._step_id or FIRST_STEP, self.text))
+        step = self.steps.apply(event)
+        self._step_id = step.id if step.type == "text" else ""
+
+    def take_steps(self, steps: Iterable[Step]) -> None:
+        """Take the steps as they are stored."""
+        for step in steps:
+            if self.steps is None:
+                self.steps = Steps()
+            self.steps.apply(StepSet(self.id, step))
+            self._step_id = step.id if step.type == "text" else ""
+
+    def _add_to_step(self, steps: Steps, text: str, step_id: str) -> None:
+        step_id = step_id or f"said-{len(steps)}"
+        if step_id not in steps.all and self.length:
+            text = text.removeprefix(BETWEEN_STEPS)
+        steps.apply(StepAdded(self.id, step_id, text))
+        self._step_id = step_id
 
     def replace(self, text: str) -> None:
         """Take ``text`` for the whole; a longer text that begins with the known one is only added to."""

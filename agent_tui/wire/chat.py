@@ -14,11 +14,12 @@ from pydantic import BeforeValidator, Field, ValidationError
 from agent_tui import events as ev
 from agent_tui.wire.chat_encode import TERMINAL as TERMINAL
 from agent_tui.wire.chat_message import (
-    AnyAsk,
     AnySeconds,
     ChatMessage,
     Count,
+    StepAdded,
     StepFields,
+    ToolStatus,
     fitting,
     tool_ask,
 )
@@ -31,20 +32,6 @@ _SURROGATE = "\\ud"  # half of a pair, escaped: the other half may stand before 
 
 class _Step(Wire):
     step: StepFields
-
-
-class _Added(Wire):
-    id: Text
-    content: Text = ""
-    arguments: Text = ""
-
-
-class _ToolStatus(Wire):
-    id: Text
-    status: Text
-    seconds: AnySeconds = None
-    ask: AnyAsk = None
-    message_id: Text = ""
 
 
 class _AnswerStarted(Wire):
@@ -91,6 +78,9 @@ class _Conversation(Wire):
     tokens: Number = 0
     cost: float | None = None
     last_words: Text = ""
+    asks: Flag = False
+    interrupted: Text = ""
+    error: Text = ""
     last_event_id: Number = 0
     created_at: Text = ""
     updated_at: Text = ""
@@ -148,10 +138,10 @@ class ChatDecoder:
             case "process_step":
                 return self._step(data)
             case "process_step_delta":
-                added = parse(_Added, data)
+                added = parse(StepAdded, data)
                 return ev.StepAdded(self._turn(), added.id, added.content, added.arguments)
             case "tool_status":
-                status = parse(_ToolStatus, data)
+                status = parse(ToolStatus, data)
                 turn_id = status.message_id or self.turn_id
                 ask = tool_ask(status.ask)
                 return ev.ToolStatusChanged(turn_id, status.id, status.status, status.seconds, ask)

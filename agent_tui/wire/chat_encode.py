@@ -12,6 +12,8 @@ from typing import Any
 from agent_tui import events as ev
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import usage_fields
+from agent_tui.wire.steps_encode import call_fields, calls_fields
+from agent_tui.wire.steps_encode import step_fields as step_fields
 
 # The events after which an answer's stream ends. (Here, because the backend starts without pydantic.)
 TERMINAL = frozenset({"done", "error"})
@@ -25,7 +27,7 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.StepAdded(_, step_id, content, arguments):
             return "process_step_delta", {"id": step_id, **_set(content=content, arguments=arguments)}
         case ev.ToolStatusChanged(_, step_id, status, seconds, ask):
-            return "tool_status", {"id": step_id, **_call_fields(status, seconds, ask)}
+            return "tool_status", {"id": step_id, **call_fields(status, seconds, ask)}
         case ev.TurnStarted():
             fields = {"message_id": event.turn_id, "parent_id": event.parent_id, "model": event.sender_name}
             return "answer_started", {**fields, "attempt": event.attempt}
@@ -52,19 +54,6 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             raise ValueError(f"{type(event).__name__} is not of a chat")
 
 
-def step_fields(step: ev.Step) -> dict[str, Any]:
-    """Return a step with exactly the fields that protocols.md §2 names for its type."""
-    head: dict[str, Any] = {"id": step.id, "index": step.index, "type": step.type}
-    match step.type:
-        case "tool_call":
-            return {**head, "id_ref": step.id_ref, "name": step.name, "arguments": step.arguments}
-        case "tool_result":
-            told = {"id_ref": step.id_ref, "name": step.name, "content": step.content}
-            return {**head, **told, "success": step.success}
-        case _:
-            return {**head, "content": step.content}
-
-
 def conversation_fields(conversation: ev.ConversationInfo) -> dict[str, Any]:
     """Return a conversation as ``GET /api/conversations/{id}`` answers it."""
     fields = asdict(conversation)
@@ -83,16 +72,12 @@ def stored_message_fields(message: ev.Message) -> dict[str, Any]:
         "created_at": message.created_at,
         "parent_id": message.parent_id,
     }
-    calls = {
-        step.id: _call_fields(step.status, step.seconds, step.ask)
-        for step in message.steps
-        if step.type == "tool_call" and step.status
-    }
-    said = _set(interrupted=message.interrupted, error=message.error, status=message.status, calls=calls)
+    said = _set(interrupted=message.interrupted, error=message.error, status=message.status)
+    calls = _set(calls=calls_fields(message.steps))
     versions = {"versions": list(message.versions)} if message.versions else {}
     model = {"model": message.sender_name} if message.role == "assistant" else {}
     seconds = {} if message.seconds is None else {"seconds": message.seconds}
-    more = {**said, **versions, **model, **seconds, **_set(trimmed=message.trimmed)}
+    more = {**said, **calls, **versions, **model, **seconds, **_set(trimmed=message.trimmed)}
     return {**fields, **more, **usage_fields(message.usage)}
 
 
@@ -110,15 +95,6 @@ def answer_content(text: str, steps: Sequence[ev.Step]) -> str:
         if step.type == "tool_call"
     ]
     return dump({"text": text, "steps": [step_fields(step) for step in steps], **_set(tool_calls=calls)})
-
-
-def _call_fields(status: str, seconds: float | None, ask: ev.ToolAsk | None) -> dict[str, Any]:
-    fields: dict[str, Any] = {"status": status}
-    if seconds is not None:
-        fields["seconds"] = seconds
-    if ask is not None and status == "asks":
-        fields["ask"] = asdict(ask)
-    return fields
 
 
 def _set(**fields: Any) -> Mapping[str, Any]:

@@ -69,6 +69,24 @@ class StepFields(Wire):
         return ev.Step(**self.model_dump(exclude={"success"}), success=success)
 
 
+class StepAdded(Wire):
+    """More of a step."""
+
+    id: Text
+    content: Text = ""
+    arguments: Text = ""
+
+
+class ToolStatus(Wire):
+    """How a call stands now."""
+
+    id: Text
+    status: Text
+    seconds: AnySeconds = None
+    ask: AnyAsk = None
+    message_id: Text = ""
+
+
 class _Call(Wire):
     status: Text = ""
     seconds: AnySeconds = None
@@ -103,7 +121,7 @@ class ChatMessage(Wire):
 
     def message(self) -> ev.Message:
         """Return it as events have it; the model's name is its sender's."""
-        content = _object(self.content)
+        content = content_object(self.content)
         versions = self.versions if isinstance(self.versions, list) else []
         return ev.Message(
             self.id,
@@ -121,7 +139,7 @@ class ChatMessage(Wire):
             error=self.error,
             trimmed=self.trimmed,
             usage=self.usage.usage() if self.usage else None,
-            steps=() if self.role == "user" else self._steps(content),
+            steps=() if self.role == "user" else self._steps(),
             attachments=tuple(
                 ev.Attachment(item.name, item.content, item.type)
                 for item in fitting(_Attachment, content, "attachments")
@@ -131,18 +149,24 @@ class ChatMessage(Wire):
             seconds=self.seconds,
         )
 
-    def _steps(self, content: dict[str, Any]) -> tuple[ev.Step, ...]:
-        """Return the steps with what is known of their calls; words alone are one step."""
-        steps = [fields.step() for fields in fitting(StepFields, content, "steps")]
-        calls = self.calls if isinstance(self.calls, dict) else {}
-        for place, step in enumerate(steps):
-            known = next(iter(fitting(_Call, [calls.get(step.id)], "")), None)
-            if known is not None:
-                ask = tool_ask(known.ask)
-                steps[place] = replace(step, status=known.status, seconds=known.seconds, ask=ask)
+    def _steps(self) -> tuple[ev.Step, ...]:
+        """Return the steps; words alone are one step."""
+        steps = stored_steps(self.content, self.calls)
         if not steps and (text := content_text(self.content)):
-            steps = [ev.Step("step-0", content=text)]
-        return tuple(steps)
+            return (ev.Step("step-0", content=text),)
+        return steps
+
+
+def stored_steps(content: str, calls: object) -> tuple[ev.Step, ...]:
+    """Return the steps of a stored message's content, with what is known of their ``calls``."""
+    steps = [fields.step() for fields in fitting(StepFields, content_object(content), "steps")]
+    known_calls = calls if isinstance(calls, dict) else {}
+    for place, step in enumerate(steps):
+        known = next(iter(fitting(_Call, [known_calls.get(step.id)], "")), None)
+        if known is not None:
+            ask = tool_ask(known.ask)
+            steps[place] = replace(step, status=known.status, seconds=known.seconds, ask=ask)
+    return tuple(steps)
 
 
 def tool_ask(fields: AskFields | None) -> ev.ToolAsk | None:
@@ -150,7 +174,8 @@ def tool_ask(fields: AskFields | None) -> ev.ToolAsk | None:
     return ev.ToolAsk(**fields.model_dump()) if fields is not None else None
 
 
-def _object(content: str) -> dict[str, Any]:
+def content_object(content: str) -> dict[str, Any]:
+    """Return the object whose JSON text ``content`` is; an empty one where it is none."""
     try:
         value = json.loads(content) if content.startswith("{") else {}
     except (ValueError, RecursionError):

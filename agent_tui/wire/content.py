@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+BETWEEN_STEPS = "\n\n"  # stands between two text steps of one message
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -44,7 +45,7 @@ def content_text(content: str) -> str:
         pieces = [
             step.get("content") for step in steps if isinstance(step, dict) and step.get("type") == "text"
         ]
-        return "\n\n".join(piece for piece in pieces if isinstance(piece, str))
+        return BETWEEN_STEPS.join(piece for piece in pieces if isinstance(piece, str))
     text = value.get("text")
     return text if isinstance(text, str) else content
 

@@ -8,14 +8,18 @@ for what is missing; what still does not fit becomes ``Unknown`` with the reason
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_tui import events as ev
+from agent_tui.wire.chat_message import StepAdded, StepFields, ToolStatus, stored_steps, tool_ask
 from agent_tui.wire.content import content_text
 from agent_tui.wire.fields import AnyUsage, Flag, Number, Text, Wire, listed, page_marks, parse, reason
 from agent_tui.wire.rooms_encode import TERMINAL as TERMINAL
+
+_MORE_THAN_WORDS = ('"tool_call"', '"tool_result"', '"thinking"')  # types of steps, as JSON has them
 
 
 def _queue(value: object) -> object:
@@ -29,6 +33,11 @@ def _is_queued(item: object) -> bool:
     except ValidationError:
         return False
     return True
+
+
+def _names(value: object) -> object:
+    """Take only names: a room is shown whatever its server says of tools."""
+    return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
 
 class _RoomStarted(Wire):
@@ -144,9 +153,35 @@ class _MessageChunk(Wire):
     accumulated: str | None = None
     agent_id: Text = ""
     progress: int | None = None
+    step: Any = None  # these three are ours: what comes with words that say nothing
+    step_delta: Any = None
+    tool_status: Any = None
 
     def event(self) -> ev.Event:
-        return ev.TextAdded(self.id, self.content, self.accumulated, self.agent_id, self.progress)
+        step_id = ""
+        if self.step is not None or self.step_delta is not None or self.tool_status is not None:
+            # Another server may mean something else by it: then all that it says are words.
+            with suppress(ValidationError):
+                told = self._step_told()
+                if not isinstance(told, str):
+                    return told
+                step_id = told
+        return ev.TextAdded(
+            self.id, self.content, self.accumulated, self.agent_id, self.progress, step_id=step_id
+        )
+
+    def _step_told(self) -> ev.Event | str:
+        """Return what it tells of a step; the step's id where it is words that it adds to it."""
+        if self.step is not None:
+            return ev.StepSet(self.id, StepFields.model_validate(self.step).step())
+        if self.tool_status is not None:
+            stands = ToolStatus.model_validate(self.tool_status)
+            ask = tool_ask(stands.ask)
+            return ev.ToolStatusChanged(self.id, stands.id, stands.status, stands.seconds, ask)
+        added = StepAdded.model_validate(self.step_delta)
+        if self.content or not (added.content or added.arguments):
+            return added.id
+        return ev.StepAdded(self.id, added.id, added.content, added.arguments)
 
 
 class _MessageEnd(Wire):
@@ -191,11 +226,15 @@ class _Message(Wire):
     superseded: Flag = False
     trimmed: Number = 0
     usage: AnyUsage = None
+    calls: Any = None
 
     def message(self) -> ev.Message:
         usage = self.usage.usage() if self.usage else None
-        fields = self.model_dump(exclude={"usage"})
-        return ev.Message(text=content_text(self.content), usage=usage, **fields)
+        fields = self.model_dump(exclude={"usage", "calls"})
+        steps: tuple[ev.Step, ...] = ()
+        if self.role != "user" and any(type_ in self.content for type_ in _MORE_THAN_WORDS):
+            steps = stored_steps(self.content, self.calls)
+        return ev.Message(text=content_text(self.content), usage=usage, steps=steps, **fields)
 
     def event(self) -> ev.Event:
         return ev.MessageStored(self.message())
@@ -247,6 +286,8 @@ class _Room(Wire):
     last_speaker: Text = ""
     last_words: Text = ""
     queue: Annotated[list[_Queued], BeforeValidator(_queue)] = Field(default_factory=list)
+    enabled_tools: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
+    workspace: Text = ""
 
     def room(self) -> ev.RoomInfo:
         place = {agent_id: n for n, agent_id in enumerate(self.turn_order)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_tui import events as ev
+from agent_tui.wire.steps_encode import call_fields, calls_fields, step_fields
 
 # The events after which a run's stream ends. (Here, because the backend starts without pydantic.)
 TERMINAL = frozenset({"room_completed", "room_paused", "error"})
@@ -27,12 +28,12 @@ _MESSAGE_FIELDS = (
 
 
 def message_fields(message: ev.Message) -> dict[str, Any]:
-    """Return a stored message as the wire has it, with ``interrupted`` and ``error`` only where set."""
+    """Return a stored message as the wire has it, with what else is known only where set."""
     fields = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
     for name in ("interrupted", "error", "to", "superseded", "trimmed"):
         if getattr(message, name):
             fields[name] = getattr(message, name)
-    return {**fields, **usage_fields(message.usage)}
+    return {**fields, **_set(calls=calls_fields(message.steps)), **usage_fields(message.usage)}
 
 
 def usage_fields(usage: ev.Usage | None) -> dict[str, Any]:
@@ -79,6 +80,7 @@ def room_fields(room: ev.RoomInfo) -> dict[str, Any]:
         "last_words": room.last_words,
         "queue": [queued_fields(queued) for queued in room.queue],
         **_set(interrupted=room.interrupted),
+        **_set(enabled_tools=list(room.enabled_tools), workspace=room.workspace),
     }
 
 
@@ -140,12 +142,29 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "agent_error", {**named_error, "agent_id": agent_id, "agent_name": agent_name}
         case ev.TurnStarted() | ev.TextAdded() | ev.TurnEnded():
             return _encode_turn(event)
-        case ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged() | ev.TurnDone():
-            raise ValueError(f"{type(event).__name__} is of a chat")
-        case ev.RoomLoaded() | ev.RoomChanged() | ev.ConversationLoaded() | ev.ConversationChanged():
-            raise ValueError(f"{type(event).__name__} never travels")
-        case ev.LinkChanged() | ev.Unknown():
-            raise ValueError(f"{type(event).__name__} never travels")
+        case ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged():
+            return "message_chunk", {"id": event.turn_id, "content": "", **_step_fields(event)}
+        case (
+            ev.RoomLoaded()
+            | ev.RoomChanged()
+            | ev.ConversationLoaded()
+            | ev.ConversationChanged()
+            | ev.TurnDone()
+            | ev.LinkChanged()
+            | ev.Unknown()
+        ):
+            raise ValueError(f"{type(event).__name__} does not travel in rooms")
+
+
+def _step_fields(event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged) -> dict[str, Any]:
+    """Return what of ours a chunk holds that says nothing: those who do not know it are not disturbed."""
+    match event:
+        case ev.StepSet(_, step):
+            return {"step": step_fields(step)}
+        case ev.StepAdded(_, step_id, content, arguments):
+            return {"step_delta": {"id": step_id, **_set(content=content, arguments=arguments)}}
+        case ev.ToolStatusChanged(_, step_id, status, seconds, ask):
+            return {"tool_status": {"id": step_id, **call_fields(status, seconds, ask)}}
 
 
 def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[str, dict[str, Any]]:
@@ -163,10 +182,11 @@ def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[s
             attempt = {"attempt": event.attempt} if event.attempt > 1 else {}
             said_again = _set(supersedes=event.supersedes, trimmed=event.trimmed)
             return "message_start", {**fields, **speaker, **attempt, **said_again}
-        case ev.TextAdded(turn_id, text, accumulated, _, progress):
+        case ev.TextAdded(turn_id, text, accumulated, _, progress, step_id):
             whole = {} if accumulated is None else {"accumulated": accumulated}
-            step = {} if progress is None else {"progress": progress}
-            return "message_chunk", {"id": turn_id, "content": text, **whole, **speaker, **step}
+            so_far = {} if progress is None else {"progress": progress}
+            step = {"step_delta": {"id": step_id}} if step_id else {}
+            return "message_chunk", {"id": turn_id, "content": text, **whole, **speaker, **so_far, **step}
         case ev.TurnEnded(turn_id, text, tokens, _, reason, usage):
             fields = {"id": turn_id, "content": text, "token_count": tokens}
             return "message_end", {**fields, **speaker, **_set(interrupted=reason), **usage_fields(usage)}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agent_tui.backend.engine.answer_history import steps_told
-from agent_tui.backend.engine.answer_steps import Steps, Written
+from agent_tui.backend.engine.answer_steps import Encode, Steps, Written
 from agent_tui.backend.engine.answer_tools import Calls, Workshop
 from agent_tui.backend.engine.call import Call
 from agent_tui.backend.engine.timing import Timing
@@ -31,7 +31,9 @@ FAILED = "API Error"  # protocols.md §2
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is to be answered: ``request`` holds the whole history, oldest first."""
+    """What is to be answered: ``request`` holds the whole history, oldest first. ``encode`` is that of
+    ``Steps``; what fails is said after the word ``failed``.
+    """
 
     room_id: str
     message_id: str
@@ -39,6 +41,8 @@ class Ask:
     request: ModelRequest
     terms: Terms
     workshop: Workshop
+    encode: Encode | None = None
+    failed: str = FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class Answer:
     ) -> None:
         self.cut_for = ""
         self.error = ""
-        self.steps = Steps(ask.message_id, timing.now().isoformat())
+        self.steps = Steps(ask.message_id, timing.now().isoformat(), encode=ask.encode)
         self._store = store
         self._timing = timing
         self._ask = ask
@@ -161,20 +165,20 @@ class Answer:
             request,
             self._timing,
             keeps=(TextPiece, ThinkingPiece, CallPiece),
-            failed=FAILED,
+            failed=self._ask.failed,
         )
         try:
             try:
                 await self._listen(call, pricing, before)
                 self.steps.hear(call.take(), written)
             except ModelError as error:  # it called more than we take
-                self.error = f"{FAILED}: {failure(error)}"
+                self.error = f"{self._ask.failed}: {failure(error)}"
         finally:
             await call.gone()
         self._used.add(call, request, self.steps.characters - before, await pricing)
         self.steps.close_words(written)
         calls = self.steps.close_calls(written)
-        self.error = self.error or call.error or _short(call)
+        self.error = self.error or call.error or _short(call, self._ask.failed)
         if calls and not (self.cut_for or self.error):
             return calls
         self._is_whole = not (call.cut or calls or self.error)
@@ -221,16 +225,18 @@ class Answer:
         request = self._ask.request
         tokens = self._ask.terms.context_tokens - request.max_tokens
         messages, _ = trim((*request.messages, *steps_told(self.steps.in_order)), tokens)
-        return replace(request, messages=messages, round=round_)
+        # The round of a room is another thing: there are many turns in it.
+        at = round_ if request.max_rounds == 1 and not request.speaker else request.round
+        return replace(request, messages=messages, round=at)
 
     async def _write(self, written: Written) -> None:
         await self._store.append(self._ask.room_id, written.events, written.changes)
 
 
-def _short(call: Call) -> str:
+def _short(call: Call, failed: str) -> str:
     """Return what a person is told of an answer that its model could not finish; empty for a whole one."""
     if not call.short:
         return ""
     if call.short == "length":
-        return f"{FAILED}: the answer was cut off, its model ran out of tokens"
-    return f"{FAILED}: the model stopped before the end: {call.short[:100]}"
+        return f"{failed}: the answer was cut off, its model ran out of tokens"
+    return f"{failed}: the model stopped before the end: {call.short[:100]}"

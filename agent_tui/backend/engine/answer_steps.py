@@ -5,7 +5,7 @@ Everything here is bookkeeping without a clock or a socket. Steps are numbered o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent_tui import events as ev
@@ -20,6 +20,10 @@ from agent_tui.wire.content import dump
 
 MAX_PIECE_CHARACTERS = 16_384  # longer ones become several events, so that a page of the log stays small
 MAX_CALLS = 64  # in one round
+
+
+# What an event of a step is in the log.
+Encode = Callable[[ev.Event], Sequence[NewEvent]]
 
 
 @dataclass(slots=True)
@@ -46,9 +50,14 @@ class _Growing:
 
 
 class Steps:
-    """The steps of the answer ``message_id`` so far. ``done`` are those on record, by their id."""
+    """The steps of the answer ``message_id`` so far. ``done`` are those on record, by their id; ``encode``
+    says how they go into the log, as a chat's unless it is given.
+    """
 
-    def __init__(self, message_id: str, now: str, done: Sequence[Step] = ()) -> None:
+    def __init__(
+        self, message_id: str, now: str, done: Sequence[Step] = (), encode: Encode | None = None
+    ) -> None:
+        self._encode = encode or self._as_chat
         self.message_id = message_id
         self.now = now  # when what is written next happened
         self.done: dict[str, Step] = {step.id: step for step in done}
@@ -206,8 +215,11 @@ class Steps:
         written.changes.append(StepPut(StoredStep(self.message_id, step.index, step, self.now)))
 
     def _event(self, event: ev.Event, written: Written) -> None:
+        written.events += self._encode(event)
+
+    def _as_chat(self, event: ev.Event) -> Sequence[NewEvent]:
         name, data = encode(event)
-        written.events.append(NewEvent(name, dump(data), self.message_id))
+        return [NewEvent(name, dump(data), self.message_id)]
 
 
 def tool_calls(calls: Sequence[Step]) -> tuple[ToolCall, ...]:

@@ -49,6 +49,10 @@ class Gate(Protocol):
         """Return whether a rule lets it run without asking."""
         ...
 
+    def could_allow(self, tool: str) -> bool:
+        """Return whether any call of the tool might be let run: by a rule, or by somebody who is there."""
+        ...
+
     def ask(self, call: Step, arguments: Mapping[str, Any], ask: ToolAsk) -> asyncio.Future[str]:
         """Return what will be why it may not run, empty when it may; cancelled, nobody is asked any more."""
         ...
@@ -208,6 +212,32 @@ class Calls:
             task.add_done_callback(_lingering.discard)
             return None
         return None if task.cancelled() else task.result()
+
+
+async def offered(
+    tools: ToolSource, is_offered: Callable[[str], bool], cut: asyncio.Event, timing: Timing
+) -> tuple[ToolSpec, ...]:
+    """Return the tools that a model may call; none once ``cut``. Those of servers take a while to start."""
+    asking = asyncio.create_task(_specs(tools, is_offered))
+    cutting = asyncio.create_task(cut.wait())
+    try:
+        await asyncio.wait({asking, cutting}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        cutting.cancel()
+    if not asking.done():
+        asking.cancel()
+        await asyncio.wait({asking}, timeout=timing.tool_grace)
+        return ()
+    return () if asking.cancelled() else asking.result()
+
+
+async def _specs(tools: ToolSource, is_offered: Callable[[str], bool]) -> tuple[ToolSpec, ...]:
+    try:
+        specs = await tools.specs()
+    except Exception:
+        log.warning("the tools cannot be listed", exc_info=True)
+        return ()
+    return tuple(spec for spec in specs if is_offered(spec.name))
 
 
 async def _result(word: asyncio.Future[str]) -> str:

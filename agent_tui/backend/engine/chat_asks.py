@@ -155,9 +155,10 @@ class Asks:
                 waiting.word.set_result("")
 
     def _look(self, room_id: str) -> None:
-        self._alone.look(room_id, alone=not self._readers[room_id] and self._waits_in(room_id))
+        self._alone.look(room_id, alone=not self._readers[room_id] and self.waits_in(room_id))
 
-    def _waits_in(self, room_id: str) -> bool:
+    def waits_in(self, room_id: str) -> bool:
+        """Return whether a call in the conversation waits for somebody's word."""
         return any(key[0] == room_id for key in self._waiting)
 
     def _deny_all(self, room_id: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from pathlib import Path
 from typing import NoReturn
 from uuid import uuid4
 
@@ -16,6 +15,7 @@ from agent_tui.backend.engine.rooms import (
     checked_name,
     checked_tokens,
 )
+from agent_tui.backend.engine.tool_fields import checked_tools, checked_workspace
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store.chat_rows import ChatRow, Value
@@ -27,8 +27,6 @@ MAX_CONTENT_CHARACTERS = 1_000_000
 MAX_ATTACHMENTS = 20
 MAX_FILE_NAME_CHARACTERS = 1_000
 MAX_CLIENT_KEY_CHARACTERS = 200
-MAX_TOOLS = 500
-MAX_TOOL_NAME_CHARACTERS = 100
 MAX_TEMPERATURE = 2.0
 TITLE_CHARACTERS = 60
 
@@ -124,8 +122,8 @@ def chat_row(new: NewConversation, models: ModelSource, now: str) -> ChatRow:
         max_cost=checked_cost(new.max_cost),
         temperature=_checked_temperature(new.temperature),
         thinking=new.thinking_enabled,
-        tools=_checked_tools(new.enabled_tools),
-        workspace=_checked_workspace(new.workspace),
+        tools=_tools(new.enabled_tools),
+        workspace=checked_workspace(new.workspace),
         is_named=bool(title),
     )
 
@@ -143,11 +141,11 @@ def changed_row(row: ChatRow, change: ConversationChange, models: ModelSource) -
     if not isinstance(change.temperature, Unset):
         row = replace(row, temperature=_checked_temperature(change.temperature))
     if not isinstance(change.enabled_tools, Unset):
-        row = replace(row, tools=_checked_tools(change.enabled_tools))
+        row = replace(row, tools=_tools(change.enabled_tools))
     if change.thinking_enabled is not None:
         row = replace(row, thinking=change.thinking_enabled)
     if change.workspace is not None:
-        row = replace(row, workspace=_checked_workspace(change.workspace))
+        row = replace(row, workspace=checked_workspace(change.workspace))
     if change.max_tokens is not None:
         row = replace(row, max_tokens=checked_tokens(change.max_tokens))
     if change.max_cost is not None:
@@ -188,7 +186,7 @@ def checked_question(question: Question) -> Question:
         content=storable(question.content),
         attachments=tuple(map(_checked_attachment, question.attachments)),
         client_key=storable(question.client_key),
-        tools=_checked_tools(question.tools),
+        tools=_tools(question.tools),
     )
 
 
@@ -198,7 +196,7 @@ def title_of(question: Question) -> str:
     return words.splitlines()[0][:TITLE_CHARACTERS].strip()
 
 
-def conversation_info(row: ChatRow, *, running: bool) -> ConversationInfo:
+def conversation_info(row: ChatRow, *, running: bool, asks: bool = False) -> ConversationInfo:
     """Return the chat as ``GET /api/conversations/{id}`` answers it."""
     return ConversationInfo(
         id=row.id,
@@ -218,6 +216,9 @@ def conversation_info(row: ChatRow, *, running: bool) -> ConversationInfo:
         tokens=row.used_tokens,
         cost=row.used_cost,
         last_words=row.last_words,
+        asks=asks,
+        interrupted="" if running else row.cut,
+        error="" if running else row.error,
         last_event_id=row.last_seq,
         created_at=row.created_at,
         updated_at=row.updated_at,
@@ -251,21 +252,8 @@ def _checked_temperature(temperature: float | None) -> float | None:
     return temperature
 
 
-def _checked_tools(tools: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    if tools is None:
-        return None
-    if len(tools) > MAX_TOOLS or any(not 0 < len(name) <= MAX_TOOL_NAME_CHARACTERS for name in tools):
-        _refuse("The enabled_tools are out of bounds", f"At most {MAX_TOOLS} names of tools.")
-    return tuple(dict.fromkeys(map(storable, tools)))
-
-
-def _checked_workspace(workspace: str) -> str:
-    if not workspace:
-        return ""
-    folder = Path(workspace)
-    if "\0" in workspace or not folder.is_absolute() or not folder.is_dir():
-        _refuse("The workspace is no folder", "Name one that exists, by its absolute path.")
-    return storable(workspace)
+def _tools(tools: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return None if tools is None else checked_tools(tools)
 
 
 def _checked_attachment(attachment: Attachment) -> Attachment:

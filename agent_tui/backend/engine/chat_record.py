@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from agent_tui import events as ev
 from agent_tui.backend.engine.answer import Ending
-from agent_tui.backend.engine.answer_steps import Steps, Written
+from agent_tui.backend.engine.answer_steps import Encode, Steps, Written
 from agent_tui.backend.engine.chat_fields import conversation_info
 from agent_tui.backend.engine.record import last_words
 from agent_tui.backend.store.chat_messages import question_message, said_in
@@ -91,6 +91,8 @@ def answer_ended(row: ChatRow, turn: TurnRow, ending: Ending) -> Written:
         used_tokens=row.used_tokens + tokens,
         used_cost=row.used_cost if ending.cost is None else (row.used_cost or 0.0) + ending.cost,
         last_words=last_words(text) if text else row.last_words,
+        cut=ending.cut,
+        error=error,
     )
     written.events.append(conversation_changed(row, running=False))
     if status == "completed":
@@ -109,9 +111,14 @@ def answer_ended(row: ChatRow, turn: TurnRow, ending: Ending) -> Written:
     return written
 
 
-def left_open(turn: TurnRow, found: Sequence[Step], now: str) -> tuple[Steps, Written]:
-    """Return the steps of an answer whose process died, and what closes them. Nothing is run again."""
-    steps, written = Steps(turn.message_id, now, found), Written()
+def left_open(
+    turn: TurnRow, found: Sequence[Step], now: str, encode: Encode | None = None
+) -> tuple[Steps, Written]:
+    """Return the steps of an answer whose process died, and what closes them. Nothing is run again.
+
+    ``encode`` is that of ``Steps``.
+    """
+    steps, written = Steps(turn.message_id, now, found, encode), Written()
     for step in found:
         if step.type in ("text", "thinking"):
             steps.put(step, written)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.answer import FAILED, Answer, Ask, Ending
 from agent_tui.backend.engine.answer_history import branch_told
-from agent_tui.backend.engine.answer_tools import Gate, ToolSource, Workshop
+from agent_tui.backend.engine.answer_tools import Gate, ToolSource, Workshop, offered
 from agent_tui.backend.engine.chat_record import answer_ended
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.trimming import trim
@@ -27,14 +26,12 @@ from agent_tui.events import Message
 
 DEFAULT_TEMPERATURE = 0.7  # protocols.md §1
 
-log = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True, slots=True)
 class Given:
     """What an answer is made from: the chat, the branch up to the question, and how it was asked.
 
-    ``tools`` None: those that need not be allowed. ``opened`` is the model and how many tokens it may say,
+    ``tools`` None: those that could be allowed. ``opened`` is the model and how many tokens it may say,
     or why there is none.
     """
 
@@ -124,7 +121,7 @@ class ChatRun:
         given = self._given
         if isinstance(given.opened, Exception):
             return _nothing(f"{FAILED}: {failure(given.opened)}", "")
-        specs = await self._offered()
+        specs = await offered(self._tools, self._is_offered, self._cut, self._timing)
         if self.reason:
             return _nothing("", self.reason)
         model, max_tokens = given.opened
@@ -144,34 +141,11 @@ class ChatRun:
         self._answer = Answer(self._store, self._timing, ask, self._is_used_up)
         return await self._answer.run()
 
-    async def _offered(self) -> tuple[ToolSpec, ...]:
-        """Return the tools that the model may call. Those of servers take a while to start."""
-        asking = asyncio.create_task(self._specs())
-        cut = asyncio.create_task(self._cut.wait())
-        try:
-            await asyncio.wait({asking, cut}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            cut.cancel()
-        if not asking.done():
-            asking.cancel()
-            await asyncio.wait({asking}, timeout=self._timing.tool_grace)
-            return ()
-        return () if asking.cancelled() else asking.result()
-
-    async def _specs(self) -> tuple[ToolSpec, ...]:
-        try:
-            specs = await self._tools.specs()
-        except Exception:
-            log.warning("the tools cannot be listed", exc_info=True)
-            return ()
-        wanted = self._given.tools
-        return tuple(spec for spec in specs if self._is_offered(spec.name, wanted))
-
-    def _is_offered(self, name: str, wanted: tuple[str, ...] | None) -> bool:
-        if wanted is not None:
-            return name in wanted
+    def _is_offered(self, name: str) -> bool:
+        if self._given.tools is not None:
+            return name in self._given.tools
         tool = self._tools.tool(name)
-        return tool is not None and tool.permission == "read"
+        return tool is not None and (tool.permission == "read" or self._gate.could_allow(name))
 
     def _request(self, specs: tuple[ToolSpec, ...], max_tokens: int) -> ModelRequest:
         row, history = self._given.row, self._given.history

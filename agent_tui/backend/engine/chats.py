@@ -88,6 +88,11 @@ class Chats:
         self._unwatched = Unwatched(unwatched_seconds, self._timing.sleep, self._cut_unwatched)
         hub.on_watchers.append(self._look)
 
+    @property
+    def asks(self) -> Asks:
+        """All calls that ask and all rules, for those of rooms too."""
+        return self._asks
+
     # --- the whole engine ------------------------------------------------------------------------------
 
     async def start(self) -> None:
@@ -382,7 +387,8 @@ class Chats:
             self._runs[room_id].cut("unwatched")
 
     def _info(self, row: ChatRow) -> ConversationInfo:
-        return conversation_info(row, running=row.status == "running" and row.id in self._runs)
+        running = row.status == "running" and row.id in self._runs
+        return conversation_info(row, running=running, asks=running and self._asks.waits_in(row.id))
 
 
 def _busy() -> Refused:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Coroutine, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import chain, repeat
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.acts import Acts, Scene
 from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.changing import changed, removed
+from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.rooms import (
     MessagesPage,
     NewAgent,
@@ -60,12 +61,16 @@ class Engine(Acts):
         *,
         unwatched_seconds: float | None,
         timing: Timing | None = None,
+        tools: RoomTools | None = None,
     ) -> None:
-        """``unwatched_seconds``: how long a room runs without anybody watching; None: for ever."""
+        """``unwatched_seconds``: how long a room runs without anybody watching; None: for ever. ``tools``:
+        what agents may use in rooms that say so; without it nothing.
+        """
         self._store = store
         self._hub = hub
         self._models = models
         self._timing = timing or Timing()
+        self._tools = tools
         self._runners: dict[str, Runner] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -184,6 +189,20 @@ class Engine(Acts):
         """Let a room go on; raises ``Refused`` (409) for one that is completed or was never started."""
         return await self._whole(self._resume(room_id))
 
+    # --- tools -----------------------------------------------------------------------------------------
+
+    def attend(self, room_id: str) -> AbstractContextManager[None]:
+        """Somebody reads the room who can answer what tools ask, as long as the context is open."""
+        return nullcontext() if self._tools is None else self._tools.attend(room_id)
+
+    async def answer(
+        self, room_id: str, message_id: str, step_id: str, decision: str, pattern: str = "", reason: str = ""
+    ) -> None:
+        """Give a person's word on a call that asks (``RoomTools.answer``)."""
+        if self._tools is None:
+            raise NotFound(f"There is no call {step_id[:100]} in this room", status=404)
+        await self._whole(self._tools.answer((room_id, message_id, step_id), decision, pattern, reason))
+
     # --- one at a time for each room -------------------------------------------------------------------
 
     async def _whole(self, change: Coroutine[Any, Any, T]) -> T:
@@ -223,6 +242,8 @@ class Engine(Acts):
             self._hub.end(room_id)
             await self._drop(row)
             self._changes.remove(room_id)
+            if self._tools is not None:
+                self._tools.forget(room_id)
             return self._info(row)
 
     async def _drop(self, row: RoomRow) -> None:
@@ -286,7 +307,7 @@ class Engine(Acts):
 
     async def _start(self, row: RoomRow) -> int:
         self._check_start(row)
-        runner = self._runners[row.id] = Runner(self._store, self._models, self._timing, row)
+        runner = self._runners[row.id] = Runner(self._store, self._models, self._timing, row, self._tools)
         try:
             seq = await runner.begin()
         except BaseException:

@@ -165,28 +165,28 @@ def chunks(room: RoomRow, turn: TurnRow, text: str, before: int) -> list[NewEven
     return events
 
 
-def turn_completed(room: RoomRow, turn: TurnRow) -> Record:
-    """The agent is done; ``turn`` holds its whole text."""
+def turn_completed(room: RoomRow, turn: TurnRow, steps: Sequence[ev.Step] = ()) -> Record:
+    """The agent is done; ``turn`` holds its whole text, ``steps`` what it did besides, if it could."""
     closed = replace(turn, status="completed")
     events = [_status(turn, "completed")] if room.parallel else []
-    return Record([*events, _end(room, closed), _stored(room, closed)], _closed(closed))
+    return Record([*events, _end(room, closed), _stored(room, closed, steps)], _closed(closed))
 
 
-def turn_cut(room: RoomRow, turn: TurnRow, reason: str) -> Record:
-    """The turn was cut; ``turn`` holds the text so far. Without words nothing is stored."""
+def turn_cut(room: RoomRow, turn: TurnRow, reason: str, steps: Sequence[ev.Step] = ()) -> Record:
+    """The turn was cut; ``turn`` holds the text so far. Without words or calls no message is stored."""
     closed = replace(turn, status="interrupted", reason=reason)
     events = [_end(room, closed)]
-    if closed.text:
-        events.append(_stored(room, closed))
+    if _is_kept(closed, steps):
+        events.append(_stored(room, closed, steps))
     return Record(events, _closed(closed))
 
 
-def turn_failed(room: RoomRow, turn: TurnRow, error: str) -> Record:
-    """The model failed; ``turn`` holds the text so far. Words that were said are kept."""
+def turn_failed(room: RoomRow, turn: TurnRow, error: str, steps: Sequence[ev.Step] = ()) -> Record:
+    """The model failed; ``turn`` holds the text so far. Words that were said are kept, and calls."""
     closed = replace(turn, status="failed", error=error)
     events = [_error(turn, error)]
-    if closed.text:
-        events.append(_stored(room, closed))
+    if _is_kept(closed, steps):
+        events.append(_stored(room, closed, steps))
     return Record(events, _closed(closed))
 
 
@@ -219,8 +219,12 @@ def _end(room: RoomRow, turn: TurnRow) -> NewEvent:
     return _event(ended, turn.message_id)
 
 
-def _stored(room: RoomRow, turn: TurnRow) -> NewEvent:
-    return _event(ev.MessageStored(turn_message(room.id, turn)), turn.message_id)
+def _stored(room: RoomRow, turn: TurnRow, steps: Sequence[ev.Step]) -> NewEvent:
+    return _event(ev.MessageStored(turn_message(room.id, turn, steps)), turn.message_id)
+
+
+def _is_kept(turn: TurnRow, steps: Sequence[ev.Step]) -> bool:
+    return bool(turn.text) or any(step.type == "tool_call" for step in steps)
 
 
 def _closed(turn: TurnRow) -> list[Change]:

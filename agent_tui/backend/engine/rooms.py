@@ -9,8 +9,10 @@ from typing import NoReturn
 from uuid import uuid4
 
 from agent_tui.backend.engine.agents import colors, default_agents
+from agent_tui.backend.engine.tool_fields import checked_tools, checked_workspace
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import storable
+from agent_tui.backend.store.room_steps import tools_text
 from agent_tui.backend.store.rows import RoomRow
 from agent_tui.errors import Refused
 from agent_tui.events import AgentInfo, Message, RoomInfo
@@ -66,7 +68,8 @@ class NewRoom:
     """A room to make. ``agents`` None: three default ones; empty: none, and its run will fail.
 
     ``max_tokens`` and ``max_cost`` (US dollars) are its budget, 0 for none; ``on_error`` says what a turn
-    that failed does to it.
+    that failed does to it. ``enabled_tools`` are the names of those that its agents may use, in the folder
+    ``workspace``.
     """
 
     task: str
@@ -78,6 +81,8 @@ class NewRoom:
     max_tokens: int = 0
     max_cost: float = 0.0
     on_error: str = "continue"
+    enabled_tools: tuple[str, ...] = ()
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,8 @@ class RoomChange:
     max_cost: float | None = None
     on_error: str | None = None
     archived: bool | None = None
+    enabled_tools: tuple[str, ...] | None = None
+    workspace: str | None = None
     agents: tuple[AgentChange, ...] | None = None
 
 
@@ -134,6 +141,8 @@ def room_row(new: NewRoom, models: ModelSource, now: str) -> RoomRow:
         max_tokens=checked_tokens(new.max_tokens),
         max_cost=checked_cost(new.max_cost),
         on_error=_checked_on_error(new.on_error),
+        tools=checked_tools(new.enabled_tools),
+        workspace=checked_workspace(new.workspace),
         agents=_agents(agents, models),
         created_at=now,
         updated_at=now,
@@ -152,6 +161,8 @@ def changed_values(row: RoomRow, change: RoomChange) -> dict[str, str | int | fl
         "max_cost": None if change.max_cost is None else checked_cost(change.max_cost),
         "on_error": None if change.on_error is None else _checked_on_error(change.on_error),
         "archived": change.archived,
+        "tools": None if change.enabled_tools is None else tools_text(checked_tools(change.enabled_tools)),
+        "workspace": None if change.workspace is None else checked_workspace(change.workspace),
     }
     if change.max_rounds is not None and change.max_rounds < row.round_open:
         title = "max_rounds is below the current round"
@@ -228,6 +239,8 @@ def room_info(row: RoomRow, stands: Mapping[str, str]) -> RoomInfo:
         last_speaker=row.last_speaker,
         last_words=row.last_words,
         queue=row.queue,
+        enabled_tools=row.tools,
+        workspace=row.workspace,
     )
 
 

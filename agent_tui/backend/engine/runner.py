@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from agent_tui.backend.engine import record
 from agent_tui.backend.engine.budget import used_up
+from agent_tui.backend.engine.chat_record import left_open
 from agent_tui.backend.engine.plan import (
     CloseRound,
     CloseTurns,
@@ -25,9 +26,11 @@ from agent_tui.backend.engine.plan import (
     plan,
 )
 from agent_tui.backend.engine.record import Record
+from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import Attempt, ModelSource
-from agent_tui.backend.store import queries
+from agent_tui.backend.engine.turn_chunks import TurnChunks
+from agent_tui.backend.store import queries, room_steps
 from agent_tui.backend.store.queries import Said
 from agent_tui.backend.store.rows import RoomRow, TurnRow
 from agent_tui.backend.store.store import Store
@@ -41,7 +44,14 @@ class Runner:
     sees the room between two steps: nobody begins to speak, and the run does not end meanwhile.
     """
 
-    def __init__(self, store: Store, models: ModelSource, timing: Timing, room: RoomRow) -> None:
+    def __init__(
+        self,
+        store: Store,
+        models: ModelSource,
+        timing: Timing,
+        room: RoomRow,
+        tools: RoomTools | None = None,
+    ) -> None:
         self.room_id = room.id
         self.run_seq = 0
         self.reason = ""
@@ -52,6 +62,7 @@ class Runner:
         self._store = store
         self._models = models
         self._timing = timing
+        self._tools = tools
         self._attempts: dict[str, Attempt] = {}  # by the ids of the agents that speak
         self._speaking: dict[str, asyncio.Task[None]] = {}
         self._news = asyncio.Event()  # somebody ended, or did something
@@ -162,7 +173,7 @@ class Runner:
                 self.run_seq = await self._write(started)
             case CloseTurns(turns, reason):
                 for turn in turns:
-                    await self._write(record.turn_cut(room, turn, reason))
+                    await self._close(room, turn, reason)
             case OpenRound(round_):
                 await self._write(record.round_opened(room, round_))
             case Say(words):
@@ -182,6 +193,13 @@ class Runner:
             case Fail(content):
                 await self._write(record.run_failed(content))
 
+    async def _close(self, room: RoomRow, turn: TurnRow, reason: str) -> None:
+        """Cut a turn that a process left open when it died; what it called is not run again."""
+        known = (await self._store.read(room_steps.steps, room.id, [turn])).get(turn.message_id, ())
+        steps, written = left_open(turn, known, self._now(), TurnChunks(room, turn))
+        end = record.turn_cut(room, turn, reason, steps.in_order)
+        await self._write(Record([*written.events, *end.events], [*written.changes, *end.changes]))
+
     async def _speak(self, room: RoomRow, turns: Sequence[TurnRow]) -> None:
         said = await self._words(room.round_open)
         if room.parallel:
@@ -189,7 +207,9 @@ class Runner:
         if self.reason:
             return
         attempts = {
-            turn.agent_id: Attempt(self._store, self._models, self._timing, room, turn, self._check_budget)
+            turn.agent_id: Attempt(
+                self._store, self._models, self._timing, room, turn, self._check_budget, self._tools
+            )
             for turn in turns
         }
         self._attempts.update(attempts)

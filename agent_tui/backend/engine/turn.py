@@ -8,18 +8,25 @@ from dataclasses import replace
 from typing import Protocol
 
 from agent_tui.backend.engine import record
+from agent_tui.backend.engine.answer import Answer, Ask, Ending
 from agent_tui.backend.engine.call import Call
 from agent_tui.backend.engine.history import model_messages
 from agent_tui.backend.engine.record import Record
+from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.trimming import trim
+from agent_tui.backend.engine.turn_chunks import TurnChunks
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.models.model import Model, ModelRequest, UsagePiece
 from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
+from agent_tui.backend.store.chat_messages import said_in
 from agent_tui.backend.store.queries import Said
 from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
 from agent_tui.backend.store.store import Store
+from agent_tui.events import Usage
 from agent_tui.wire.rooms_encode import token_count
+
+FAILED = "LLM stream failed"  # protocols.md §1
 
 
 class ModelSource(Protocol):
@@ -51,6 +58,7 @@ class Attempt:
         room: RoomRow,
         turn: TurnRow,
         on_use: Callable[[], None] = lambda: None,
+        tools: RoomTools | None = None,
     ) -> None:
         self.cut_for = ""
         # (tokens, US dollars) used so far by what is under way: estimated until the model says it.
@@ -66,12 +74,18 @@ class Attempt:
         self._characters = 0
         self._asked: tuple[Model, ModelRequest] | None = None
         self._call: Call | None = None
+        self._tools = tools if room.tools else None
+        self._answer: Answer | None = None
+        self._cut = asyncio.Event()
 
     def cut(self, reason: str) -> None:
         """End the turn with what was said so far; one whose model has finished is completed instead."""
         self.cut_for = self.cut_for or reason
+        self._cut.set()
         if self._call is not None:
             self._call.cancel()
+        if self._answer is not None:
+            self._answer.cut(self.cut_for)
 
     async def open(self, said: Sequence[Said]) -> bool:
         """Begin the turn; return whether it can be spoken. Raises ``StoreError``, and only that."""
@@ -90,6 +104,9 @@ class Attempt:
         """Carry the turn out that was opened. Raises ``StoreError``, and only that."""
         if self.cut_for or self._asked is None:
             await self._write(record.turn_cut(self._room, self._turn, self.cut_for))
+            return
+        if self._tools is not None:
+            await self._work(*self._asked, self._tools)
             return
         self._call = Call(*self._asked, self._timing)
         try:
@@ -118,6 +135,41 @@ class Attempt:
             end = record.turn_completed(self._room, turn)
         await self._write(Record([*rest, *end.events], end.changes))
         self.using = (0, 0.0)  # from here on the room's row says it
+
+    async def _work(self, model: Model, request: ModelRequest, tools: RoomTools) -> None:
+        """Let the agent speak and use tools until it has nothing more to do, as in a chat."""
+        room = self._room
+        specs = await tools.offered(room, self._cut, self._timing)
+        before = await tools.called_before(room, self._turn)
+        ask = Ask(
+            room_id=room.id,
+            message_id=self._turn.message_id,
+            model=model,
+            request=replace(request, messages=(*request.messages, *before), tools=specs),
+            terms=self._models.terms(self._agent.provider_id),
+            workshop=tools.workshop(room, self._turn.message_id),
+            encode=TurnChunks(room, self._turn),
+            failed=FAILED,
+        )
+        self._answer = Answer(self._store, self._timing, ask, self._note_use)
+        if self.cut_for:
+            self._answer.cut(self.cut_for)
+        ending = await self._answer.run()
+        turn = _ended(self._turn, ending)
+        if ending.cut:
+            end = record.turn_cut(room, turn, ending.cut, ending.steps)
+        elif ending.error:
+            end = record.turn_failed(room, turn, ending.error, ending.steps)
+        else:
+            end = record.turn_completed(room, turn, ending.steps)
+        await self._write(end)
+        self.using = (0, 0.0)  # from here on the room's row says it
+
+    def _note_use(self, tokens: int, cost: float) -> bool:
+        """Say what is used by now; whether that is too much the room says, which cuts us then."""
+        self.using = tokens, cost
+        self._on_use()
+        return False
 
     def _add(self, text: str) -> list[NewEvent]:
         before = self._characters
@@ -164,6 +216,18 @@ class Attempt:
             max_rounds=room.max_rounds,
             max_tokens=max_tokens,
         )
+
+
+def _ended(turn: TurnRow, ending: Ending) -> TurnRow:
+    usage = ending.usage or Usage()
+    return replace(
+        turn,
+        text=said_in(ending.steps),
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        first_token_seconds=ending.first_token_seconds,
+        cost=ending.cost,
+    )
 
 
 def _tokens(usage: UsagePiece) -> int:

@@ -29,8 +29,11 @@ _CHATS = (
         schema.room_agent.c.id.label("agent_id"),
         *(schema.room_agent.c[name] for name in AGENT_COLUMNS),
         *(schema.conversation.c[name] for name in _ONLY_CHATS),
+        func.coalesce(schema.turn.c.reason, "").label("cut"),
+        func.coalesce(schema.turn.c.error, "").label("error"),
     )
     .join_from(schema.room, schema.conversation)
+    .outerjoin(schema.turn, schema.turn.c.message_id == schema.conversation.c.head)
     .join(schema.room_agent, schema.room_agent.c.room_id == schema.room.c.id)
     .where(_IS_CHAT)
 )
@@ -148,7 +151,7 @@ def steps(connection: Connection, room_id: str, rows: Sequence[TurnRow]) -> dict
     query = _STEPS.where(schema.step.c.room_id == room_id, schema.step.c.message_id.in_(ids))
     taken: dict[str, dict[str, Step]] = {id_: {} for id_ in ids}
     for row in connection.execute(query):
-        taken[row.message_id][row.id] = _step(row)
+        taken[row.message_id][row.id] = step_of(row)
     for turn in rows:
         if turn.status == "streaming":
             logged = _logged(connection, room_id, turn)
@@ -209,7 +212,8 @@ def _chat(row: Mapping[Any, Any]) -> ChatRow:
     return ChatRow(**values, tools=None if tools is None else tuple(json.loads(tools)))
 
 
-def _step(row: Row[Any]) -> Step:
+def step_of(row: Row[Any]) -> Step:
+    """Return a step as it is on record."""
     return Step(
         id=row.id,
         index=row.place,

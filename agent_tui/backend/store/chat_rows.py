@@ -39,6 +39,8 @@ class ChatRow:
     workspace: str = ""
     head: str = ""
     is_named: bool = False
+    cut: str = ""  # why the answer at its head was cut or failed, as the turn has it
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,9 @@ _PUT_STEP = _NEW_STEP.on_conflict_do_update(
     set_={column.name: _NEW_STEP.excluded[column.name] for column in step.c if not column.primary_key},
 )
 # What the rows of a chat share with it, by name.
-ROOM_COLUMNS = tuple(field.name for field in fields(ChatRow) if field.name in room.c)
+ROOM_COLUMNS = tuple(
+    field.name for field in fields(ChatRow) if field.name in room.c and field.name not in conversation.c
+)
 NUMBERS_PER_DELETE = 500
 AGENT_COLUMNS = ("system_prompt", "model", "provider_id")
 
@@ -105,6 +107,8 @@ def _create(connection: Connection, row: ChatRow) -> None:
         "on_error": "continue",
         "last_speaker": "",
         "kind": "chat",
+        "tools": "",
+        "workspace": "",
     }
     connection.execute(insert(room).values({**values, **fresh, "number": _NEXT_NUMBER}))
     agent = {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agent_tui.backend.store.rows import TurnRow, UserSaid
-from agent_tui.events import Message
-from agent_tui.wire.content import steps_content, text_content
+from agent_tui.events import Message, Step
+from agent_tui.wire.content import dump, steps_content, text_content
 from agent_tui.wire.rooms_encode import token_count
+from agent_tui.wire.steps_encode import step_fields
 
 
 def user_message(room_id: str, said: UserSaid) -> Message:
@@ -25,13 +28,18 @@ def user_message(room_id: str, said: UserSaid) -> Message:
     )
 
 
-def turn_message(room_id: str, turn: TurnRow) -> Message:
-    """Return one attempt at a turn as a message of its agent, under the name it had then."""
+def turn_message(room_id: str, turn: TurnRow, steps: Sequence[Step] = ()) -> Message:
+    """Return one attempt at a turn as a message of its agent, under the name it had then.
+
+    One that did nothing but speak has no ``steps`` besides its text, whatever it might have used.
+    """
+    if all(step.type == "text" for step in steps):
+        steps = ()
     return Message(
         id=turn.message_id,
         room_id=room_id,
         role="assistant",
-        content=steps_content(turn.text),
+        content=dump({"steps": [step_fields(one) for one in steps]}) if steps else steps_content(turn.text),
         text=turn.text,
         sender_name=turn.sender_name,
         sender_color=turn.sender_color,
@@ -45,4 +53,5 @@ def turn_message(room_id: str, turn: TurnRow) -> Message:
         superseded=turn.status == "superseded",
         trimmed=turn.trimmed,
         usage=turn.usage,
+        steps=tuple(steps),
     )

@@ -12,6 +12,7 @@ from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindpar
 
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.messages import turn_message, user_message
+from agent_tui.backend.store.room_steps import has_called, steps, tools_of
 from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow, UserSaid
 from agent_tui.errors import NotFound
 from agent_tui.events import AgentInfo, Message, QueuedMessage
@@ -229,28 +230,27 @@ def text_before(connection: Connection, room_id: str, message_id: str, seq: int)
 def messages(connection: Connection, room_id: str, after: str | None, limit: int) -> Page:
     """Return a page of the stored messages and the turns under way, by the seq of their first event.
 
-    An attempt that ended without words is no message, except a completed one. Raises ``NotFound`` for an
-    unknown room or ``after``.
+    An attempt that ended without words and called no tool is no message, except a completed one.
+    Raises ``NotFound`` for an unknown room or ``after``.
     """
-    row = room(connection, room_id)
+    as_of = room(connection, room_id).last_seq
     turn, user = schema.turn.c, schema.user_message.c
     start = _place(connection, room_id, after) if after is not None else 0
     people = _USER_MESSAGES.where(user.room_id == room_id, user.first_seq > start)
     whole = (
         turn.status.in_(["streaming", "completed", "superseded"]) & (turn.reason == "") & (turn.error == "")
     )
-    listed = whole | (turn.text != "")
+    listed = whole | (turn.text != "") | has_called
     agents = _TURNS.where(turn.room_id == room_id, turn.first_seq > start, listed)
     placed = [
         (first_seq, user_message(room_id, UserSaid(*values)))
         for first_seq, *values in connection.execute(people.order_by(user.first_seq).limit(limit + 1))
     ]
-    placed += [
-        (turn_row.first_seq, turn_message(room_id, turn_row))
-        for turn_row in _turns(connection, room_id, agents.order_by(turn.first_seq).limit(limit + 1))
-    ]
+    rows = _turns(connection, room_id, agents.order_by(turn.first_seq).limit(limit + 1))
+    taken = steps(connection, room_id, rows)
+    placed += [(row.first_seq, turn_message(room_id, row, taken.get(row.message_id, ()))) for row in rows]
     placed.sort(key=lambda pair: pair[0])
-    return Page([message for _, message in placed[:limit]], len(placed) > limit, row.last_seq)
+    return Page([message for _, message in placed[:limit]], len(placed) > limit, as_of)
 
 
 def _rooms(
@@ -270,7 +270,11 @@ def _rooms(
         queue = queues.get(words.pop("room_id"))
         if queue is not None:
             queue.append(QueuedMessage(**words))
-    return [RoomRow(**row, agents=tuple(agents[row["id"]]), queue=tuple(queues[row["id"]])) for row in found]
+    return [_room(row, tuple(agents[row["id"]]), tuple(queues[row["id"]])) for row in found]
+
+
+def _room(row: Mapping[Any, Any], agents: tuple[AgentInfo, ...], queue: tuple[QueuedMessage, ...]) -> RoomRow:
+    return RoomRow(**{**row, "tools": tools_of(row["tools"])}, agents=agents, queue=queue)
 
 
 def _turns(

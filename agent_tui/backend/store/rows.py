@@ -61,6 +61,8 @@ class RoomRow:
     last_speaker: str = ""
     last_words: str = ""
     kind: str = "room"
+    tools: tuple[str, ...] = ()
+    workspace: str = ""
     agents: tuple[AgentInfo, ...] = ()
     queue: tuple[QueuedMessage, ...] = ()
 

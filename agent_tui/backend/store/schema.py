@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import event as sqlalchemy_event
 
-HEAD = "0003"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0004"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -43,7 +43,8 @@ version = Table(
 # began, round_done the newest that ended; they differ while a round is under way; round_mode is how the
 # newest one is spoken, whatever execution_mode is by now. number orders the rooms. max_tokens, max_cost: the
 # budget (0: none). used_tokens, used_cost: what all turns used (cost null: no price is known). kind: room |
-# chat; of a chat, round_open is the number of its newest answer.
+# chat; of a chat, round_open is the number of its newest answer. tools: names of what its agents may use, as
+# JSON, empty for none; workspace: the folder of these, empty for none (a chat has both elsewhere).
 room = Table(
     "room",
     metadata,
@@ -73,6 +74,8 @@ room = Table(
     Column("last_speaker", Text, nullable=False),
     Column("last_words", Text, nullable=False),
     Column("kind", Text, nullable=False),
+    Column("tools", Text, nullable=False),
+    Column("workspace", Text, nullable=False),
 )
 
 # What only a chat has. tools: the names that may be used, as JSON, null for those that need not be allowed.

@@ -20,6 +20,7 @@ from agent_tui.backend.store.chat_rows import (
     Unsearchable,
 )
 from agent_tui.backend.store.queries import AGENT_COLUMNS
+from agent_tui.backend.store.room_steps import tools_text
 from agent_tui.backend.store.rows import (
     AgentSkips,
     AgentsSet,
@@ -209,6 +210,7 @@ def _agent_columns(agent: AgentInfo) -> dict[str, object]:
 def _create(connection: Connection, row: RoomRow) -> None:
     values = asdict(row)
     del values["agents"], values["queue"]
+    values["tools"] = tools_text(row.tools)
     connection.execute(insert(room).values({**values, "number": _NEXT_NUMBER}))
     if row.agents:
         fresh = {"room_id": row.id, "removed": False, "tokens": 0}

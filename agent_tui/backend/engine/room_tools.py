@@ -1,0 +1,68 @@
+"""What agents of rooms use tools with: the tools, and who says whether they may run."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from agent_tui.backend.engine.answer_history import steps_told
+from agent_tui.backend.engine.answer_tools import ToolSource, Workshop, offered
+from agent_tui.backend.engine.chat_asks import Asks
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.models.model import ChatMessage, ToolSpec
+from agent_tui.backend.store import queries, room_steps
+from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.backend.store.store import Store
+from agent_tui.backend.tools.tool import ToolPlace
+from agent_tui.errors import NotFound
+
+
+class RoomTools:
+    """The tools of all rooms of one store; ``asks`` are those of its chats too."""
+
+    def __init__(self, store: Store, tools: ToolSource, asks: Asks) -> None:
+        self._store = store
+        self._tools = tools
+        self._asks = asks
+
+    def workshop(self, room: RoomRow, message_id: str) -> Workshop:
+        """Return what the calls of one turn are run with."""
+        place = ToolPlace(Path(room.workspace) if room.workspace else None)
+        return Workshop(self._tools, self._asks.gate(room.id, message_id), place, frozenset(room.tools))
+
+    async def offered(self, room: RoomRow, cut: asyncio.Event, timing: Timing) -> tuple[ToolSpec, ...]:
+        """Return the tools that agents of the room may call; none once ``cut``."""
+        return await offered(self._tools, lambda name: name in room.tools, cut, timing)
+
+    async def called_before(self, room: RoomRow, turn: TurnRow) -> list[ChatMessage]:
+        """Return what attempts at this turn that were cut called, and what came of it: who says it again has
+        to know what was done. Their words it says anew.
+        """
+        told: list[ChatMessage] = []
+        for steps in await self._store.read(room_steps.steps_before, room.id, turn):
+            told += steps_told([step for step in steps if step.type in ("tool_call", "tool_result")])
+        return told
+
+    def attend(self, room_id: str) -> AbstractContextManager[None]:
+        """Somebody reads the room who can answer what tools ask, as long as the context is open."""
+        return self._asks.attend(room_id)
+
+    async def answer(
+        self, key: tuple[str, str, str], decision: str, pattern: str = "", reason: str = ""
+    ) -> None:
+        """Give a person's word on a call (room, message, step): once, conversation (this room), always, deny.
+
+        Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
+        """
+        if not self._asks.asks(key):
+            room_id, message_id, step_id = key
+            await self._store.read(queries.room, room_id)
+            calls = await self._store.read(room_steps.calls, room_id, message_id)
+            if step_id not in calls:
+                raise NotFound(f"There is no call {step_id[:100]} in this room", status=404)
+        await self._asks.answer(key, decision, pattern, reason)
+
+    def forget(self, room_id: str) -> None:
+        """The room is gone."""
+        self._asks.forget(room_id)

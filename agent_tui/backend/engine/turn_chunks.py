@@ -1,0 +1,43 @@
+"""What is told of the steps of a room's turn: chunks, whose words are what the turn says (protocols.md §1).
+
+Who knows nothing of steps reads the words alone: two text steps have a blank line between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_tui import events as ev
+from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
+from agent_tui.wire.content import BETWEEN_STEPS, dump
+from agent_tui.wire.rooms_encode import encode, progress
+
+
+class TurnChunks:
+    """Encodes the events of the steps of one turn, in their order (``answer_steps.Encode``)."""
+
+    def __init__(self, room: RoomRow, turn: TurnRow) -> None:
+        self._parallel = room.parallel
+        self._turn = turn
+        self._texts: dict[str, bool] = {}  # id of a text step → whether it has said anything yet
+        self._characters = 0
+
+    def __call__(self, event: ev.Event) -> Sequence[NewEvent]:
+        match event:
+            case ev.StepSet(_, step) if step.type == "text":
+                self._texts[step.id] = False  # it begins with its first words
+                return []
+            case ev.StepAdded(turn_id, step_id, text) if step_id in self._texts:
+                if not self._texts[step_id] and self._characters:
+                    text = BETWEEN_STEPS + text
+                self._texts[step_id] = True
+                self._characters += len(text)
+                return [self._chunk(ev.TextAdded(turn_id, text, step_id=step_id))]
+            case _:
+                return [self._chunk(event)]
+
+    def _chunk(self, event: ev.Event) -> NewEvent:
+        name, data = encode(event)
+        if self._parallel:
+            data |= {"agent_id": self._turn.agent_id, "progress": progress(self._characters)}
+        return NewEvent(name, dump(data), self._turn.message_id)

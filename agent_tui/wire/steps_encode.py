@@ -1,0 +1,41 @@
+"""Steps of a turn and how its calls stand, outwards (protocols.md §2): the same in rooms and in chats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from agent_tui import events as ev
+
+
+def step_fields(step: ev.Step) -> dict[str, Any]:
+    """Return a step with exactly the fields that protocols.md §2 names for its type."""
+    head: dict[str, Any] = {"id": step.id, "index": step.index, "type": step.type}
+    match step.type:
+        case "tool_call":
+            return {**head, "id_ref": step.id_ref, "name": step.name, "arguments": step.arguments}
+        case "tool_result":
+            told = {"id_ref": step.id_ref, "name": step.name, "content": step.content}
+            return {**head, **told, "success": step.success}
+        case _:
+            return {**head, "content": step.content}
+
+
+def call_fields(status: str, seconds: float | None, ask: ev.ToolAsk | None) -> dict[str, Any]:
+    """Return how a call stands; ``ask`` only while it asks."""
+    fields: dict[str, Any] = {"status": status}
+    if seconds is not None:
+        fields["seconds"] = seconds
+    if ask is not None and status == "asks":
+        fields["ask"] = asdict(ask)
+    return fields
+
+
+def calls_fields(steps: Sequence[ev.Step]) -> dict[str, Any]:
+    """Return how the tool calls among ``steps`` stand, by step id."""
+    return {
+        step.id: call_fields(step.status, step.seconds, step.ask)
+        for step in steps
+        if step.type == "tool_call" and step.status
+    }
