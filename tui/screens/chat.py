@@ -30,6 +30,7 @@ from tui.screens.chat_composer import ChatComposer
 from tui.screens.chat_feed import ChatFeed
 from tui.screens.chat_pane import ChatTranscript, OnePane
 from tui.screens.find_bar import FIND_BINDINGS, FindBar
+from tui.screens.form_fields import own
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
@@ -82,7 +83,7 @@ class ChatScreen(ChatCommands):
 
     def compose(self) -> ComposeResult:
         yield self._top
-        yield Static(say("chat.loading"), id="loading", markup=False)
+        yield Static(own(say("chat.loading"), ascii_only=self._ascii_only), id="loading", markup=False)
         yield self._transcript
         yield self._bar_of_asks
         yield self._composer

@@ -18,6 +18,7 @@ from tui import chat_commands
 from tui.chat_drafts import ChatDrafts, Kept, Waiting
 from tui.chat_files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_path, read, written
 from tui.screens.chat_line import ChatLine, Completion
+from tui.screens.form_fields import own
 from tui.screens.room_composer import DRAFT_SECONDS, LOW_SCREEN_ROWS, SMALL_SCREEN_ROWS, Rule
 from tui.screens.room_drafts import Drafts
 from tui.screens.words import count, say
@@ -61,7 +62,7 @@ class ChatComposer(Vertical):
         self.attachments: tuple[Attachment, ...] = ()
         self.queue: tuple[Waiting, ...] = ()
         self.is_held = False  # what waits is sent only when the person says so
-        self.line = ChatLine(self._complete, self._takes_paste, placeholder=say("chat.placeholder"))
+        self.line = ChatLine(self._complete, self._takes_paste, placeholder=self._own("chat.placeholder"))
 
     def compose(self) -> ComposeResult:
         yield self._queued
@@ -82,6 +83,9 @@ class ChatComposer(Vertical):
     def on_unmount(self) -> None:
         """Keep what was written: the last letters too."""
         self._keep_text()
+
+    def _own(self, key: str) -> str:
+        return own(say(key), ascii_only=self._ascii_only)
 
     # --- what is shown ---------------------------------------------------------------------------------
 
@@ -128,7 +132,7 @@ class ChatComposer(Vertical):
         self._note.show([note] if note else [], right=[right] if right else [])
         self._note.set_class(not note, "-empty")
         name = "editing" if self.is_editing else "queue" if is_busy else ""
-        placeholder = say(f"chat.placeholder.{name}" if name else "chat.placeholder")
+        placeholder = self._own(f"chat.placeholder.{name}" if name else "chat.placeholder")
         if placeholder != self.line.placeholder:
             self.line.placeholder = placeholder
 

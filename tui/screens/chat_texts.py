@@ -143,6 +143,8 @@ def hints(state: ConversationState, shown: Shown) -> list[Hint]:
         found.append(Hint("esc", say("hint.stop"), 0))
     if state.asking and not shown.is_asking:
         found.append(Hint("tab", say("hint.answer"), 0))
+    if shown.is_asking:
+        return [*found, Hint("tab", say("hint.read"), 2)]
     if shown.is_writing:
         return [*found, *_writing_hints(shown)]
     if not shown.is_following:
@@ -317,7 +319,8 @@ def asking_body(ask: ToolAsk, *, shows_all: bool = False) -> str:
         label = "diff" if ask.preview_type == "diff" else ""
         shown = fenced(ask.preview, label, limit=None) if shows_all else fenced(ask.preview, label)
         pieces.append(shown)
-    pieces.append(asking_keys(ask))
+    if not shows_all:  # the dialog names them itself
+        pieces.append(asking_keys(ask))
     return "\n\n".join(pieces)
 
 

@@ -1,0 +1,137 @@
+"""A link to chats whose events the test sends one by one, and which notes what the screen asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import Any
+
+from agent_tui.clients.chat import Question
+from agent_tui.clients.chat_answers import ToolInfo
+from agent_tui.clients.room_answers import ProviderInfo
+from agent_tui.errors import AgentTuiError
+from agent_tui.events import ConversationInfo, Event, Message
+
+
+class FakeChatClient:
+    """The calls a chat screen makes; ``refuse`` is raised instead of an answer. What was asked is in
+    ``asked``, one line each.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.refuse: AgentTuiError | None = None
+        self.info = ConversationInfo("c", title="Make")
+        self.listed: list[ConversationInfo] = [self.info]
+        self.stored: list[Message] = []
+
+    async def answer(
+        self,
+        conversation_id: str,
+        message_id: str,
+        step_id: str,
+        decision: str,
+        pattern: str = "",
+        reason: str = "",
+    ) -> None:
+        self._note(" ".join(filter(None, ("answer", message_id, step_id, decision, pattern, reason))))
+
+    async def stop(self, conversation_id: str) -> ConversationInfo:
+        self._note("stop")
+        return self.info
+
+    async def change(self, conversation_id: str, **fields: Any) -> ConversationInfo:
+        self._note(f"change {fields}")
+        tools = fields.get("enabled_tools")
+        kept = {**fields, "enabled_tools": tuple(tools)} if tools is not None else fields
+        self.info = replace(self.info, **kept)
+        return self.info
+
+    async def create(self, **fields: Any) -> ConversationInfo:
+        self._note(f"create {fields}")
+        return ConversationInfo("new")
+
+    async def conversations(self) -> list[ConversationInfo]:
+        self._note("conversations")
+        return self.listed
+
+    async def messages(self, conversation_id: str) -> tuple[list[Message], int | None]:
+        self._note("messages")
+        return self.stored, 1
+
+    async def tools(self) -> list[ToolInfo]:
+        self._note("tools")
+        return [ToolInfo("read_file"), ToolInfo("run_command")]
+
+    async def providers(self) -> list[ProviderInfo]:
+        self._note("providers")
+        return [ProviderInfo("local", "Local", "openai", "big")]
+
+    async def models(self, provider_id: str) -> list[str]:
+        self._note(f"models {provider_id}")
+        return ["big", "small"]
+
+    def _note(self, call: str) -> None:
+        self.asked.append(call)
+        if self.refuse is not None:
+            raise self.refuse
+
+
+class FakeChatLink:
+    """Stands for ``ChatLink``: ``send`` hands an event to the screen; questions are in ``questions``, and
+    ``refuse`` is raised for the next ones.
+    """
+
+    is_embedded = True
+
+    def __init__(self) -> None:
+        self.calls = FakeChatClient()
+        self.questions: list[Question] = []
+        self.refuse: AgentTuiError | None = None
+        self._events: asyncio.Queue[Event | AgentTuiError | None] = asyncio.Queue()
+        self._answer: asyncio.Queue[Event | AgentTuiError | None] = asyncio.Queue()
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether the screen has taken everything that was sent."""
+        return self._events.empty() and self._answer.empty()
+
+    async def client(self) -> FakeChatClient:
+        return self.calls
+
+    async def close(self) -> None:
+        pass
+
+    def send(self, *events: Event) -> None:
+        for event in events:
+            self._events.put_nowait(event)
+
+    def end(self, error: AgentTuiError | None = None) -> None:
+        self._events.put_nowait(error)
+
+    def send_answer(self, *events: Event | AgentTuiError | None) -> None:
+        """Send what ``ask`` yields; None ends it."""
+        for event in events:
+            self._answer.put_nowait(event)
+
+    async def follow(self, conversation_id: str) -> AsyncGenerator[Event, None]:
+        async for event in _drain(self._events):
+            yield event
+
+    async def begin(self, conversation_id: str, question: Question) -> None:
+        self.questions.append(question)
+        if self.refuse is not None:
+            raise self.refuse
+
+    async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
+        self.questions.append(question)
+        async for event in _drain(self._answer):
+            yield event
+
+
+async def _drain(queue: asyncio.Queue[Event | AgentTuiError | None]) -> AsyncGenerator[Event, None]:
+    while (item := await queue.get()) is not None:
+        if isinstance(item, AgentTuiError):
+            raise item
+        yield item

@@ -1,0 +1,115 @@
+"""The chat screen alone, driven by events and keys, read as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+from textual.app import App
+from textual.events import Paste
+from textual.pilot import Pilot
+
+from agent_tui import events as ev
+from tests.fakes.chat_link import FakeChatLink
+from tests.state.chat_events import loaded, message
+from tui import themes
+from tui.link import ChatLink
+from tui.screens.chat import ChatScreen
+from widgets.frame_clock import FrameClock
+
+LIVE = ev.LinkChanged("live")
+
+
+class OneChat(App[int]):
+    """An app with nothing but the screen under test."""
+
+    def __init__(self, link: FakeChatLink, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self.register_theme(themes.load("dark"))
+        self.theme = "dark"
+        self.clock = FrameClock.for_app(self)
+        self.chat = ChatScreen(cast("ChatLink", link), "c", self.clock, ascii_only=ascii_only)
+        self.opened: list[str] = []
+
+    def on_mount(self) -> None:
+        self.push_screen(self.chat)
+
+    def on_chat_commands_opened(self, event: ChatScreen.Opened) -> None:
+        self.opened.append(event.conversation_id)
+
+
+class Chat:
+    """What a test sees and does. ``time`` is the screen's own, in seconds."""
+
+    def __init__(self, link: FakeChatLink, app: OneChat, pilot: Pilot[int]) -> None:
+        self.link, self.app, self.pilot = link, app, pilot
+        self.time = 100.0
+        app.chat.now = lambda: self.time
+
+    @property
+    def asked(self) -> list[str]:
+        return self.link.calls.asked
+
+    @property
+    def told(self) -> list[str]:
+        return [note.message for note in self.app._notifications]
+
+    async def send(self, *events: ev.Event) -> str:
+        self.link.send(*events)
+        return await self.text()
+
+    async def press(self, *keys: str) -> str:
+        for key in keys:
+            await self.pilot.press(key)
+            self.time += 1.0
+        return await self.text()
+
+    async def write(self, words: str, *keys: str) -> str:
+        """Write into the line, then press keys."""
+        self.app.chat._composer.open()
+        for letter in words:
+            await self.pilot.press("space" if letter == " " else letter)
+        return await self.press(*keys)
+
+    async def paste(self, text: str) -> str:
+        self.app.chat._composer.line.post_message(Paste(text))
+        return await self.text()
+
+    async def text(self) -> str:
+        """All rows of the screen, once everything that was sent is drawn and nothing changes any more."""
+        seen: list[str] = []
+        while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
+            await self.pilot.pause()
+            self.app.clock.tick()  # what it would do a frame later
+            strips = self.app.screen._compositor.render_strips(self.app.size)
+            seen.append("\n".join(strip.text for strip in strips))
+        return seen[-1]
+
+
+@asynccontextmanager
+async def opened(
+    *messages: ev.Message, size: tuple[int, int] = (100, 30), ascii_only: bool = False, **fields: object
+) -> AsyncGenerator[Chat, None]:
+    """Show a chat that has these messages."""
+    link = FakeChatLink()
+    app = OneChat(link, ascii_only=ascii_only)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        chat = Chat(link, app, pilot)
+        about = {"title": "Make", "model": "some-model", "provider_id": "local", **fields}
+        await chat.send(loaded(*messages, **about), LIVE)
+        yield chat
+        link.end()
+
+
+def said(number: int, question: str, answer: str, parent: str = "", **fields: object) -> list[ev.Message]:
+    """Return a question and its answer."""
+    asked = message(f"q{number}", question, parent_id=parent)
+    told = message(f"a{number}", answer, "assistant", parent_id=f"q{number}", **fields)
+    return [asked, told]
+
+
+def own_data(folder: Path) -> dict[str, str]:
+    """Return the environment in which drafts are kept in ``folder``."""
+    return {"AGENT_TUI_DATA": str(folder / "data")}

@@ -1,0 +1,214 @@
+"""The chat screen: answers with their steps as they come, and what a reader does with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tui import events as ev
+from tests.state.chat_events import call, loaded, message, result, started, status, words
+from tests.tui.one_chat import LIVE, opened, said
+
+
+@pytest.fixture(autouse=True)
+def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
+
+
+def row(text: str, part: str) -> str:
+    return next(line for line in text.splitlines() if part in line)
+
+
+async def test_a_stored_chat_shows_who_said_what_and_what_it_took() -> None:
+    async with opened(
+        *said(1, "What is in it?", "One target.", seconds=12.0, usage=ev.Usage(1000, 902))
+    ) as chat:
+        text = await chat.text()
+        assert "Make" in text.splitlines()[0]
+        assert "local · some-model" in text.splitlines()[0]
+        assert "✓ ready" in text.splitlines()[0]
+        assert "You" in text
+        assert row(text, "12 s · 2 tok").split()[:2] == ["default", "model"]
+        assert "One target." in text
+
+
+async def test_an_empty_chat_says_what_to_do_first() -> None:
+    async with opened() as chat:
+        assert "Ask something. @ attaches a file, / lists commands." in await chat.text()
+
+
+async def test_an_answer_is_shown_as_it_comes_each_step_in_its_row() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.send(started("a1", "q1"), words("I must look", kind="thinking"))
+        text = await chat.send(ev.StepAdded("a1", "step-0", " first."))
+        assert "◔ thinking" in text.splitlines()[0]
+        assert "▾ thinking" in text
+        assert "│ I must look first." in text
+        text = await chat.send(call(arguments='{"path": "Makefile"}'), status("running"))
+        assert "▸ thinking    I must look first." in text  # it is over
+        assert "● running" in row(text, "▾ look")
+        text = await chat.send(result("step-1"), status("done", seconds=0.003))
+        assert "▸ look        Makefile" in text
+        assert "✓ 3 ms · 5 B" in row(text, "▸ look")
+        await chat.send(words("It ", "step-3"))
+        text = await chat.send(ev.StepAdded("a1", "step-3", "has **one** target."))
+        assert "It has one target.▌" in text
+        assert "● answering" in text.splitlines()[0]
+        text = await chat.send(ev.TurnEnded("a1", "", 7, seconds=2.0), ev.TurnDone("a1", "a1", 7))
+        assert "It has one target.▌" not in text
+        assert row(text, "2.0 s · 7 tok").startswith(" demo")
+
+
+async def test_each_word_reaches_the_transcript_once() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.send(started("a1", "q1"), words(""))
+        given: list[str] = []
+        transcript = chat.app.chat._transcript
+        add = transcript.text_added
+
+        def added(key: str, text: str) -> None:
+            given.append(text)
+            add(key, text)
+
+        transcript.text_added = added  # type: ignore[method-assign]
+        pieces = [f"word{number} " for number in range(200)]
+        await chat.send(*(ev.StepAdded("a1", "step-0", piece) for piece in pieces))
+        assert "".join(given) == "".join(pieces)
+        assert len(given) == len(pieces)
+
+
+async def test_a_failed_call_stays_open_and_says_why() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        failed = ev.Step(
+            "step-2",
+            type="tool_result",
+            id_ref="step-1",
+            success=False,
+            content='{"success": false, "error": "no such file"}',
+        )
+        text = await chat.send(
+            started("a1", "q1"), call(arguments='{"path": "x"}'), ev.StepSet("a1", failed), status("failed")
+        )
+        assert "✗ no such file" in row(text, "▾ look")
+
+
+async def test_what_the_reader_folded_stays_so_whatever_comes_and_after_it_is_loaded_again() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.send(started("a1", "q1"), words("I must look", kind="thinking"))
+        await chat.press("tab")
+        assert "▸ thinking" in await chat.press("space")
+        assert "▸ thinking" in await chat.send(ev.StepAdded("a1", "step-0", " first."))
+        await chat.press("space")
+        text = await chat.send(words("Done.", "step-1"), ev.TurnDone("a1", "a1"))
+        assert "▾ thinking" in text  # over, and open: the reader opened it
+        steps = (ev.Step("step-0", type="thinking", content="I must look first."),)
+        stored = message("a1", "", "assistant", parent_id="q1", steps=steps)
+        assert "▾ thinking" in await chat.send(loaded(message("q1", "Look."), stored), LIVE)
+
+
+async def test_all_steps_fold_and_unfold_and_thoughts_alone() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.send(
+            started("a1", "q1"),
+            words("Hm.", kind="thinking"),
+            call(),
+            result("step-1"),
+            status("done"),
+            words("So.", "step-3"),
+            ev.TurnDone("a1", "a1"),
+        )
+        await chat.press("tab")
+        text = await chat.press("F")
+        assert "▾ thinking" in text
+        assert "▾ look" in text
+        text = await chat.press("t")
+        assert "▸ thinking" in text
+        assert "▾ look" in text
+        text = await chat.press("F")
+        assert "▸ look" in text
+
+
+async def test_all_of_a_result_opens_on_a_screen_of_its_own() -> None:
+    long = "\n".join(f"line {number}" for number in range(1000))
+    steps = (
+        ev.Step("step-0", type="tool_call", name="read_file", arguments="{}"),
+        ev.Step("step-1", type="tool_result", id_ref="step-0", content=long),
+    )
+    async with opened(message("q1", "x"), message("a1", role="assistant", steps=steps)) as chat:
+        await chat.press("tab", "space")
+        assert "line 3" in await chat.text()
+        text = await chat.press("o", "end")
+        assert "line 999" in text
+        assert "read_file" in text.splitlines()[0]
+        assert "✓ ready" in await chat.press("escape")
+
+
+async def test_escape_stops_the_answer_and_says_so_when_that_came_true() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.send(started("a1", "q1"), words("Half a"))
+        text = await chat.press("escape", "escape")
+        assert chat.asked == ["stop"]
+        assert "◌ stopping…" in text.splitlines()[0]
+        text = await chat.send(
+            ev.TurnEnded("a1", "", 2, interrupted="stop", seconds=1.0), ev.RunFailed("Stopped")
+        )
+        assert "┄ stopped by you" in text
+        assert "✓ ready" in text.splitlines()[0]
+
+
+async def test_an_answer_that_failed_says_why_even_without_a_word() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        text = await chat.send(
+            started("a1", "q1"),
+            ev.TurnEnded("a1", "", 0, error="API Error: no such model"),
+            ev.RunFailed("API Error: no such model"),
+        )
+        assert "✗ API Error: no such model" in text
+
+
+async def test_an_answer_cut_in_a_tool_says_so_below_its_steps() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        text = await chat.send(
+            started("a1", "q1"), call(), status("running"), ev.TurnEnded("a1", "", 0, interrupted="crash")
+        )
+        assert text.index("look") < text.index("┄ cut when the backend died")
+
+
+async def test_a_finding_in_a_folded_step_unfolds_it() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.send(
+            started("a1", "q1"),
+            words("a needle here", kind="thinking"),
+            words("So.", "step-1"),
+            ev.TurnDone("a1", "a1"),
+        )
+        await chat.press("tab")
+        await chat.press("slash", *"needle", "enter")
+        assert "▾ thinking" in await chat.text()
+
+
+async def test_hostile_words_and_names_are_harmless_and_stay_in_their_rows() -> None:
+    nasty = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00"
+    async with opened(message("q1", nasty), title=nasty, model=nasty) as chat:
+        step = ev.Step("step-0", type="tool_call", name=f"{nasty}\n\n# head", arguments='{"path": "```"}')
+        text = await chat.send(started("a1", "q1"), ev.StepSet("a1", step), words(nasty, "step-1"))
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert text.count("\n") == 29
+
+
+@pytest.mark.parametrize("size", [(20, 5), (40, 10), (1, 1), (200, 60), (50, 14)])
+async def test_no_size_of_the_screen_breaks_it(size: tuple[int, int]) -> None:
+    async with opened(*said(1, "What?", "That."), size=size) as chat:
+        await chat.send(started("a2", "a1"), call(turn_id="a2"))
+        await chat.press("tab", "space", "F")
+
+
+async def test_ascii_terminals_get_ascii_signs() -> None:
+    async with opened(*said(1, "What?", "That."), ascii_only=True) as chat:
+        text = await chat.send(
+            started("a2", "a1"), call(turn_id="a2"), ev.ToolStatusChanged("a2", "step-1", "running")
+        )
+        assert text.isascii()
+        assert "v look" in text
