@@ -28,7 +28,7 @@ def look_around(view: Terminal) -> None:
     view.send("z")
     view.wait_for("zoomed")
     view.send("t")
-    view.wait_for(lambda text: "Mika · round 1" in text)
+    view.wait_for(lambda text: " · round 1" in text)  # of whoever spoke last
     view.send("?")
     view.wait_for("Pause or resume the room")
     view.send("\x1b")
