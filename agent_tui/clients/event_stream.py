@@ -91,7 +91,8 @@ class Watch:
                 elif self._since is not None:
                     self._since = now  # what came meanwhile was not read yet: no silence so far
             elif self.limit is not None and self._since is not None and now - self._since >= self.limit:
-                self._break_off(TimedOut(f"the server said nothing for {self.limit:g} s"))
+                seconds = max(self.limit, 0.0)  # of somebody's patience nothing may be left
+                self._break_off(TimedOut(f"the server said nothing for {seconds:.3g} s"))
 
     def _tick(self, now: float) -> float:
         """Return how long nothing needs to be looked at."""
