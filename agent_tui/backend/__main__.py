@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import sys
+from typing import NoReturn
 
 from agent_tui.backend.options import parse
 from agent_tui.backend.process import run
@@ -45,5 +48,16 @@ def _say(error: Exception, code: int) -> int:
     return code
 
 
+def _leave(code: int) -> NoReturn:
+    """End the process at once: all of ours is closed, and to bury what the SDKs of models have loaded would
+    take a second, in which nobody else may use the database.
+    """
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):  # whoever read it may have gone
+            stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    _leave(main(sys.argv[1:]))
