@@ -11,7 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agent_tui.backend.engine.answer_tools import ToolSource
+from agent_tui.backend.engine.chat_asks import Asks
 from agent_tui.backend.engine.engine import Engine, NewAgent, NewRoom
+from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.hub import Frame, Hub
@@ -19,6 +22,7 @@ from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.store import Store
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
+from tests.fakes.scripted_tools import ScriptedBox
 
 TERMINAL = ("room_completed", "room_paused", "error")
 MODES = ("sequential", "parallel")
@@ -69,12 +73,22 @@ class Log:
 class House:
     """What a backend consists of, without its server."""
 
-    def __init__(self, store: Store, models: ModelSource, unwatched: float | None, timing: Timing) -> None:
+    def __init__(
+        self,
+        store: Store,
+        models: ModelSource,
+        unwatched: float | None,
+        timing: Timing,
+        box: ToolSource | None = None,
+    ) -> None:
         self.store = store
         self.hub = Hub(store)
         self.log = Log()
         store.subscribe(self.log)
-        self.engine = Engine(store, self.hub, models, unwatched_seconds=unwatched, timing=timing)
+        box = box or ScriptedBox()
+        self.asks = Asks(store, timing, lambda: box.allow)
+        tools = RoomTools(store, box, self.asks)
+        self.engine = Engine(store, self.hub, models, unwatched_seconds=unwatched, timing=timing, tools=tools)
 
     async def load(self, room_id: str) -> None:
         """Put what is stored of the room into the log; what is committed meanwhile comes by itself."""
@@ -92,14 +106,17 @@ async def open_house(
     unwatched: float | None = None,
     timing: Timing | None = None,
     retry_seconds: Sequence[float] = (),
+    box: ToolSource | None = None,
 ) -> AsyncIterator[House]:
     """Open the database ``file``, start an engine on it; stop and close both in the end."""
-    house = House(Store(file, retry_seconds=retry_seconds), models, unwatched, timing or Timing())
+    house = House(Store(file, retry_seconds=retry_seconds), models, unwatched, timing or Timing(), box)
     try:
+        await house.asks.load()
         await house.engine.start(resume=resume)
         yield house
     finally:
         await house.engine.stop()
+        await house.asks.close()
         house.hub.close()
         await house.store.close()
 

@@ -105,8 +105,15 @@ def _said(frames: Sequence[Frame], message_id: str) -> str:
     return "".join(data(frame)["content"] for frame in chunks)
 
 
+def _has_called(frames: Sequence[Frame], message_id: str) -> bool:
+    told = (data(frame) for frame in frames if frame.message_id == message_id)
+    return any("tool_status" in one for one in told)
+
+
 def _check_messages(frames: Sequence[Frame], messages: Sequence[Message]) -> None:
-    """The stored messages are those of the log; what was cut without words is none; cuts are marked."""
+    """The stored messages are those of the log; what was cut without words or calls is none; cuts are
+    marked.
+    """
     # That it was said again since is no part of what was said then.
     stored = {
         message.id: message_fields(replace(message, superseded=False))
@@ -117,7 +124,7 @@ def _check_messages(frames: Sequence[Frame], messages: Sequence[Message]) -> Non
     assert len(stored) == len(_named(frames, "message"))
     cut = {event["id"]: event for event in _named(frames, "message_end") if "interrupted" in event}
     for message_id, event in cut.items():
-        assert (message_id in stored) == bool(event["content"])
+        assert (message_id in stored) == (bool(event["content"]) or _has_called(frames, message_id))
         if event["content"]:
             assert stored[message_id]["interrupted"] == event["interrupted"]
     places = {frame.message_id: frame.seq for frame in reversed(frames) if frame.message_id}
