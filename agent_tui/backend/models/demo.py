@@ -12,10 +12,9 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import replace
 
-from agent_tui.backend.models.demo_chat import chat_language, chat_pieces, is_chat
 from agent_tui.backend.models.demo_room import read_room
 from agent_tui.backend.models.demo_tables import PHRASES
-from agent_tui.backend.models.demo_task import language_of
+from agent_tui.backend.models.demo_task import Language, language_of
 from agent_tui.backend.models.demo_turn import Phase, Turn
 from agent_tui.backend.models.model import (
     CallPiece,
@@ -63,12 +62,9 @@ class DemoModel:
         The times are counted from the beginning, so a slow consumer does not make the whole answer slower.
         Cancelling ends it at once: nothing is held open. See ``Model.stream``.
         """
-        if is_chat(request):
-            token = PHRASES[chat_language(request)].token
-            pieces = split(chat_pieces(request, _talk(request, self._seed)), token)
-        else:
-            token = PHRASES[language_of(request.task)].token
-            pieces = split([TextPiece(turn_text(request, self._seed))], token)
+        language, whole = _chat(request, self._seed) if is_chat(request) else _turn(request, self._seed)
+        token = PHRASES[language].token
+        pieces = split(whole, token)
         clock = self._clock or asyncio.get_running_loop().time
         started = clock()
         for number, piece in enumerate(pieces[: request.max_tokens]):
@@ -101,10 +97,22 @@ def split(pieces: Iterable[Piece], token: int) -> list[Piece]:
     return small
 
 
-def _talk(request: ModelRequest, seed: int) -> str:
-    """Return what the script says about a person's task, as one speaker alone would."""
+def is_chat(request: ModelRequest) -> bool:
+    """Return whether a person asks, and not a room: there agents have names, and nobody offers tools."""
+    return bool(request.tools) or not request.speaker
+
+
+def _turn(request: ModelRequest, seed: int) -> tuple[Language, list[Piece]]:
+    return language_of(request.task), [TextPiece(turn_text(request, seed))]
+
+
+def _chat(request: ModelRequest, seed: int) -> tuple[Language, list[Piece]]:
+    # Here, not at the top: its patterns take longer to compile than all of a room's phrases.
+    from agent_tui.backend.models.demo_chat import chat_language, chat_pieces
+
     alone = (ChatMessage("user", request.task),)
-    return turn_text(replace(request, messages=alone, speaker=DEMO, round=1, max_rounds=1), seed)
+    talk = turn_text(replace(request, messages=alone, speaker=DEMO, round=1, max_rounds=1), seed)
+    return chat_language(request), chat_pieces(request, talk)
 
 
 def turn_text(request: ModelRequest, seed: int) -> str:

@@ -41,11 +41,6 @@ _TIMES = re.compile(r"(?<=\d)\s*\*\s*(?=\d)")
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
-def is_chat(request: ModelRequest) -> bool:
-    """Return whether a person asks, and not a room: there agents have names, and nobody offers tools."""
-    return bool(request.tools) or not request.speaker
-
-
 def chat_language(request: ModelRequest) -> Language:
     """Return the language of the newest of a person's words that has letters: a bare sum has none."""
     told = (message.content for message in reversed(request.messages) if message.role == "user")

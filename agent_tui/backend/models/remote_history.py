@@ -22,9 +22,9 @@ MAX_NAME_CHARACTERS = 64  # OpenAI's, the strictest
 NAMELESS = "nameless"
 _ODD = re.compile("[^a-zA-Z0-9_-]")
 
-# What an answer was to: its question, and each call's id, name and arguments. Not every provider's ids are
-# its own for longer than one answer.
-Key = tuple[int, tuple[tuple[str, str, str], ...]]
+# What an answer was to: its question, and each call's name and arguments. No ids: some providers give the
+# same ones again, and ours stand where a call had none of its own.
+Key = tuple[int, tuple[tuple[str, str], ...]]
 
 
 class Kept:
@@ -39,7 +39,7 @@ class Kept:
     def keep(self, told_: Sequence[ChatMessage], answer: pai.ModelResponse) -> None:
         """Keep an answer that called tools, as it came, to what was told."""
         calls = tuple(
-            (part.tool_call_id, part.tool_name, arguments_text(part.args))
+            (part.tool_name, arguments_text(part.args))
             for part in answer.parts
             if isinstance(part, pai.ToolCallPart)
         )
@@ -50,7 +50,7 @@ class Kept:
 
     def find(self, told_: Sequence[ChatMessage], message: ChatMessage) -> pai.ModelResponse | None:
         """Return the answer that ``message``, one of those told, was; None when it is not kept."""
-        calls = tuple((call.id, call.name, call.arguments) for call in message.calls)
+        calls = tuple((call.name, call.arguments) for call in message.calls)
         return self._answers.get((_question(told_), calls)) if calls else None
 
 
