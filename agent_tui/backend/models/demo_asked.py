@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent_tui.backend.models.demo_places import Place, places_in
+from agent_tui.backend.models.demo_places import places_in
 from agent_tui.backend.models.demo_sums import sums_in
 
 MAX_QUESTION_CHARACTERS = 600  # longer ones ask for nothing that a script could do
@@ -104,7 +104,6 @@ class Wish:
     tool: str
     arguments: Mapping[str, str]
     about: str = ""
-    place: Place | None = None
 
 
 def wishes_in(question: str) -> tuple[Wish, ...]:
@@ -154,8 +153,8 @@ def _times(text: str) -> list[tuple[int, Wish]]:
     asked = _first(_TIME, text)
     if asked is None:
         return []
-    if places := places_in(text):
-        return [(at, Wish("current_time", {"zone": place.zone}, place.zone, place)) for at, place in places]
+    if zones := {place.zone: at for at, place in reversed(places_in(text))}:
+        return [(at, Wish("current_time", {"zone": zone}, zone)) for zone, at in zones.items()]
     if nowhere := _first(_NOWHERE, text):
         return [(nowhere.start(), Wish("", {}, nowhere["place"]))]
     return [(asked.start(), Wish("current_time", {}))]

@@ -79,6 +79,7 @@ def test_what_only_looks_like_something_for_a_tool_is_left_alone(question: str) 
     [
         ("what time is it in Tokyo", ["Asia/Tokyo"]),
         ("time in New York", ["America/New_York"]),
+        ("what time is it in Beijing and Shanghai", ["Asia/Shanghai"]),
         ("What's the time in Berlin and London?", ["Europe/Berlin", "Europe/London"]),
         ("what time is it in Asia/Kathmandu", ["Asia/Kathmandu"]),
         ("what time is it?", [""]),
