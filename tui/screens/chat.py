@@ -73,6 +73,7 @@ class ChatScreen(ChatCommands):
         self._feed = ChatFeed(self._transcript, self.state)
         # Held, not looked for: the clock may tell them something while the screen is being taken down.
         self._top = StatusLine(id="top", ascii_only=ascii_only)
+        self._place = Static(own(say("chat.loading"), ascii_only=ascii_only), id="loading", markup=False)
         self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
         self._find_bar = FindBar(OnePane(self._transcript), ascii_only=ascii_only)
         self._bar_of_asks = AskBar(ascii_only=ascii_only)
@@ -83,7 +84,7 @@ class ChatScreen(ChatCommands):
 
     def compose(self) -> ComposeResult:
         yield self._top
-        yield Static(own(say("chat.loading"), ascii_only=self._ascii_only), id="loading", markup=False)
+        yield self._place
         yield self._transcript
         yield self._bar_of_asks
         yield self._composer
@@ -186,7 +187,7 @@ class ChatScreen(ChatCommands):
     def _show_place(self) -> None:
         """Show the words, or in an empty chat what to do first."""
         is_empty = not self.state.turns
-        place = self.query_one("#loading", Static)
+        place = self._place
         if is_empty and self.state.loaded:
             place.update(say("chat.first"))
         if place.has_class("-hidden") == is_empty:

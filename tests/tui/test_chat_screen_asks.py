@@ -1,0 +1,202 @@
+"""Tools that ask: what would be done is seen, one key answers, whoever is first decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tui import events as ev
+from agent_tui.errors import ConnectFailed, Refused
+from tests.state.chat_events import call, loaded, message, result, started, status
+from tests.tui.one_chat import LIVE, Chat, opened
+from tui.screens.chat_ask import AskBar, AskScreen
+
+ASK = ev.ToolAsk("make -n test", "in the workspace\n60 s at most", pattern="run_command(make -n *)")
+DIFF = ev.ToolAsk(
+    "write Makefile", "--- a\n+++ b\n@@ -1 +1 @@\n-old line\n+new line", "diff", "write_file(Makefile)"
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
+
+
+async def asking(chat: Chat, ask: ev.ToolAsk = ASK) -> str:
+    """Let a call ask; what it would do is then in sight for a moment."""
+    text = await chat.send(started("a1", "q1"), call(), status("asks", ask=ask))
+    chat.time += 1.0
+    return text
+
+
+@pytest.mark.parametrize(
+    ("key", "sent"),
+    [
+        ("y", "answer a1 step-1 once"),
+        ("c", "answer a1 step-1 conversation"),
+        ("a", "answer a1 step-1 always run_command(make -n *)"),
+    ],
+)
+async def test_one_key_lets_it_run(key: str, sent: str) -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        text = await asking(chat)
+        assert "‖ asks you" in text.splitlines()[0]
+        assert "│ make -n test" in text
+        assert "60 s at most" in text
+        assert 'a always "run_command(make -n *)"' in text
+        await chat.press(key)
+        assert chat.asked == [sent]
+        text = await chat.send(status("running"))
+        assert "asks" not in text
+        assert chat.app.chat._composer.has_line_focus
+
+
+async def test_no_asks_for_a_reason_and_the_model_gets_it() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        assert "Why not?" in await chat.press("n")
+        await chat.press("t", "o", "o", "space", "s", "l", "o", "w", "enter")
+        assert chat.asked == ["answer a1 step-1 deny too slow"]
+
+
+async def test_no_and_then_back_decides_nothing() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.press("n", "escape")
+        assert chat.asked == []
+        assert "asks" in await chat.text()
+
+
+async def test_all_that_would_change_is_seen_on_a_screen_of_its_own_and_answered_there() -> None:
+    async with opened(message("q1", "Look."), size=(100, 14)) as chat:
+        await asking(chat, DIFF)
+        text = await chat.press("d")
+        assert isinstance(chat.app.screen, AskScreen)
+        assert "new line" in text
+        assert "write Makefile" in text.splitlines()[0]
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
+async def test_another_terminal_was_first_and_this_one_sees_it_gone() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat, DIFF)
+        await chat.press("d")
+        await chat.send(status("running"))
+        assert not isinstance(chat.app.screen, AskScreen)
+        assert chat.told == ["answered already, here or in another terminal"]
+        assert chat.asked == []
+
+
+async def test_an_answer_that_came_second_says_so_and_nothing_else_happens() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        chat.link.calls.refuse = Refused("answered already", status=409)
+        await chat.press("y")
+        assert chat.told == ["answered already, here or in another terminal"]
+
+
+async def test_an_answer_that_did_not_arrive_can_be_given_again() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        chat.link.calls.refuse = ConnectFailed("cannot connect")
+        await chat.press("y")
+        chat.link.calls.refuse = None
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"] * 2
+
+
+async def test_who_is_writing_is_not_asked_in_between_and_tab_leads_there() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.write("ye")
+        text = await asking(chat)
+        assert "tab answer what is asked" in text
+        await chat.press("s", "y")
+        assert chat.app.chat._composer.line.text == "yesy"
+        assert chat.asked == []
+        await chat.press("tab", "y")
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
+async def test_a_key_pressed_before_it_could_be_read_decides_nothing() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
+        await chat.press("y")  # in the same moment
+        assert chat.asked == []
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
+async def test_what_is_out_of_sight_is_shown_first_and_not_let_run() -> None:
+    long = message("a0", "\n\n".join(f"paragraph {n}" for n in range(60)), "assistant")
+    async with opened(long, message("q1", "Look.")) as chat:
+        await asking(chat)
+        chat.app.chat._transcript.action_to_start()
+        await chat.press("y")
+        assert chat.asked == []
+        assert chat.told == ["look at it first: it is in sight now"]
+        assert "│ make -n test" in await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
+async def test_other_letters_are_words_and_no_answers() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.press("h", "a", "y")
+        assert chat.app.chat._composer.line.text == "hay"
+        assert chat.asked == []
+
+
+async def test_two_calls_ask_one_after_the_other_and_none_is_answered_twice() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        other = ev.ToolAsk("rm it")
+        await chat.send(call("step-2"), status("asks", "step-2", ask=other))
+        text = await chat.press("y")
+        chat.time += 1.0
+        assert "asks: rm it" in text
+        assert "always" not in text.splitlines()[-4]
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once", "answer a1 step-2 once"]
+
+
+async def test_what_cannot_be_allowed_for_always_says_so() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat, ev.ToolAsk("anything"))
+        await chat.press("a")
+        assert chat.asked == []
+        assert chat.told == ["this cannot be allowed for always"]
+
+
+async def test_stopping_takes_the_question_away() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.press("escape")
+        assert chat.asked == ["stop"]
+        text = await chat.send(
+            status("denied"), ev.TurnEnded("a1", "", 0, interrupted="stop"), ev.RunFailed("Stopped")
+        )
+        assert "✗ denied" in text
+        assert not chat.app.chat.query_one(AskBar).has_class("-open")
+
+
+async def test_a_chat_that_asked_before_it_was_opened_asks() -> None:
+    async with opened() as chat:
+        step = ev.Step("step-1", type="tool_call", name="look", arguments="{}", status="asks", ask=ASK)
+        stored = message("a1", role="assistant", parent_id="q1", steps=(step,), status="streaming")
+        await chat.send(loaded(message("q1", "Look."), stored), LIVE)
+        chat.time += 1.0
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
+async def test_hostile_questions_cannot_look_like_keys_or_leave_their_rows() -> None:
+    evil = ev.ToolAsk("rm -rf /\n\ny once\x1b[2J\u202e", "```\n**y** harmless", pattern="x**\n# y")
+    async with opened(message("q1", "Look.")) as chat:
+        text = await asking(chat, evil)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "│ **y** harmless" in text
+        assert "result" not in text
+        await chat.send(result("step-1"))

@@ -1,0 +1,222 @@
+"""Asking in a chat: questions, those that wait, other wordings, other versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tui import events as ev
+from agent_tui.errors import AgentBusy, ConnectFailed, StreamLost
+from tests.state.chat_events import call, loaded, message, started, words
+from tests.tui.one_chat import LIVE, Chat, opened, said
+
+WHOLE = (ev.TurnEnded("a9", "", 1, seconds=1.0), ev.TurnDone("a9", "a9"))
+
+
+@pytest.fixture(autouse=True)
+def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+
+
+def questions(chat: Chat) -> list[str]:
+    return [question.content for question in chat.link.questions]
+
+
+def line(chat: Chat) -> str:
+    return chat.app.chat._composer.line.text
+
+
+async def test_enter_asks_once_and_the_line_is_empty_when_it_was_taken() -> None:
+    async with opened() as chat:
+        await chat.write("Why?", "enter")
+        assert questions(chat) == ["Why?"]
+        assert chat.link.questions[0].parent_id is None
+        assert chat.link.questions[0].client_key
+        assert line(chat) == ""
+
+
+async def test_an_empty_line_asks_nothing() -> None:
+    async with opened() as chat:
+        await chat.press("enter", "enter")
+        assert questions(chat) == []
+
+
+async def test_what_could_not_be_sent_stays_and_goes_again_as_the_same_question() -> None:
+    async with opened() as chat:
+        chat.link.refuse = ConnectFailed("cannot connect")
+        text = await chat.write("Why?", "enter")
+        assert "not sent" in text or "cannot connect" in text
+        assert line(chat) == "Why?"
+        chat.link.refuse = None
+        await chat.press("enter")
+        assert len({question.client_key for question in chat.link.questions}) == 1
+        assert line(chat) == ""
+
+
+async def test_while_an_answer_comes_questions_wait_and_are_asked_one_after_the_other() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        text = await chat.send(started("a9", "q9"), words("So", turn_id="a9"))
+        assert "Queue the next question…" in text
+        await chat.write("First?", "enter")
+        text = await chat.write("Second?", "enter")
+        assert questions(chat) == []
+        assert "next: First? (2)" in text
+        text = await chat.send(*WHOLE)
+        assert questions(chat) == ["First?"]
+        assert "next: Second? (1)" in text
+        await chat.send(ev.MessageStored(message("q10", "First?", parent_id="a9")), started("a10", "q10"))
+        await chat.send(ev.TurnEnded("a10", "", 1), ev.TurnDone("a10", "a10"))
+        assert questions(chat) == ["First?", "Second?"]
+
+
+async def test_after_a_stop_what_waits_is_asked_only_when_the_person_says_so() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"), words("So", turn_id="a9"))
+        await chat.write("Next?", "enter", "escape")
+        text = await chat.send(ev.TurnEnded("a9", "", 1, interrupted="stop"), ev.RunFailed("Stopped"))
+        assert questions(chat) == []
+        assert "waits: Next? (1)" in text
+        assert "enter send what waits" in text
+        await chat.press("enter")
+        assert questions(chat) == ["Next?"]
+
+
+async def test_what_waits_is_kept_on_disk_and_nothing_of_it_is_sent_by_itself() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"))
+        await chat.write("Next?", "enter")
+        await chat.write("half a")
+    async with opened(message("q9", "Look.")) as chat:
+        text = await chat.text()
+        assert "waits: Next? (1)" in text
+        assert line(chat) == "half a"
+        await chat.send(started("a9", "q9"), *WHOLE)
+        assert questions(chat) == []
+
+
+async def test_what_waits_is_changed_put_in_order_and_dropped() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"))
+        for words_ in ("One?", "Two?", "Three?"):
+            await chat.write(words_, "enter")
+        text = await chat.press("tab", "u")
+        assert "Questions that wait" in text
+        await chat.press("ctrl+down")  # One behind Two
+        await chat.press("up", "e", "end", "exclamation_mark", "enter")  # Two is changed
+        await chat.press("down", "down", "d", "escape")  # Three is dropped
+        assert [waits.text for waits in chat.app.chat._composer.queue] == ["Two?!", "One?"]
+
+
+async def test_somebody_else_asked_first_so_the_question_waits() -> None:
+    async with opened() as chat:
+        chat.link.refuse = AgentBusy("an answer is under way", status=409)
+        text = await chat.write("Why?", "enter")
+        assert "next: Why? (1)" in text
+        assert line(chat) == ""
+        chat.link.refuse = None
+        await chat.send(ev.MessageStored(message("q9", "x")), started("a9", "q9"), *WHOLE)
+        assert questions(chat) == ["Why?", "Why?"]
+        assert len({question.client_key for question in chat.link.questions}) == 1
+
+
+async def test_a_question_is_asked_another_way_from_where_it_stood() -> None:
+    messages = [*said(1, "First?", "One."), *said(2, "Second?", "Two.", parent="a1")]
+    async with opened(*messages) as chat:
+        await chat.write("a draft")
+        await chat.press("tab", "e")
+        assert line(chat) == "Second?"
+        text = await chat.press("exclamation_mark", "enter")
+        assert [(q.content, q.parent_id) for q in chat.link.questions] == [("Second?!", "a1")]
+        assert line(chat) == "a draft"
+        assert "the old version stays" not in text
+
+
+async def test_the_first_question_is_asked_another_way_from_the_beginning() -> None:
+    async with opened(*said(1, "First?", "One.")) as chat:
+        await chat.press("tab", "e", "enter")
+        assert [question.parent_id for question in chat.link.questions] == [""]
+
+
+async def test_escape_leaves_the_other_wording_and_the_draft_is_back() -> None:
+    async with opened(*said(1, "First?", "One.")) as chat:
+        await chat.write("a draft")
+        text = await chat.press("tab", "e")
+        assert "the old version stays" in text
+        await chat.press("escape")
+        assert line(chat) == "a draft"
+        assert questions(chat) == []
+
+
+async def test_a_question_is_answered_again() -> None:
+    async with opened(*said(1, "First?", "One.")) as chat:
+        await chat.press("tab", "r")
+        assert [(q.again, q.content) for q in chat.link.questions] == [("q1", "")]
+
+
+async def test_nothing_is_asked_again_while_an_answer_comes() -> None:
+    async with opened(*said(1, "First?", "One.")) as chat:
+        await chat.send(ev.MessageStored(message("q2", "x", parent_id="a1")), started("a2", "q2"))
+        await chat.press("tab", "r", "e", "left_square_bracket")
+        assert questions(chat) == []
+        assert chat.told[:2] == ["wait until the answer is done, or stop it"] * 2
+
+
+async def test_versions_are_counted_and_stepped_through() -> None:
+    answer = message("a2", "Two.", "assistant", parent_id="q1", versions=("a1", "a2", "a3"))
+    async with opened(message("q1", "First?"), answer) as chat:
+        assert "version 2 of 3" in await chat.text()
+        await chat.press("tab", "left_square_bracket")
+        assert chat.asked == ["change {'head': 'a1'}"]
+        await chat.press("right_square_bracket")
+        assert chat.asked[1:] == ["change {'head': 'a3'}"]
+        other = message("a3", "Three.", "assistant", parent_id="q1", versions=("a1", "a2", "a3"))
+        text = await chat.send(loaded(message("q1", "First?"), other), LIVE)
+        assert "version 3 of 3" in text
+        await chat.press("right_square_bracket")
+        assert chat.told == ["there is no further version"]
+
+
+async def test_an_archived_chat_can_be_read_and_not_asked() -> None:
+    async with opened(*said(1, "First?", "One."), archived=True) as chat:
+        text = await chat.write("Why?", "enter")
+        assert "the chat is archived" in text
+        assert questions(chat) == []
+
+
+async def test_a_server_that_shows_an_answer_only_while_it_gives_it_is_asked_and_read_in_one() -> None:
+    async with opened() as chat:
+        await chat.send(ev.LinkChanged("ended", "only while it is given"))
+        await chat.write("Why?", "enter")
+        chat.link.send_answer(
+            ev.LinkChanged("live"),
+            ev.MessageStored(message("local-question-1", "Why?")),
+            started("local-answer-1"),
+            words("Because", turn_id="local-answer-1"),
+            call(turn_id="local-answer-1"),
+            ev.TurnDone("local-answer-1", "x"),
+            None,
+        )
+        text = await chat.text()
+        assert "Because" in text
+        assert line(chat) == ""
+        await chat.write("And?", "enter")
+        assert questions(chat) == ["Why?", "And?"]
+
+
+async def test_an_answer_that_broke_off_there_keeps_its_words_and_is_not_asked_again() -> None:
+    async with opened() as chat:
+        await chat.send(ev.LinkChanged("ended"))
+        await chat.write("Why?", "enter")
+        chat.link.send_answer(
+            ev.MessageStored(message("local-question-1", "Why?")),
+            started("local-answer-1"),
+            words("Half", turn_id="local-answer-1"),
+            ev.TurnEnded("local-answer-1", "", 0, interrupted="lost"),
+            StreamLost("interrupted"),
+        )
+        text = await chat.text()
+        assert "Half" in text
+        assert "┄ cut: the end never came" in text
+        assert questions(chat) == ["Why?"]
