@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
+
+# Workers and hundreds of child processes import the same modules. Where the environment forbids bytecode,
+# each of them would compile everything anew, which is most of its time: they share a cache of their own.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # Under nohup every program that a test starts would ignore SIGHUP, as it should.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
