@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from agent_tui.backend.engine.chats import NewConversation, Question
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.errors import NotFound, Refused
 from tests.backend.engine.chat_house import call, open_chats, results, speaks, statuses
-from tests.fakes.scripted_tools import writer
+from tests.fakes.scripted_tools import reader, writer
 
 
 async def test_nothing_runs_before_somebody_allowed_exactly_that(tmp_path: Path) -> None:
@@ -193,3 +194,18 @@ async def test_unless_they_are_named_only_tools_that_need_no_leave_are_offered(t
         house.id = id_
         await house.ended(asked.message_id)
         assert [spec.name for spec in model.calls[2].request.tools] == ["change"]
+
+
+@pytest.mark.parametrize(
+    ("there", "allow", "offered"),
+    [(False, (), ["look"]), (True, (), ["look", "change"]), (False, ("change(a*)",), ["look", "change"])],
+)
+async def test_a_chat_that_names_no_tools_offers_those_that_could_be_allowed(
+    tmp_path: Path, there: bool, allow: tuple[str, ...], offered: list[str]
+) -> None:
+    model = speaks(["Done."])
+    database = tmp_path / "a.db"
+    async with open_chats(database, model, reader(), writer(), allow=allow, enabled=None) as house:
+        with house.chats.attend(house.id) if there else nullcontext():
+            await house.ended(await house.begin())
+    assert [spec.name for spec in model.calls[0].request.tools] == offered
