@@ -2,37 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
-from agent_tui.backend.body import Fields, wrong_field
+from agent_tui.backend.body import Fields
 from agent_tui.backend.engine.chat_fields import UNSET
 from agent_tui.backend.engine.chats import ConversationChange, NewConversation, Question
+from agent_tui.backend.workspaces import Workspaces
 from agent_tui.events import Attachment
 
 MAX_QUESTION_BYTES = 8 * 1024 * 1024  # files come with it
-
-
-class Workspaces:
-    """Where tools of chats may work: at or below ``roots``, or None: wherever a caller says."""
-
-    def __init__(self, roots: Sequence[Path] | None) -> None:
-        self._roots = None if roots is None else tuple(root.resolve() for root in roots)
-
-    def checked(self, workspace: str | None) -> str | None:
-        """Return the folder, where it matters without links in its path; raises ``Refused`` (422)."""
-        if not workspace or self._roots is None:
-            return workspace
-        if "\0" in workspace or not Path(workspace).is_absolute():
-            raise wrong_field("workspace", "must be an absolute path")
-        try:
-            folder = Path(workspace).resolve()
-        except (OSError, RuntimeError):  # links in a circle
-            raise wrong_field("workspace", "is no folder") from None
-        if not any(folder.is_relative_to(root) for root in self._roots):
-            where = ", ".join(map(str, self._roots)) or "none: the server was started without --workspace"
-            raise wrong_field("workspace", f"must be a folder in one that the server allows ({where})")
-        return str(folder)
 
 
 def new_conversation(fields: Fields, workspaces: Workspaces) -> NewConversation:

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from agent_tui.backend import chat_requests, room_requests
 from agent_tui.backend.body import read_fields
 from agent_tui.backend.chat_forms import Form, form_asked, in_form
-from agent_tui.backend.chat_requests import MAX_QUESTION_BYTES, Workspaces
+from agent_tui.backend.chat_requests import MAX_QUESTION_BYTES
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.problem import json_answer
@@ -21,6 +21,7 @@ from agent_tui.backend.room_requests import path_id
 from agent_tui.backend.routing import by_method
 from agent_tui.backend.store.rows import Frame
 from agent_tui.backend.streaming import KEEP_ALIVE_SECONDS, EventStream, pieces
+from agent_tui.backend.workspaces import Workspaces
 from agent_tui.errors import NotFound, Refused
 from agent_tui.events import ConversationInfo
 from agent_tui.wire.chat_encode import TERMINAL, conversation_fields, stored_message_fields

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 from agent_tui import __version__
 from agent_tui.backend.auth import KnownHosts, is_loopback
-from agent_tui.backend.chat_requests import Workspaces
 from agent_tui.backend.chats import Conversations
 from agent_tui.backend.connection import HttpServer, bound_socket, url_of
 from agent_tui.backend.engine.chats import Chats
@@ -31,6 +30,7 @@ from agent_tui.backend.server import Face, Traffic, build_app
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.tools_routes import Tools
+from agent_tui.backend.workspaces import Workspaces
 from agent_tui.config import Config, load
 from agent_tui.errors import ConfigError
 
@@ -110,7 +110,7 @@ class _Process:
             *Conversations(inside.chats, inside.hub, workspaces).routes(),
             *Tools(inside.chats, inside.toolbox).routes(),
         ]
-        app = build_app(inside.engine, inside.hub, face, self.traffic, inside.models, more)
+        app = build_app(inside.engine, inside.hub, face, self.traffic, inside.models, more, workspaces)
         server = HttpServer(app, lambda: self._ready(token))
         serving = asyncio.create_task(server.serve([self.listener]))
         told = asyncio.create_task(self.stopping.wait())

@@ -19,7 +19,7 @@ from agent_tui.wire.rooms_encode import queued_fields
 
 
 class RoomActs:
-    """The routes under ``/api/rooms/{id}/queue`` and ``…/agents``, and what answers POST messages."""
+    """The routes ``/api/rooms/{id}/queue``, ``…/agents``, ``…/asks``, and what answers POST messages."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -34,6 +34,7 @@ class RoomActs:
             by_method(f"{agent}/stop", POST=self.stop),
             by_method(f"{agent}/skip", POST=self.skip),
             by_method(f"{agent}/retry", POST=self.retry),
+            by_method(f"{room}/asks/{{message_id}}/{{step_id}}", POST=self.answer),
         ]
 
     async def say(self, request: Request) -> Response:
@@ -73,6 +74,15 @@ class RoomActs:
     async def retry(self, request: Request) -> Response:
         room = await self._engine.retry_agent(asked.room_id(request), asked.agent_id(request))
         return room_answer(room, HTTPStatus.ACCEPTED)
+
+    async def answer(self, request: Request) -> Response:
+        room_id, message_id = asked.room_id(request), asked.message_id(request)
+        step_id = asked.path_id(request, "step_id", "call")
+        fields = await read_fields(request)
+        decision = fields.needed_text("decision")
+        pattern, reason = fields.text("pattern") or "", fields.text("reason") or ""
+        await self._engine.answer(room_id, message_id, step_id, decision, pattern, reason)
+        return json_answer({}, HTTPStatus.ACCEPTED)
 
 
 def _queue_answer(queue: Sequence[QueuedMessage]) -> Response:

@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from agent_tui.backend.body import Fields, wrong_field
 from agent_tui.backend.engine.rooms import AgentChange, NewAgent, NewRoom, RoomChange
+from agent_tui.backend.workspaces import Workspaces
 from agent_tui.errors import NotFound, Refused
 
 DEFAULT_ROUNDS = 3
@@ -85,7 +86,7 @@ def last_event_id(request: Request) -> int | None:
     return whole(text, "Last-Event-ID") if text else None
 
 
-def new_room(fields: Fields) -> NewRoom:
+def new_room(fields: Fields, workspaces: Workspaces) -> NewRoom:
     """Return the room to make."""
     rounds = fields.number("max_rounds")
     agents = fields.objects("agents")
@@ -99,6 +100,8 @@ def new_room(fields: Fields) -> NewRoom:
         max_tokens=fields.number("max_tokens") or 0,
         max_cost=fields.decimal("max_cost") or 0.0,
         on_error=fields.text("on_error") or "continue",
+        enabled_tools=fields.texts("enabled_tools") or (),
+        workspace=workspaces.checked(fields.text("workspace")) or "",
     )
 
 
@@ -112,7 +115,7 @@ def _new_agent(fields: Fields) -> NewAgent:
     )
 
 
-def room_change(fields: Fields) -> RoomChange:
+def room_change(fields: Fields, workspaces: Workspaces) -> RoomChange:
     """Return what to change about a room."""
     agents = fields.objects("agents")
     return RoomChange(
@@ -125,6 +128,8 @@ def room_change(fields: Fields) -> RoomChange:
         max_cost=fields.decimal("max_cost"),
         on_error=fields.text("on_error"),
         archived=fields.flag("archived"),
+        enabled_tools=fields.texts("enabled_tools"),
+        workspace=workspaces.checked(fields.text("workspace")),
         agents=None if agents is None else tuple(_agent_change(agent) for agent in agents),
     )
 

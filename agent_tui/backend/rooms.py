@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -24,6 +25,7 @@ from agent_tui.backend.streaming import (
     run_frames,
     until_left,
 )
+from agent_tui.backend.workspaces import Workspaces
 from agent_tui.errors import NotFound
 from agent_tui.wire.rooms_encode import listed_message_fields, room_fields
 
@@ -31,9 +33,16 @@ from agent_tui.wire.rooms_encode import listed_message_fields, room_fields
 class Rooms:
     """The routes under ``/api/rooms``."""
 
-    def __init__(self, engine: Engine, hub: Hub, keep_alive_seconds: float = KEEP_ALIVE_SECONDS) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        hub: Hub,
+        keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
+        workspaces: Workspaces = Workspaces(None),  # noqa: B008 - never changes
+    ) -> None:
         self._engine = engine
         self._hub = hub
+        self._workspaces = workspaces
         self._keep_alive_seconds = keep_alive_seconds
 
     def routes(self) -> list[Route]:
@@ -80,7 +89,7 @@ class Rooms:
         )
 
     async def create(self, request: Request) -> Response:
-        room = await self._engine.create_room(asked.new_room(await read_fields(request)))
+        room = await self._engine.create_room(asked.new_room(await read_fields(request), self._workspaces))
         return room_answer(room, HTTPStatus.CREATED)
 
     async def show(self, request: Request) -> Response:
@@ -88,7 +97,7 @@ class Rooms:
 
     async def change(self, request: Request) -> Response:
         room_id = asked.room_id(request)
-        change = asked.room_change(await read_fields(request))
+        change = asked.room_change(await read_fields(request), self._workspaces)
         return room_answer(await self._engine.change_room(room_id, change))
 
     async def delete(self, request: Request) -> Response:
@@ -117,7 +126,9 @@ class Rooms:
             after = asked.number(request, "after") or 0
         await self._engine.room(room_id)
         frames = self._hub.read(room_id, after)
-        return EventStream(pieces(frames, self._accumulator(request)), self._keep_alive_seconds)
+        # Who says so can answer what tools ask.
+        there = self._engine.attend(room_id) if asked.switch(request, "asks") else nullcontext()
+        return EventStream(pieces(frames, self._accumulator(request)), self._keep_alive_seconds, there)
 
     async def pause(self, request: Request) -> Response:
         return room_answer(await self._engine.pause(asked.room_id(request)), HTTPStatus.ACCEPTED)

@@ -24,6 +24,7 @@ from agent_tui.backend.providers import Providers
 from agent_tui.backend.rooms import Rooms
 from agent_tui.backend.routing import by_method
 from agent_tui.backend.streaming import KEEP_ALIVE_SECONDS
+from agent_tui.backend.workspaces import Workspaces
 
 
 @dataclass(slots=True)
@@ -80,6 +81,7 @@ def build_app(
     traffic: Traffic,
     models: Models | None = None,
     more: Sequence[Route] = (),
+    workspaces: Workspaces = Workspaces(None),  # noqa: B008 - never changes
 ) -> Starlette:
     """Return the ASGI app with the calls about rooms and those of ``more``; those about providers need
     ``models``.
@@ -95,7 +97,7 @@ def build_app(
     routes: list[Route] = [by_method("/health", GET=health)]
     if face.token is not None:
         routes.append(by_method("/api/backend/stop", POST=stop))
-    routes += Rooms(engine, hub, face.keep_alive_seconds).routes()
+    routes += Rooms(engine, hub, face.keep_alive_seconds, workspaces).routes()
     if models is not None:
         routes += Providers(models).routes()
     routes += more

@@ -98,7 +98,7 @@ class RoomActs(RoomCalls, ProviderCalls):
         return await self._room_of(room_id, await self._inner_call("POST", act, (room_id, agent_id), what))
 
     async def _inner_call(
-        self, method: str, name: str, ids: tuple[str, str], what: str, json: object = None
+        self, method: str, name: str, ids: tuple[str, ...], what: str, json: object = None
     ) -> Any:
         """Call what lies inside a room; a 404 there may mean the call, the room or what is in it."""
         path = self._paths.of(name, *ids)
@@ -106,6 +106,19 @@ class RoomActs(RoomCalls, ProviderCalls):
             return await self._net.call(method, path, json=json)
         except NotFound as error:
             raise await explained(self._net, method, path, what, error) from error
+
+    # --- tools -----------------------------------------------------------------------------------------
+
+    async def answer(
+        self, room_id: str, message_id: str, step_id: str, decision: str, pattern: str = "", reason: str = ""
+    ) -> None:
+        """Say whether a tool may run: ``decision`` is once, conversation (this room), always (for
+        ``pattern``) or deny (for ``reason``). Raises ``Refused`` (409) when that was answered already.
+        """
+        fields = {"decision": decision}
+        fields |= {name: value for name, value in (("pattern", pattern), ("reason", reason)) if value}
+        ids = (room_id, message_id, step_id)
+        await self._inner_call("POST", "ask", ids, "asking before a tool runs", fields)
 
     # --- all rooms -------------------------------------------------------------------------------------
 

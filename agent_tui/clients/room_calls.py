@@ -19,7 +19,8 @@ RawMessages = list[Any]
 MessagesAsOf = tuple[list[Message], int | None]
 
 _AMOUNTS = ("max_tokens", "max_cost", "on_error")
-_CREATE_FIELDS = ("name", "execution_mode", "max_rounds", "agents", "keep_running", *_AMOUNTS)
+_TOOLS = ("enabled_tools", "workspace")
+_CREATE_FIELDS = ("name", "execution_mode", "max_rounds", "agents", "keep_running", *_AMOUNTS, *_TOOLS)
 CHANGE_FIELDS = (
     "name",
     "task",
@@ -27,11 +28,12 @@ CHANGE_FIELDS = (
     "max_rounds",
     "keep_running",
     *_AMOUNTS,
+    *_TOOLS,
     "archived",
     "agents",
 )
 
-FieldValue = str | int | float | bool | Sequence[Mapping[str, str]]
+FieldValue = str | int | float | bool | Sequence[Mapping[str, str]] | Sequence[str]
 
 
 class RoomCalls:
@@ -85,9 +87,11 @@ class RoomCalls:
         max_tokens: int | None = None,
         max_cost: float | None = None,
         on_error: str | None = None,
+        enabled_tools: Sequence[str] | None = None,
+        workspace: str | None = None,
     ) -> RoomInfo:
         """Make a room; what is not given the server chooses. ``agents`` have the wire's field names."""
-        amounts = (max_tokens, max_cost, on_error)
+        amounts = (max_tokens, max_cost, on_error, enabled_tools, workspace)
         values = (name or None, execution_mode, max_rounds, agents, keep_running, *amounts)
         chosen = {f: v for f, v in zip(_CREATE_FIELDS, values, strict=True) if v is not None}
         try:

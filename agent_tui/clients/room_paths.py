@@ -10,6 +10,7 @@ from agent_tui.clients.paths import Paths
 _PLACES: Mapping[str, str] = {
     "{id}": "the room's id",
     "{message_id}": "the message's id",
+    "{step_id}": "the call's id",
     "{agent_id}": "the agent's id",
     "{provider_id}": "the provider's name",
 }
@@ -27,6 +28,7 @@ DEFAULT_PATHS: Mapping[str, str] = {
     "stop": "/api/rooms/{id}/agents/{agent_id}/stop",
     "skip": "/api/rooms/{id}/agents/{agent_id}/skip",
     "retry": "/api/rooms/{id}/agents/{agent_id}/retry",
+    "ask": "/api/rooms/{id}/asks/{message_id}/{step_id}",
     "providers": "/api/providers",
     "provider_models": "/api/providers/{provider_id}/models",
     "provider_test": "/api/providers/test",

@@ -81,16 +81,23 @@ class RoomsClient(RoomActs):
                 yield item
 
     async def event_frames(
-        self, room_id: str, after: int, *, give_up_seconds: float | None = None
+        self,
+        room_id: str,
+        after: int,
+        *,
+        give_up_seconds: float | None = None,
+        answers_asks: bool = False,
     ) -> AsyncGenerator[Item, None]:
         """Yield every frame of the room with an id above ``after``, each once, and then live ones.
+
+        ``answers_asks`` tells the server that somebody is there who answers what tools ask.
 
         Reconnects without end, or until no byte came for ``give_up_seconds`` (``ConnectFailed``).
         """
         stream = EventStream(
             self._net,
             self._paths.of("events", room_id),
-            {"after": str(after), **_NO_ACCUMULATED},
+            {"after": str(after), **_NO_ACCUMULATED, **({"asks": "1"} if answers_asks else {})},
             str(after) if after else "",
             self._idle_timeout,
             resume_param="after",
@@ -167,7 +174,9 @@ class _FollowedRoom:
         return await self._client.load(self._room_id)
 
     def frames(self, after: int) -> AsyncGenerator[Item, None]:
-        return self._client.event_frames(self._room_id, after, give_up_seconds=self._give_up_seconds)
+        return self._client.event_frames(
+            self._room_id, after, give_up_seconds=self._give_up_seconds, answers_asks=True
+        )
 
     async def last_event_id(self) -> int:
         return (await self._client.show(self._room_id)).last_event_id

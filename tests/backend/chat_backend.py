@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.backend.auth import KnownHosts
-from agent_tui.backend.chat_requests import Workspaces
 from agent_tui.backend.chats import Conversations
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
@@ -18,6 +17,7 @@ from agent_tui.backend.hub import Hub
 from agent_tui.backend.server import Face, Traffic, build_app
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools_routes import Tools
+from agent_tui.backend.workspaces import Workspaces
 from tests.backend.served import served
 from tests.backend.wire_client import Answer, Frame, WireClient
 from tests.fakes.scripted_model import FakeModels, ScriptedModel

@@ -9,14 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.backend.auth import KnownHosts
+from agent_tui.backend.engine.answer_tools import ToolSource
+from agent_tui.backend.engine.chat_asks import Asks
 from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.room_tools import RoomTools
+from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.server import Face, Traffic, build_app
 from agent_tui.backend.store.store import Store
+from agent_tui.backend.workspaces import Workspaces
 from tests.backend.served import served
 from tests.backend.wire_client import WireClient
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
+from tests.fakes.scripted_tools import ScriptedBox
 
 TOKEN = "let-me-in"
 
@@ -43,22 +49,33 @@ class Backend:
 
 @asynccontextmanager
 async def backend(
-    folder: Path, model: ScriptedModel, *, models: ModelSource | None = None, keep_alive_seconds: float = 60.0
+    folder: Path,
+    model: ScriptedModel,
+    *,
+    models: ModelSource | None = None,
+    keep_alive_seconds: float = 60.0,
+    box: ToolSource | None = None,
+    workspaces: tuple[Path, ...] | None = None,
 ) -> AsyncIterator[Backend]:
     """Give a backend on a new database in ``folder``; ``model`` speaks, ``models`` says for whom."""
     store = Store(folder / "rooms.db")
     hub = Hub(store)
-    engine = Engine(store, hub, models or FakeModels(model), unwatched_seconds=None)
+    box = box or ScriptedBox()
+    asks = Asks(store, Timing(), lambda: box.allow)
+    tools = RoomTools(store, box, asks)
+    engine = Engine(store, hub, models or FakeModels(model), unwatched_seconds=None, tools=tools)
     stops: list[None] = []
     face = Face(KnownHosts("127.0.0.1"), TOKEN, "instance-1", lambda: stops.append(None), keep_alive_seconds)
     traffic = Traffic()
     try:
         await engine.start(resume=False)
-        async with served(build_app(engine, hub, face, traffic)) as port:
+        app = build_app(engine, hub, face, traffic, workspaces=Workspaces(workspaces))
+        async with served(app) as port:
             try:
                 yield Backend(WireClient(port, TOKEN), engine, hub, traffic, stops, model)
             finally:
                 await engine.stop("handover")
+                await asks.close()
                 hub.close()
     finally:
         await store.close()
