@@ -6,14 +6,19 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from markdown_it import MarkdownIt
+
 from agent_tui.inert import inert_line
 from tui.export import Document, Folded, marks, said_by, used
 from tui.export_parts import parts
+from widgets.step_body import fenced
 
 MESSAGE_LEVEL: Final = 3  # of a message's own heading: "### Ada"
 LAST_LEVEL: Final = 6
 MAX_NAME_CHARACTERS: Final = 100
 MAX_MARK_CHARACTERS: Final = 500
+MAX_CHECKED_CHARACTERS: Final = 200_000  # of one message that may leave something open
+_MAY_STAY_OPEN: Final = ("```", "~~~", "<")
 
 _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~&!])")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
@@ -57,9 +62,20 @@ def _plain(text: str, most: int = MAX_NAME_CHARACTERS) -> str:
 
 def nested(text: str) -> str:
     """Return a message's Markdown with its headings below the message's own, and nothing left open that
-    would take in what follows.
+    would take in what follows: where it cannot be closed, all of it stands in a fence.
     """
-    return "\n".join(_nested_lines(text.strip("\n").split("\n")))
+    made = "\n".join(_nested_lines(text.strip("\n").split("\n")))
+    return made if _ends_by_itself(made) else fenced(text, limit=None)
+
+
+def _ends_by_itself(text: str) -> bool:
+    """Say whether a heading behind ``text`` is one."""
+    if not any(sign in text for sign in _MAY_STAY_OPEN):
+        return True
+    if len(text) > MAX_CHECKED_CHARACTERS:
+        return False
+    last = MarkdownIt().parse(f"{text}\n\n{'#' * MESSAGE_LEVEL} x")[-3:]
+    return [token.type for token in last] == ["heading_open", "inline", "heading_close"] and not last[0].level
 
 
 def _nested_lines(lines: Sequence[str]) -> Iterator[str]:

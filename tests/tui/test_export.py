@@ -136,6 +136,15 @@ def test_what_a_message_leaves_open_takes_nothing_in() -> None:
     assert html.count("<h3>Ada</h3>") == 3
 
 
+@pytest.mark.parametrize(
+    "opened", ["<script>", "<?php", "<![CDATA[", "<!--\n```\n-->", "- ```\n  x\n  ```", "<pre>\n~~~"]
+)
+def test_what_no_line_can_close_stands_in_a_fence(opened: str) -> None:
+    text = markdown(of_room(ROOM, [message(f"{opened}\nwords"), message("end", 2)]))
+    assert opened in text
+    assert MarkdownIt().render(text).count("<h3>Ada</h3>") == 2
+
+
 def test_names_are_plain_in_headings() -> None:
     text = markdown(of_room(ROOM, [message("x", sender_name="# *A*\n<b>[x](y)")]))
     assert MarkdownIt().render(text).count("<h3># *A* &lt;b&gt;[x](y)</h3>") == 1
