@@ -9,13 +9,14 @@ import pytest
 
 from tests.backend.chat_backend import A_PATH, ChatBackend, chat_backend, refused
 from tests.backend.engine.chat_house import call, speaks
+from tests.fakes.scripted_model import Script
 from tests.fakes.scripted_tools import reader, writer
 
 
 @pytest.fixture
 async def chatting(tmp_path: Path) -> AsyncIterator[ChatBackend]:
     """A backend whose model looks, then says something, again and again."""
-    rounds = [[call("look", {"at": "it"})], ["It is ", "blue."]] * 20
+    rounds: list[Script] = [[call("look", {"at": "it"})], ["It is ", "blue."]] * 20
     async with chat_backend(tmp_path, speaks(*rounds), reader(), writer()) as running:
         yield running
 

@@ -253,7 +253,8 @@ async def test_plain_and_deltas_tell_the_same_however_they_are_sent(
     for number, words in enumerate(steps):
         events += [step(number, "text", content=""), *(said(number, word) for word in words)]
     frames = log(*events, DONE)
-    batches, at = [], 0
+    batches: list[list[Frame]] = []
+    at = 0
     while at < len(frames):
         size = sizes[len(batches) % len(sizes)]
         batches.append(frames[at : at + size])

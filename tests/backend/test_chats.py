@@ -15,14 +15,14 @@ from agent_tui.backend.chat_requests import MAX_QUESTION_BYTES
 from agent_tui.wire.chat import decode_conversation, decode_messages
 from tests.backend.chat_backend import A_PATH, FULL, ChatBackend, chat_backend, names, refused
 from tests.backend.engine.chat_house import call, speaks
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import reader, writer
 
 
 @pytest.fixture
 async def chatting(tmp_path: Path) -> AsyncIterator[ChatBackend]:
     """A backend whose model looks, then says something, again and again."""
-    rounds = [[call("look", {"at": "it"})], ["It is ", "blue."]] * 20
+    rounds: list[Script] = [[call("look", {"at": "it"})], ["It is ", "blue."]] * 20
     async with chat_backend(tmp_path, speaks(*rounds), reader(), writer()) as running:
         yield running
 
@@ -112,9 +112,12 @@ async def test_what_a_conversation_cannot_be_is_a_422_that_names_the_field(
         ("workspace", str(tmp_path / "missing")),
         ("workspace", str(tmp_path / "chats.db")),
         ("workspace", "/tmp\x00"),
+        ("workspace", "/" + "x" * 5000),
+        ("workspace", "/\ud800"),
         ("max_tokens", -1),
         ("max_tokens", "many"),
         ("max_cost", -0.1),
+        ("max_cost", 10**400),
     ]
     for field, value in wrong:
         body = {field.removesuffix("[0]"): value}
@@ -146,6 +149,8 @@ async def test_a_server_lets_tools_work_below_its_own_folder_only(tmp_path: Path
             root / "missing",
             "inside",
             "\x00",
+            "/\ud800",
+            "/" + "x" * 5000,
         ):
             assert "workspace" in await refused(running, "POST", A_PATH, {"workspace": str(denied)}, 422)
             assert "workspace" in await refused(running, "PATCH", path, {"workspace": str(denied)}, 422)
