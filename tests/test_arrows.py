@@ -40,7 +40,16 @@ def test_the_contracts_of_import_linter_hold() -> None:
     assert "0 broken" in done.stdout
 
 
-@pytest.mark.parametrize("words", ["'--help'", "'rooms', 'run', '--help'", "'--version'"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "'--help'",
+        "'rooms', 'run', '--help'",
+        "'ask', '--help'",
+        "'conversations', 'list', '--help'",
+        "'--version'",
+    ],
+)
 def test_help_and_version_load_nothing_heavy(words: str, tmp_path: Path) -> None:
     loaded = loaded_after(HELP.format(words=words), tmp_path)
     assert not loaded & {*BEFORE_FIRST_FRAME, *SCREEN, "rich", "asyncio", "click"}
@@ -50,6 +59,11 @@ def test_help_by_the_parser_needs_no_rich(tmp_path: Path) -> None:
     loaded = loaded_after(HELP.format(words="'rooms', 'a-room', '--help'"), tmp_path)
     assert "typer" in loaded
     assert not loaded & {"textual", "rich", "httpx"}
+
+
+def test_a_question_without_a_screen_needs_no_screen(tmp_path: Path) -> None:
+    loaded = loaded_after("import tui.ask, tui.conversations_export, tui.tools_commands", tmp_path)
+    assert not loaded & {"textual", "agent_tui.backend"}
 
 
 def test_the_backend_is_spawned_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
@@ -65,7 +79,10 @@ def test_the_first_frame_needs_no_client_and_no_wire(tmp_path: Path) -> None:
 
 
 def test_the_program_never_loads_the_backend(tmp_path: Path) -> None:
-    loaded = loaded_after("import tui.app, tui.cli, tui.headless, tui.rooms_commands", tmp_path)
+    loaded = loaded_after(
+        "import tui.app, tui.cli, tui.headless, tui.rooms_commands, tui.ask, tui.conversations_export",
+        tmp_path,
+    )
     assert not [name for name in loaded if name.startswith("agent_tui.backend")]
 
 

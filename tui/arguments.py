@@ -24,6 +24,7 @@ VALUED_OPTIONS = frozenset(
 ROOM_COMMANDS = ("list", "new", "show", "delete", "pause", "resume", "run", "export", "templates")
 COMMANDS = {
     "rooms": ROOM_COMMANDS,
+    "chat": (),
     "ask": (),
     "conversations": ("list", "search", "export", "delete", "rename"),
     "tools": ("list", "rules", "forget"),

@@ -49,7 +49,7 @@ The terminal for conversations with agents.
   agent-tui rooms list | new | show | delete | pause | resume | run | export |
                   templates
   agent-tui chat [CONVERSATION]
-                          a conversation on a screen; --new begins one
+                          a conversation on a screen, or a new one
   agent-tui ask TEXT      one question, answered without a screen
   agent-tui conversations list | search | export | delete | rename
   agent-tui tools         what agents may use: list | rules | forget
