@@ -74,7 +74,7 @@ class Chat:
         return await self.press(*keys)
 
     async def paste(self, text: str) -> str:
-        self.app.chat._composer.line.post_message(Paste(text))
+        self.app.post_message(Paste(text))
         return await self.text()
 
     async def text(self) -> str:

@@ -17,12 +17,13 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from agent_tui.errors import AgentTuiError
-from agent_tui.events import ConversationInfo
+from agent_tui.events import ConversationChanged, ConversationInfo
 from agent_tui.inert import inert, inert_line
 from tui.chat_commands import COMMANDS, typed
 from tui.screens.chat_acts import ChatActs
 from tui.screens.chat_ask import PagerScreen
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
+from tui.screens.conversation_settings import ConversationForm
 from tui.screens.words import say
 
 NOTHING: Final = "-"
@@ -37,6 +38,7 @@ class ChatCommands(ChatActs):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+e", "editor", "Write in your editor", id="chat.editor", priority=True),
+        Binding("ctrl+o", "settings", "Change the chat: title, model, tools", id="chat.settings"),
         Binding("ctrl+r", "history", "Search what you asked", id="chat.history", priority=True),
     ]
 
@@ -88,6 +90,17 @@ class ChatCommands(ChatActs):
             self._composer.tell(said)
         self._show_soon()
 
+    def action_settings(self) -> None:
+        """Change what holds for the chat."""
+        chat = self.state.conversation
+        self.app.push_screen(
+            ConversationForm(chat, self._link, self._take_settings, ascii_only=self._ascii_only)
+        )
+
+    @work(group="settings")
+    async def _take_settings(self, chat: ConversationInfo) -> None:
+        await self._apply(ConversationChanged(chat))
+
     def _set_model(self, name: str) -> None:
         if name:
             self._change(inert_line(name, MAX_WORDS), {"model": name})
@@ -114,7 +127,7 @@ class ChatCommands(ChatActs):
             except AgentTuiError:
                 names = []
             names += [default] if default and default not in names else []
-            return [Candidate(f"{provider}{BETWEEN}{name}", f"{name}  {provider}") for name in names]
+            return [Candidate(f"{provider}{BETWEEN}{name}", f"{name} · {provider}") for name in names]
 
         found = await asyncio.gather(*(of(provider.id, provider.model) for provider in providers))
         default = Candidate(BETWEEN, say("command.models.default"))

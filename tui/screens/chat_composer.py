@@ -26,6 +26,7 @@ from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer
 from widgets.status_line import Part, StatusLine
 from widgets.units import size
 
+BETWEEN: Final = " · "
 MOST_CANDIDATES: Final = 6
 MAX_SHOWN_CHARACTERS: Final = 120
 
@@ -55,6 +56,7 @@ class ChatComposer(Vertical):
         self._note = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
         self._rule = Rule(ascii_only=ascii_only)
         self._told = ""
+        self._told_of = ""  # what was written then
         self._saving: Timer | None = None
         self._pastes = 0
         self.files = Files(Path.cwd())
@@ -113,7 +115,7 @@ class ChatComposer(Vertical):
 
     def tell(self, note: str) -> None:
         """Say something until something else is written."""
-        self._told = inert_line(note, 300)
+        self._told, self._told_of = inert_line(note, 300), self.line.text
         self.show()
 
     def show(self, key: str = "u", *, is_busy: bool = False) -> None:
@@ -141,7 +143,7 @@ class ChatComposer(Vertical):
             return self._told, ""
         candidates = self.line.candidates
         if candidates:
-            names = "  ".join(inert_line(name, 60) for name in candidates[:MOST_CANDIDATES])
+            names = BETWEEN.join(inert_line(name, 60) for name in candidates[:MOST_CANDIDATES])
             return say("chat.candidates", names=names), ""
         attached = say("chat.attaching", names=_names(self.attachments)) if self.attachments else ""
         if self.is_editing:
@@ -221,7 +223,8 @@ class ChatComposer(Vertical):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep the draft, a moment later; what was told of an older text is over."""
         event.stop()
-        self._told = ""
+        if self.line.text != self._told_of:
+            self._told = ""
         self.show()
         if self._saving is None:
             self._saving = self.set_timer(DRAFT_SECONDS, self._keep_text)
@@ -284,7 +287,7 @@ class ChatComposer(Vertical):
 
 
 def _names(attachments: Sequence[Attachment]) -> str:
-    return "  ".join(
+    return BETWEEN.join(
         f"{inert_line(file.name, 40)} {size(len(file.content.encode(errors='replace')))}"
         for file in attachments
     )

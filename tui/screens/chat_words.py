@@ -87,7 +87,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.attach.large": "{name} is too large: {size}, and there is room for {most}",
     "chat.attach.unreadable": "{name} cannot be read: {reason}",
     "chat.editing": "in place of your question; the old version stays · esc keeps it as it was",
-    "chat.candidates": "tab completes:  {names}",
+    "chat.candidates": "tab completes: {names}",
     "chat.history": "What you asked before",
     "chat.editor.none": "set EDITOR to the editor you want",
     "chat.editor.failed": "{editor} could not be used: {reason}",

@@ -1,0 +1,318 @@
+"""Writing in a chat: files, pastes, commands, the editor, what was asked before."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from agent_tui import events as ev
+from agent_tui.errors import Refused
+from tests.state.chat_events import message, started
+from tests.tui.one_chat import Chat, opened, said
+from tui.chat_commands import Typed, fitting, typed
+from tui.chat_drafts import ChatDrafts, Kept, Waiting, moved
+from tui.chat_files import Files, Unfit, begun_in, pasted_path, read, with_named, written
+
+
+@pytest.fixture(autouse=True)
+def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "build").mkdir()
+    (project / ".git").mkdir()
+    (project / ".gitignore").write_text("build/\n*.log\n")
+    for name in ("Makefile", "src/main.py", "build/out.txt", "noise.log", ".git/config", "a b.txt"):
+        (project / name).write_text(f"this is {name}\n")
+    monkeypatch.chdir(project)
+    return project
+
+
+def composer_text(chat: Chat) -> str:
+    return chat.app.chat._composer.line.text
+
+
+async def settled(chat: Chat) -> str:
+    """The screen once the files were listed."""
+    while not chat.app.chat._composer.files.is_listed:
+        await chat.pilot.pause()
+    return await chat.text()
+
+
+def _write(name: str, data: bytes) -> None:
+    Path(name).write_bytes(data)
+
+
+def _read(name: str) -> str:
+    return Path(name).read_text(encoding="utf-8")
+
+
+# --- files -----------------------------------------------------------------------------------------------
+
+
+async def test_a_path_behind_an_at_is_completed_and_its_file_goes_along() -> None:
+    async with opened() as chat:
+        await chat.write("What is in @Mak")
+        assert "tab completes: @Makefile" in await settled(chat)
+        await chat.press("tab")
+        assert composer_text(chat) == "What is in @Makefile "
+        await chat.press("enter")
+        (question,) = chat.link.questions
+        assert question.content == "What is in @Makefile "
+        assert [(file.name, file.content) for file in question.attachments] == [
+            ("Makefile", "this is Makefile\n")
+        ]
+
+
+async def test_what_git_ignores_is_not_offered() -> None:
+    files = Files(Path.cwd())
+    files.look()
+    assert files.fitting("", 50) == [".gitignore", "Makefile", "a b.txt", "src/main.py"]
+    assert files.fitting("main", 5) == ["src/main.py"]
+    assert files.fitting("OUT", 5) == []
+
+
+def test_a_path_with_a_space_is_quoted_and_found_again() -> None:
+    files = Files(Path.cwd())
+    assert written("a b.txt") == '@"a b.txt"'
+    assert begun_in('see @"a b') == "a b"
+    assert [name for name, _ in files.named_in('see @"a b.txt", and @Makefile.')] == ["a b.txt", "Makefile"]
+
+
+def test_words_with_an_at_that_are_no_files_stay_words() -> None:
+    assert with_named("mail me@host, @property and @nothing.py", [], Files(Path.cwd())) == []
+
+
+def test_a_file_that_is_no_text_or_too_large_says_so(tmp_path: Path) -> None:
+    binary = tmp_path / "x.bin"
+    binary.write_bytes(b"\0\1\2")
+    large = tmp_path / "large.txt"
+    large.write_text("x" * 101)
+    with pytest.raises(Unfit, match=r"x\.bin is no text"):
+        read("x.bin", binary)
+    with pytest.raises(Unfit, match=r"large\.txt is too large: 101 B, and there is room for 100 B"):
+        read("large.txt", large, room=100)
+    with pytest.raises(Unfit, match="cannot be read: No such file"):
+        read("gone", tmp_path / "gone")
+
+
+async def test_a_file_that_cannot_go_along_keeps_the_question_here() -> None:
+    _write("x.bin", b"\0\1")
+    async with opened() as chat:
+        text = await chat.write("see @x.bin", "enter")
+        assert "x.bin is no text" in text
+        assert chat.link.questions == []
+        assert composer_text(chat) == "see @x.bin"
+
+
+async def test_a_pasted_path_is_attached_and_backspace_drops_it() -> None:
+    async with opened() as chat:
+        text = await chat.paste(f"{Path.cwd()}/Makefile")
+        assert "attaches" in text
+        assert "17 B" in text
+        assert composer_text(chat) == ""
+        assert "17 B" not in await chat.press("backspace")
+
+
+@pytest.mark.parametrize("form", ["'{}'", "file://{}", '"{}"'])
+def test_paths_are_taken_as_terminals_write_them(form: str) -> None:
+    path = Path.cwd() / "a b.txt"
+    found = pasted_path(form.format(path), Files(Path.cwd()))
+    assert found is not None
+    assert found[1] == path
+    assert pasted_path(str(path).replace(" ", "\\ "), Files(Path.cwd())) is not None
+    assert pasted_path("Makefile", Files(Path.cwd())) is None  # a word
+
+
+async def test_a_long_paste_becomes_an_attachment_and_a_short_one_is_written() -> None:
+    async with opened() as chat:
+        await chat.paste("a short\ntext")
+        assert composer_text(chat) == "a short\ntext"
+        await chat.paste("line\n" * 31)
+        text = await chat.paste("x" * 2001)
+        assert "pasted text 1 155 B · pasted text 2 2.0 kB" in text
+        await chat.press("enter")
+        (question,) = chat.link.questions
+        assert [file.name for file in question.attachments] == ["pasted text 1", "pasted text 2"]
+        assert "pasted text" not in await chat.text()
+
+
+async def test_attachments_wait_with_their_question_and_with_the_draft() -> None:
+    async with opened(message("q9", "x")) as chat:
+        await chat.send(started("a9", "q9"))
+        await chat.paste("line\n" * 31)
+        await chat.write("What is that?", "enter")
+        await chat.paste("y" * 2001)
+    async with opened(message("q9", "x")) as chat:
+        text = await chat.text()
+        assert "waits: What is that? (1)" in text
+        assert "attaches pasted text" in text
+        (waits,) = chat.app.chat._composer.queue
+        assert waits.attachments[0].content == "line\n" * 31
+
+
+async def test_attachments_of_a_stored_question_are_rows_that_unfold() -> None:
+    files = (ev.Attachment("Makefile", "all: build"), ev.Attachment("b.txt", "more"))
+    async with opened(message("q1", "See.", attachments=files)) as chat:
+        text = await chat.text()
+        assert "▸ attached    Makefile" in text
+        await chat.press("tab", "space")
+        assert "│ all: build" in await chat.text()
+
+
+def test_what_is_kept_on_disk_is_the_owners_alone_and_survives_rubbish(tmp_path: Path) -> None:
+    drafts = ChatDrafts("../../evil\n\ud800", tmp_path)
+    kept = Kept((ev.Attachment("a", "b"),), (Waiting("q", (ev.Attachment("c", "d"),), "k"),))
+    assert drafts.keep(kept)
+    (path,) = (tmp_path / "drafts").iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert drafts.load() == kept
+    for rubbish in ("", "[", "7", '{"queue": [7, {}], "attachments": {"a": 1}}', "\0"):
+        path.write_text(rubbish)
+        assert drafts.load() == Kept()
+    assert drafts.keep(Kept())
+    assert list((tmp_path / "drafts").iterdir()) == []
+
+
+def test_an_order_changes_one_place_at_a_time() -> None:
+    one, two = Waiting("1"), Waiting("2")
+    assert moved((one, two), 0, 1) == (two, one)
+    assert moved((one, two), 0, -1) == (one, two)
+    assert moved((one, two), 1, 1) == (one, two)
+
+
+# --- commands --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("/model", Typed("model", "")),
+        ("/title  A name ", Typed("title", "A name")),
+        ("/system be\nbrief", Typed("system", "be\nbrief")),
+        ("/modle x", Typed("modle", "x")),
+        ("/etc/hosts is what?", None),
+        ("what is /model", None),
+        ("/", None),
+        ("// comment", None),
+    ],
+)
+def test_what_is_a_command(text: str, command: Typed | None) -> None:
+    assert typed(text) == command
+
+
+def test_commands_and_their_words_are_completed() -> None:
+    assert fitting("/t") == ("/", ["tools", "thinking", "temperature", "title"])
+    assert fitting("/thinking o") == ("/thinking ", ["on", "off"])
+    assert fitting("/tools read_file ru", ["read_file", "run_command"]) == (
+        "/tools read_file ",
+        ["run_command"],
+    )
+    assert fitting("no /t") == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("command", "asked", "told"),
+    [
+        ("/title A new name", ["change {'title': 'A new name'}"], ""),
+        ("/thinking on", ["change {'thinking_enabled': True}"], "the model thinks first"),
+        ("/temperature 0.7", ["change {'temperature': 0.7}"], "temperature: 0.7"),
+        ("/temperature default", ["change {'temperature': None}"], "the model's own"),
+        ("/temperature 3", [], "a number from 0 to 2"),
+        ("/temperature nan", [], "a number from 0 to 2"),
+        ("/system Be brief.", ["change {'system_prompt': 'Be brief.'}"], "is told: Be brief."),
+        ("/system -", ["change {'system_prompt': ''}"], "is told nothing first"),
+        ("/model other", ["change {'model': 'other'}"], "other"),
+        ("/tools none", ["tools", "change {'enabled_tools': []}"], "tools: none"),
+        ("/tools all", ["tools", "change {'enabled_tools': ['read_file', 'run_command']}"], "run_command"),
+        ("/tools rm", ["tools"], "there is no tool called rm"),
+        ("/nothing", [], "there is no /nothing"),
+        ("/stop", [], "no answer is under way"),
+    ],
+)
+async def test_a_command_does_what_it_says(command: str, asked: list[str], told: str) -> None:
+    async with opened() as chat:
+        text = await chat.write(command, "enter")
+        assert chat.asked == asked
+        assert told in text
+        assert chat.link.questions == []
+
+
+async def test_enter_completes_a_command_that_is_only_begun() -> None:
+    async with opened() as chat:
+        assert "tab completes: system · stop" in await chat.write("/s")
+        await chat.press("y", "enter")
+        assert composer_text(chat) == "/system "
+
+
+async def test_a_model_is_chosen_from_those_of_all_providers() -> None:
+    async with opened() as chat:
+        text = await chat.write("/model", "enter")
+        assert "small · local" in text
+        await chat.press(*"small", "enter")
+        assert chat.asked[-1] == "change {'provider_id': 'local', 'model': 'small'}"
+
+
+async def test_a_change_that_is_refused_says_why() -> None:
+    async with opened() as chat:
+        chat.link.calls.refuse = Refused("not while an answer is under way")
+        await chat.write("/title X", "enter")
+        assert chat.told == ["not while an answer is under way"]
+
+
+async def test_new_and_chats_open_another_one() -> None:
+    async with opened(workspace="/srv/x") as chat:
+        await chat.write("/new", "enter")
+        assert chat.app.opened == ["new"]
+        assert chat.asked == ["create {'model': 'some-model', 'provider_id': 'local', 'workspace': '/srv/x'}"]
+        chat.link.calls.listed = [ev.ConversationInfo("other", title="Another")]
+        assert "Another" in await chat.write("/chats", "enter")
+        await chat.press("enter")
+        assert chat.app.opened == ["new", "other"]
+
+
+async def test_the_chat_is_written_to_a_file_and_none_is_overwritten() -> None:
+    async with opened(*said(1, "What?", "That.")) as chat:
+        chat.link.calls.stored = said(1, "What?", "That.")
+        assert "written to out.md" in await chat.write("/export out.md", "enter")
+        assert "That." in _read("out.md")
+        assert "Makefile is there already" in await chat.write("/export Makefile", "enter")
+        assert _read("Makefile") == "this is Makefile\n"
+
+
+async def test_help_lists_the_commands() -> None:
+    async with opened() as chat:
+        text = await chat.write("/help", "enter")
+        assert "/temperature" in text
+        assert "name the chat" in text
+
+
+# --- words from elsewhere --------------------------------------------------------------------------------
+
+
+async def test_what_was_asked_before_comes_back_by_arrow_and_by_search() -> None:
+    async with opened() as chat:
+        await chat.write("first thing", "enter")
+        await chat.send(started("a1"), ev.TurnDone("a1", "a1"))
+        await chat.write("second thing", "enter")
+        await chat.send(started("a2"), ev.TurnDone("a2", "a2"))
+        await chat.press("up", "up")
+        assert composer_text(chat) == "first thing"
+        await chat.press("down", "down")
+        text = await chat.press("ctrl+r")
+        assert text.index("second thing") < text.rindex("first thing")
+        await chat.press(*"first", "enter")
+        assert composer_text(chat) == "first thing"
+
+
+async def test_without_an_editor_or_a_terminal_of_its_own_that_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    async with opened() as chat:
+        assert "set EDITOR" in await chat.press("ctrl+e")
+        monkeypatch.setenv("EDITOR", "true")
+        assert "a terminal of its own" in await chat.press("ctrl+e")
