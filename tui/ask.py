@@ -24,7 +24,7 @@ from tui.ask_formats import AskFormat, AskRecord, ask_format
 from tui.ask_input import Asked, AskOptions
 from tui.ask_tools import ToolNotices, is_allowed
 from tui.formats import Ending, FormatName
-from tui.interrupts import Interrupts
+from tui.interrupts import Interrupts, until_its_end
 from tui.request import Server, Source, reach
 
 PATIENCE_SECONDS: Final = 10.0  # for everything that should come at once: a stop, a server that comes back
@@ -132,47 +132,35 @@ class _Answer:
     form: AskFormat
     state: ConversationState
     interrupted: bool = False
-    left_because: str = ""
     under_way: asyncio.Event = field(default_factory=asyncio.Event)
     decoder: ChatDecoder = field(default_factory=lambda: ChatDecoder(f"{ev.LOCAL_ID}answer"))
     notices: ToolNotices = field(default_factory=ToolNotices)
 
     async def until_its_end(self, interrupts: Interrupts) -> Ending:
         """Follow the answer; the first signal has it stopped and waits for that, for 10 s at most."""
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
-                stopping: list[asyncio.Task[None]] = []
+        ending, left_because = await until_its_end(
+            interrupts,
+            self._follow(),
+            self._stop,
+            seconds=PATIENCE_SECONDS,
+            too_late="the answer did not stop in time",
+        )
+        return ending or Ending("interrupted", left_because)
 
-                def stop() -> None:
-                    self.interrupted = True
-                    limit.reschedule(loop.time() + PATIENCE_SECONDS)
-                    stopping.append(group.create_task(self._stop(limit)))
-
-                interrupts.on_first = lambda: loop.call_soon_threadsafe(stop)
-                ending = await self._follow()
-                for task in stopping:
-                    task.cancel()
-        except TimeoutError:
-            return Ending("interrupted", self.left_because or "the answer did not stop in time")
-        except BaseExceptionGroup as group_error:
-            raise group_error.exceptions[0] from None  # there is only ever one, from the following itself
-        finally:
-            interrupts.on_first = None
-        return ending
-
-    async def _stop(self, limit: asyncio.Timeout) -> None:
+    async def _stop(self) -> str:
+        self.interrupted = True
         output.notice("stopping the answer; once more leaves at once")
+        await self.under_way.wait()  # before that there is nothing to stop
         try:
-            await self.under_way.wait()  # before that there is nothing to stop
             await self.client.stop(self.conversation_id)
-            return
         except (NotFound, NotOffered):
-            self.left_because = "this server offers no stop: the answer was left as it is"
+            left_because = "this server offers no stop: the answer was left as it is"
         except AgentTuiError as error:
-            self.left_because = f"the stop was not taken: {error}"
-        output.notice(self.left_because)
-        limit.reschedule(asyncio.get_running_loop().time())
+            left_because = f"the stop was not taken: {error}"
+        else:
+            return ""
+        output.notice(left_because)
+        return left_because
 
     async def _follow(self) -> Ending:
         frames = self.client.ask_frames(self.conversation_id, self.question, give_up_seconds=PATIENCE_SECONDS)

@@ -24,7 +24,7 @@ from agent_tui.wire.rooms import TERMINAL, decode
 from tui import connect, exits, output
 from tui.answer import Answer
 from tui.formats import Ending, Format, FormatName, Record, format_named
-from tui.interrupts import Interrupts
+from tui.interrupts import Interrupts, until_its_end
 from tui.new_room import NewRoom
 from tui.request import Server, Source, reach
 
@@ -123,43 +123,36 @@ class _Run:
     last_id: int = 0
     pause_reason: str = ""
     interrupted: bool = False
-    left_because: str | None = None
 
     async def until_its_end(self, interrupts: Interrupts) -> Ending:
         """Follow the run; the first signal has it paused and waits for that, for 10 s at most."""
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
-
-                def pause() -> None:
-                    self.interrupted = True
-                    limit.reschedule(loop.time() + PATIENCE_SECONDS)
-                    group.create_task(self._pause(limit))
-
-                interrupts.on_first = lambda: loop.call_soon_threadsafe(pause)
-                ending = await self._follow()
-        except TimeoutError:
-            return Ending("interrupted", self.left_because or "the room did not pause in time")
-        except BaseExceptionGroup as group_error:
-            raise group_error.exceptions[0] from None  # there is only ever one, from the following itself
-        finally:
-            interrupts.on_first = None
+        ending, left_because = await until_its_end(
+            interrupts,
+            self._follow(),
+            self._pause,
+            seconds=PATIENCE_SECONDS,
+            too_late="the room did not pause in time",
+        )
+        if ending is None:
+            return Ending("interrupted", left_because)
         return (
             Ending("interrupted", ending.detail) if self.interrupted and ending.reason == "paused" else ending
         )
 
-    async def _pause(self, limit: asyncio.Timeout) -> None:
+    async def _pause(self) -> str:
+        self.interrupted = True
         output.notice("pausing the room; once more leaves at once")
+        await self.started.wait()  # before that there is nothing that a pause could stop
         try:
-            await self.started.wait()  # before that there is nothing that a pause could stop
             await self.client.pause(self.room_id)
-            return
         except (NotFound, NotOffered):
-            self.left_because = "this server offers no pause: the room was left as it is"
+            left_because = "this server offers no pause: the room was left as it is"
         except AgentTuiError as error:
-            self.left_because = f"the pause was not taken: {error}"
-        output.notice(self.left_because)
-        limit.reschedule(asyncio.get_running_loop().time())
+            left_because = f"the pause was not taken: {error}"
+        else:
+            return ""
+        output.notice(left_because)
+        return left_because
 
     async def _follow(self) -> Ending:
         try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+T = TypeVar("T")
 
 
 class Interrupts:
@@ -37,3 +39,45 @@ class Interrupts:
         if on_first is None:
             raise KeyboardInterrupt
         on_first()
+
+
+async def until_its_end(
+    interrupts: Interrupts,
+    follow: Coroutine[Any, Any, T],
+    stop: Callable[[], Coroutine[Any, Any, str]],
+    *,
+    seconds: float,
+    too_late: str,
+) -> tuple[T | None, str]:
+    """Return what ``follow`` does; the first signal calls ``stop`` and waits so many seconds for the end.
+
+    ``stop`` says why it could not be asked for, in a line, else nothing. Returns ``None`` and why where the
+    end did not come: that line, or ``too_late``.
+    """
+    loop = asyncio.get_running_loop()
+    left_because = too_late
+    try:
+        async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
+
+            async def stop_it() -> None:
+                nonlocal left_because
+                if why := await stop():
+                    left_because = why
+                    limit.reschedule(loop.time())
+
+            def interrupted() -> None:
+                limit.reschedule(loop.time() + seconds)
+                stopping.append(group.create_task(stop_it()))
+
+            stopping: list[asyncio.Task[None]] = []
+            interrupts.on_first = lambda: loop.call_soon_threadsafe(interrupted)
+            end = await follow
+            for task in stopping:
+                task.cancel()
+    except TimeoutError:
+        return None, left_because
+    except BaseExceptionGroup as group_error:
+        raise group_error.exceptions[0] from None  # there is only ever one, from the following itself
+    finally:
+        interrupts.on_first = None
+    return end, ""
