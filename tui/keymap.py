@@ -179,13 +179,13 @@ def live_together(one: Entry, other: Entry) -> bool:
         if beside.scope in ALSO_IN_A_CHAT or beside.id in shared():
             return True
     for inner, outer in ((one, other), (other, one)):
-        around = SCOPES[inner.scope][1]
-        if not around and inner.scope != APP:
-            return outer.scope == APP and outer.is_priority
-        while around:
-            if around == outer.scope:
+        scope = inner.scope
+        while SCOPES[scope][1]:
+            scope = SCOPES[scope][1]
+            if scope == outer.scope:
                 return True
-            around = SCOPES[around][1]
+        if scope != APP and outer.scope == APP and outer.is_priority:
+            return True
     return False
 
 

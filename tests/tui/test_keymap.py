@@ -105,10 +105,13 @@ def test_two_actions_can_change_keys_with_each_other() -> None:
 
 
 def test_a_default_loses_its_key_to_what_is_written_and_the_line_says_so() -> None:
-    written = {"app.help": "t"}
-    assert keys(written) == {"app.help": ("t",), "room.timeline": ()}
-    assert problem(written) == "keys.app.help: takes t from room.timeline, which has no key now"
-    assert "from room.pause, which has p left" in problem({"app.help": "space"})
+    written = {"app.help": "z"}
+    assert keys(written) == {"app.help": ("z",), "room.zoom": ()}
+    assert problem(written) == "keys.app.help: takes z from room.zoom, which has no key now"
+    assert resolve({"app.help": "space"}).problems == (
+        "keys.app.help: takes space from room.pause, which has p left",
+        "keys.app.help: takes space from chat.fold, which has enter left",
+    )
 
 
 def test_of_two_that_are_written_the_first_keeps_the_key() -> None:
@@ -257,7 +260,7 @@ async def test_quitting_asks_above_the_help_too(tmp_path: Path) -> None:
 
 
 async def test_what_cannot_hold_is_one_notice_at_the_start(tmp_path: Path) -> None:
-    async with opened_app(tmp_path, keys={"a.b": "f5", "app.help": "space"}) as seen:
+    async with opened_app(tmp_path, keys={"a.b": "f5", "app.help": "z"}) as seen:
         assert "2 lines cannot hold" in await seen.text()
     async with opened_app(tmp_path, keys={"a.b": "f5"}) as seen:
         assert "1 line cannot hold" in await seen.text()

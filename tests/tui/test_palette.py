@@ -25,6 +25,12 @@ LEFT_OUT = {
     "question.": "answers a question that is not asked",
     "queue.": "acts on what waits, and that dialog is not open",
     "settings.": "changes the room, and that dialog is not open",
+    "chat.": "acts on a chat, and a room is open",
+    "ask.": "answers a tool of a chat, and a room is open",
+    "asked.": "answers a tool of a chat, and that dialog is not open",
+    "pager.": "acts on a long text, and none is open",
+    "reason.": "gives a reason, and that dialog is not open",
+    "chat_queue.": "acts on questions that wait, and that dialog is not open",
     "agent_form.": "changes an agent, and that dialog is not open",
     "choose.": "chooses from a list, and that dialog is not open",
 }
@@ -42,6 +48,10 @@ NOT_IN_README = {
     "agent_form.": "the dialog names its own keys",
     "choose.": "the dialog names its own keys",
 }
+    "asked.": "the dialog names its own keys",
+    "pager.": "the screen names its own keys",
+    "reason.": "the dialog names its own keys",
+    "chat_queue.": "the dialog names its own keys",
 
 
 def entries(seen: Seen) -> dict[str, str]:
