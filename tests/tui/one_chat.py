@@ -25,12 +25,14 @@ LIVE = ev.LinkChanged("live")
 class OneChat(App[int]):
     """An app with nothing but the screen under test."""
 
-    def __init__(self, link: FakeChatLink, *, ascii_only: bool = False) -> None:
+    def __init__(
+        self, link: FakeChatLink | ChatLink, *, chat_id: str = "c", ascii_only: bool = False
+    ) -> None:
         super().__init__()
         self.register_theme(themes.load("dark"))
         self.theme = "dark"
         self.clock = FrameClock.for_app(self)
-        self.chat = ChatScreen(cast("ChatLink", link), "c", self.clock, ascii_only=ascii_only)
+        self.chat = ChatScreen(cast("ChatLink", link), chat_id, self.clock, ascii_only=ascii_only)
         self.opened: list[str] = []
 
     def on_mount(self) -> None:

@@ -1,0 +1,161 @@
+"""The chat screen over a real backend on a socket: what it shows is what was stored."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.net import Net
+from tests.backend.chat_backend import A_PATH, TOKEN, ChatBackend, chat_backend
+from tests.backend.engine.chat_house import call, speaks
+from tests.fakes.scripted_model import Script, ScriptedModel
+from tests.fakes.scripted_tools import ScriptedTool, writer
+from tests.tui.one_chat import OneChat
+from tui.link import ChatLink
+from tui.request import Server
+
+
+@pytest.fixture(autouse=True)
+def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
+
+
+def held(*rounds: Script) -> ScriptedModel:
+    """Return a model that says these, each piece when the test lets it."""
+    model = speaks(*rounds)
+    model.free = False
+    return model
+
+
+class Terminal:
+    """A screen on a real backend; ``time`` is its own."""
+
+    def __init__(self, backend: ChatBackend, app: OneChat, pilot: Pilot[int], client: ChatClient) -> None:
+        self.backend, self.app, self.pilot, self.client = backend, app, pilot, client
+
+    def text(self) -> str:
+        strips = self.app.screen._compositor.render_strips(self.app.size)
+        return "\n".join(strip.text for strip in strips)
+
+    async def until(self, *parts: str) -> str:
+        """Wait until all of these are on the screen."""
+        while not all(part in self.text() for part in parts):
+            await self.pilot.pause()
+            self.app.clock.tick()
+        return self.text()
+
+    async def ask(self, words: str) -> None:
+        self.app.chat._composer.open()
+        self.app.chat._composer.line.insert(words)
+        await self.pilot.press("enter")
+
+
+@asynccontextmanager
+async def terminal(folder: Path, model: ScriptedModel, tool: ScriptedTool) -> AsyncIterator[Terminal]:
+    """Show a new chat of a backend."""
+    async with chat_backend(folder, model, tool) as backend:
+        path = await backend.chat(enabled_tools=["change"], title="Make")
+        url = f"http://127.0.0.1:{backend.client.port}"
+        link = ChatLink(Server(url, TOKEN))
+        chat_id = path.removeprefix(f"{A_PATH}/")
+        client = ChatClient(Net(url, token=TOKEN))
+        app = OneChat(link, chat_id=chat_id)
+        ticks = iter(range(1_000_000))
+        app.chat.now = lambda: float(next(ticks))  # every look is a second later
+        try:
+            async with app.run_test(size=(100, 40), notifications=True) as pilot:
+                seen = Terminal(backend, app, pilot, client)
+                await seen.until("✓ ready")
+                yield seen
+        finally:
+            await link.close()
+            await client.aclose()
+
+
+async def test_a_question_its_steps_and_a_tool_that_one_key_lets_run(tmp_path: Path) -> None:
+    tool = writer()
+    model = speaks(["I will.", call("change", {"text": "x"})], ["Done ", "now."])
+    async with terminal(tmp_path, model, tool) as seen:
+        await seen.ask("Do it.")
+        text = await seen.until("‖ asks you", "what would change")
+        assert "I will." in text
+        assert tool.ran == []
+        await seen.pilot.press("y")
+        text = await seen.until("Done now.", "✓ ready")
+        assert tool.ran == [{"text": "x"}]
+        assert "▸ change" in text
+        stored, _ = await seen.client.messages(seen.app.chat.state.conversation.id)
+        assert [message.text for message in stored] == ["Do it.", "I will.\n\nDone now."]
+
+
+async def test_another_terminal_answers_first_and_this_one_goes_on(tmp_path: Path) -> None:
+    tool = writer()
+    async with terminal(tmp_path, speaks([call("change", {"text": "x"})], ["Done."]), tool) as seen:
+        await seen.ask("Do it.")
+        await seen.until("‖ asks you")
+        state = seen.app.chat.state
+        await seen.client.answer(state.conversation.id, *state.asking[0], "once")
+        await seen.until("Done.", "✓ ready")
+        assert tool.ran == [{"text": "x"}]
+
+
+async def test_no_with_a_reason_reaches_the_model_and_nothing_ran(tmp_path: Path) -> None:
+    tool = writer()
+    model = speaks([call("change", {"text": "x"})], ["As you wish."])
+    async with terminal(tmp_path, model, tool) as seen:
+        await seen.ask("Do it.")
+        await seen.until("‖ asks you")
+        await seen.pilot.press("n")
+        await seen.until("Why not?")
+        await seen.pilot.press(*"later", "enter")
+        await seen.until("As you wish.", "✓ ready")
+        assert tool.ran == []
+        assert "denied by the user: later" in repr(model.calls[1].request.messages)
+
+
+async def test_stop_keeps_the_words_and_the_next_question_knows_them(tmp_path: Path) -> None:
+    model = held(["Half ", "of it."], ["Then this."])
+    async with terminal(tmp_path, model, writer()) as seen:
+        await seen.ask("Tell me.")
+        spoken = await model.called(1)
+        spoken.release()
+        await seen.until("Half")
+        await seen.pilot.press("escape")
+        await seen.until("┄ stopped by you", "✓ ready")
+        await seen.ask("Go on.")
+        (await model.called(2)).finish()
+        await seen.until("Then this.", "✓ ready")
+
+
+async def test_what_waits_is_asked_when_the_answer_is_whole(tmp_path: Path) -> None:
+    model = held(["One."], ["Two."])
+    async with terminal(tmp_path, model, writer()) as seen:
+        await seen.ask("First?")
+        spoken = await model.called(1)
+        await seen.ask("Second?")
+        await seen.until("next: Second? (1)")
+        spoken.finish()
+        (await model.called(2)).finish()
+        await seen.until("One.", "Two.", "✓ ready")
+
+
+async def test_another_wording_is_another_version_and_both_can_be_read(tmp_path: Path) -> None:
+    model = speaks(["One."], ["Two."], ["Three."])
+    async with terminal(tmp_path, model, writer()) as seen:
+        await seen.ask("First?")
+        await seen.until("One.", "✓ ready")
+        await seen.pilot.press("tab", "e")
+        await seen.until("the old version stays")
+        await seen.pilot.press("exclamation_mark", "enter")
+        text = await seen.until("Two.", "version 2 of 2", "✓ ready")
+        assert "One." not in text
+        await seen.pilot.press("tab", "left_square_bracket")
+        text = await seen.until("One.", "version 1 of 2")
+        assert "Two." not in text
+        await seen.pilot.press("r")
+        await seen.until("Three.", "✓ ready")
