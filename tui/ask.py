@@ -149,7 +149,7 @@ class _Answer:
 
     async def _stop(self) -> str:
         self.interrupted = True
-        output.notice("stopping the answer; once more leaves at once")
+        self._notice("stopping the answer; once more leaves at once")
         await self.under_way.wait()  # before that there is nothing to stop
         try:
             await self.client.stop(self.conversation_id)
@@ -159,7 +159,7 @@ class _Answer:
             left_because = f"the stop was not taken: {error}"
         else:
             return ""
-        output.notice(left_because)
+        self._notice(left_because)
         return left_because
 
     async def _follow(self) -> Ending:
@@ -179,7 +179,7 @@ class _Answer:
             if item.status == "live":
                 self.under_way.set()
             elif item.status == "waiting":
-                output.notice(f"reconnecting in {item.delay:.0f} s: {item.detail}")
+                self._notice(f"reconnecting in {item.delay:.0f} s: {item.detail}")
             return None
         event = self.decoder.decode(item.event, item.data)
         self.state.apply(event)
@@ -188,12 +188,16 @@ class _Answer:
             if (turn := self.state.turns.get(turn_id)) is not None and turn.role != "user":
                 self.form.told(turn)
                 for line in self.notices.lines(turn, event):
-                    output.notice(line)
+                    self._notice(line)
                 turn.steps.changed.clear()
         self.state.changed.clear()
         if isinstance(event, ev.ToolStatusChanged) and event.ask is not None:
             await self._decide(event, event.ask)
         return self._ending(item, event) if item.event in TERMINAL else None
+
+    def _notice(self, text: str) -> None:
+        self.form.aside()
+        output.notice(text)
 
     def _ending(self, frame: Frame, event: ev.Event) -> Ending:
         if frame.event == "done":
@@ -216,7 +220,7 @@ class _Answer:
             self.notices.denied.add((asks.turn_id, asks.step_id))
             pattern = ask.pattern or step.name
             option = f"--allow {shlex.quote(inert_line(pattern, MAX_ERROR_CHARACTERS))}"
-            output.notice(f"not allowed: {ask.call or step.name}; {option} lets it run")
+            self._notice(f"not allowed: {ask.call or step.name}; {option} lets it run")
         decision, why = ("once", "") if allowed else ("deny", NOT_ALLOWED)
         ids = (self.conversation_id, asks.turn_id, asks.step_id)
         try:
@@ -224,7 +228,7 @@ class _Answer:
         except Refused:
             pass  # somebody else has answered, or it asks no more
         except AgentTuiError as error:
-            output.notice(f"the answer to {step.name} was not taken: {error}")
+            self._notice(f"the answer to {step.name} was not taken: {error}")
 
 
 def _content(turn: ChatTurn) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -29,6 +30,9 @@ class AskFormat(Protocol):
     def told(self, turn: ChatTurn) -> None:
         """Take the answer as the last event left it; ``turn.steps.changed`` says what is new."""
 
+    def aside(self) -> None:
+        """Something is about to be said on stderr."""
+
     def end(self, ending: Ending, text: str, record: AskRecord) -> None:
         """Write what belongs at the end; ``text`` is the whole answer."""
 
@@ -40,9 +44,15 @@ class AskText:
         self._written: dict[str, tuple[int, int]] = {}  # step → its revision, how much of it is written
         self._live = ""  # the step that was written to last
         self._line_open = False
+        self._is_aside = False  # a terminal that shows both streams stands on a line of its own
 
     def frame(self, frame_id: str, name: str, data: str) -> None:
         """The text format writes words only."""
+
+    def aside(self) -> None:
+        if self._line_open and not self._is_aside and sys.stdout.isatty() and sys.stderr.isatty():
+            sys.stderr.write("\n")
+            self._is_aside = True
 
     def told(self, turn: ChatTurn) -> None:
         changed = sorted(
@@ -60,11 +70,13 @@ class AskText:
                 self._live = step_id
 
     def end(self, ending: Ending, text: str, record: AskRecord) -> None:
-        if self._line_open:
+        if self._line_open and not self._is_aside:
             output.write("\n")
 
     def _write(self, fresh: str, *, apart: bool) -> None:
-        harmless = inert(f"\n\n{fresh}" if apart else fresh)
+        gap = "\n" if self._is_aside else "\n\n"
+        self._is_aside = False
+        harmless = inert(f"{gap}{fresh}" if apart else fresh)
         if harmless:
             output.write(harmless)
             self._line_open = not harmless.endswith("\n")
@@ -78,6 +90,9 @@ class AskJson:
 
     def told(self, turn: ChatTurn) -> None:
         """The json format writes at the end only."""
+
+    def aside(self) -> None:
+        """Its lines are whole."""
 
     def end(self, ending: Ending, text: str, record: AskRecord) -> None:
         messages = list(record.messages or ())
@@ -93,6 +108,9 @@ class AskStream:
 
     def told(self, turn: ChatTurn) -> None:
         """The events themselves have said it."""
+
+    def aside(self) -> None:
+        """Its lines are whole."""
 
     def end(self, ending: Ending, text: str, record: AskRecord) -> None:
         output.write_json({"id": None, "event": "end", "data": end_data(ending, text)})

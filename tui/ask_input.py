@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import select
 import stat
 import sys
 from collections.abc import Sequence
@@ -15,11 +16,14 @@ from agent_tui.errors import ConfigError
 from agent_tui.inert import inert_line
 from agent_tui.records import Attachment
 from agent_tui.wire.content import dump, encodable
+from tui import output
 
 STDIN: Final = "-"  # a word that means what comes through stdin
 STDIN_NAME: Final = "stdin"  # of the attachment that it becomes beside other words
 MAX_ATTACHMENTS: Final = 20
 MAX_BYTES: Final = 8 * 1024 * 1024  # of everything that is asked at once, as it is sent
+SILENCE_SECONDS: Final = 3.0  # of a pipe, after which stderr says what is waited for
+WAITING: Final = "waiting for what is piped in; add < /dev/null when nothing is"
 NOTHING: Final = ConfigError("nothing to ask", "give TEXT, a file with -f, or pipe something in")
 
 
@@ -85,6 +89,8 @@ def _is_piped_in() -> bool:
 def _read_stdin() -> str:
     if sys.stdin is None:
         return ""
+    if not sys.stdin.isatty() and not select.select([sys.stdin], [], [], SILENCE_SECONDS)[0]:
+        output.notice(WAITING)
     return _text(_read(sys.stdin.buffer, STDIN_NAME), STDIN_NAME)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ import pytest
 from tests.fakes.chat_server import Event, OriginalChatServer, call, done, result, text
 from tests.fakes.http_server import Reply, Request, answers_json
 from tests.fakes.rooms_server import in_thread
-from tests.tui.programs import Home, finish, one_line, own_environ
+from tests.fakes.terminal import terminal
+from tests.tui.programs import PROGRAM, SECONDS, Home, finish, one_line, own_environ
 
 ANSWER = "It has one target: 目标"
 STREAM = ("--output", "stream-json")
@@ -320,3 +323,33 @@ def test_a_reader_that_has_left_ends_it_quietly(home: Home) -> None:
             err = run.stderr.read()
         assert run.wait(60) == 141
     assert err == ""
+
+
+# --- on a terminal ---------------------------------------------------------------------------------------
+
+
+def test_where_a_terminal_shows_both_streams_tools_have_lines_of_their_own(
+    home: Home,
+) -> None:
+    events = [text("I look."), call(), result(), text("It is green.", 3), done()]
+    with in_thread(OriginalChatServer(events)) as server:
+        command = [*PROGRAM, "ask", "What?", "--conversation", "7", "--url", server.url]
+        with terminal(command, dict(home.environ), home.folder) as screen:
+            assert screen.wait_for_end() == 0
+            said = bytes(screen.raw).decode().replace("\r", "")
+    assert said == "I look.\nread_file Makefile\n\nIt is green.\n"
+
+
+def test_a_pipe_that_stays_silent_is_waited_for_and_named(home: Home, original: OriginalChatServer) -> None:
+    read, write = os.pipe()
+    command = [*PROGRAM, "ask", "Why?", "--conversation", "7", "--url", original.url]
+    with subprocess.Popen(
+        command, env=home.environ, stdin=read, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        os.close(read)
+        assert run.stderr is not None
+        assert "waiting for what is piped in" in run.stderr.readline()
+        os.write(write, b"late")
+        os.close(write)
+        run.communicate(timeout=SECONDS)
+    assert asked_of(original)["attachments"][0]["content"] == "late"
