@@ -19,6 +19,7 @@ from agent_tui.inert import inert_line
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.wire.chat import TERMINAL, ChatDecoder
 from agent_tui.wire.chat_encode import answer_content, question_content
+from agent_tui.wire.content import encodable
 from tui import connect, exits, output
 from tui.ask_formats import AskFormat, AskRecord, ask_format
 from tui.ask_input import Asked, AskOptions
@@ -250,8 +251,9 @@ def _content(turn: ChatTurn) -> str:
 
 
 def _folder() -> str | None:
-    """Return the folder that tools may work in: where the command was given."""
+    """Return the folder that tools may work in: where the command was given, if that can be told."""
     try:
-        return str(Path.cwd())
-    except OSError:
+        folder = str(Path.cwd())
+    except OSError:  # it was deleted
         return None
+    return folder if encodable(folder) == folder else None

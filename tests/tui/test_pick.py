@@ -1,12 +1,12 @@
-"""Which room ROOM means."""
+"""Which room ROOM means, and which conversation CONVERSATION."""
 
 from __future__ import annotations
 
 import pytest
 
 from agent_tui.errors import ConfigError, NotFound
-from agent_tui.events import RoomInfo
-from tui.pick import find_room
+from agent_tui.events import ConversationInfo, RoomInfo
+from tui.pick import find_conversation, find_room
 
 ROOMS = [
     RoomInfo("aa11", "sessions"),
@@ -50,3 +50,17 @@ def test_hostile_names_are_harmless_in_the_complaint() -> None:
     with pytest.raises(ConfigError) as caught:
         find_room(rooms, "a")
     assert caught.value.detail.isprintable()
+
+
+def test_a_conversation_is_found_as_a_room_is() -> None:
+    chats = [ConversationInfo("aa11", "Which tea?"), ConversationInfo("aa22", "aa1"), ConversationInfo("bb3")]
+    assert [find_conversation(chats, wanted) for wanted in ("aa11", "aa1", "Which", "bb")] == [
+        "aa11",
+        "aa22",
+        "aa11",
+        "bb3",
+    ]
+    with pytest.raises(NotFound, match="conversations list"):
+        find_conversation(chats, "tea")
+    with pytest.raises(ConfigError, match="fits 2 conversations"):
+        find_conversation(chats, "aa")
