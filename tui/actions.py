@@ -23,6 +23,7 @@ from widgets.transcript import Transcript
 
 GROUPS: Final = (
     "list",
+    "chats",
     "room",
     "chat",
     "ask",
@@ -41,6 +42,7 @@ _GROUP_OF_SCOPE: Final = {
     "find": "find",
     "composer": "composer",
     "rooms": "list",
+    "chats": "chats",
     "chat": "chat",
     "ask": "ask",
 }
@@ -200,6 +202,9 @@ _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
     "pane.find_previous": _not_searched,
     "pane.copy_selection": lambda node: "" if _has_selection(node) else "no_selection",
     "pane.clear_selection": lambda node: "" if _has_selection(node) else "no_selection",
+    "room.answer": lambda node: "" if isinstance(node, RoomScreen) and node.state.asking else "nothing_asks",
+    "room.fold": lambda node: "" if isinstance(node, RoomScreen) and node.has_step else "no_step",
+    "room.fold_all": lambda node: "" if isinstance(node, RoomScreen) and node.has_step else "no_step",
     "find.next": _is_closed,
     "find.previous": _is_closed,
 }

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import suppress
 from functools import partial
 from itertools import chain, repeat
 from typing import Any, ClassVar, Final, Literal, TypeVar
@@ -40,6 +39,7 @@ from tui.link import ChatLink, RoomLink
 from tui.motion import wants_calm
 from tui.request import ScreenRequest
 from tui.screens.chat import ChatScreen
+from tui.screens.conversations import ConversationsScreen
 from tui.screens.help import HelpScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.room import RoomScreen
@@ -54,10 +54,8 @@ from widgets.signs import twin
 from widgets.transcript import Transcript
 
 T = TypeVar("T")
-LEAST_SCREENS: Final = 2  # Textual's own, and the one that is shown
 NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
 MAX_ERROR_CHARACTERS = 500
-LEAVE_SECONDS = 3.0  # how long leaving waits for the server to delete rooms
 RETRY_SECONDS = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 
 
@@ -242,11 +240,8 @@ class AgentTuiApp(ChatApp):
 
     @work(group="leave", exclusive=True)
     async def _leave(self, code: int) -> None:
-        """Exit, with the rooms deleted that were to be deleted."""
-        listed = self._list
-        if listed is not None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(listed.deletions.settle(), LEAVE_SECONDS)
+        """Exit, with everything deleted that was to be deleted."""
+        await self.settle()
         self.exit(code)
 
     def _leaving_code(self, room: RoomScreen | None) -> int:
@@ -268,17 +263,12 @@ class AgentTuiApp(ChatApp):
         keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
         return say("keys.or").join(shown_all(key, ascii_only=self._ascii_only) for key in keys if key)
 
-    def action_leave_chat(self) -> None:
-        """Go back to what lies below the chat, where there is something."""
-        if isinstance(self.screen, ChatScreen) and len(self.screen_stack) > LEAST_SCREENS:
-            self.pop_screen()
-
-    def action_leave_room(self) -> None:
-        """Go back to the list of rooms, which goes on where it was."""
-        if isinstance(self.screen, RoomScreen):
-            self.pop_screen()
-            if self._list is None:
-                self._show_list()
+    def action_lists(self) -> None:
+        """Go to the list of chats, or from chats to the list of rooms."""
+        if isinstance(self.screen, ChatScreen | ConversationsScreen):
+            self.leave_for(self._show_list)
+        elif isinstance(self.screen, RoomScreen | RoomsScreen):
+            self.leave_for(self.show_chats)
 
     def action_help(self) -> None:
         """Show the keys of this screen."""

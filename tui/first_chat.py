@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent_tui.errors import NotFound, NotOffered
+from agent_tui.events import ConversationInfo
 from tui.link import ChatLink
 from tui.pick import find_conversation
 from tui.screens.words import say
 
 
 async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> str:
-    """Return the id of the chat to open: the wanted one, else the newest, else a new one. Tools of a new
-    one work in the folder that the program was started in, where the backend is on this machine.
+    """Return the id of the chat to open: the wanted one, else the newest, else a new one.
 
     Raises what the server and ``find_conversation`` raise; ``NotOffered`` when the server has no list and no
     chat was named.
@@ -29,5 +29,12 @@ async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> st
             return find_conversation(listed, wanted)
         if listed:
             return listed[0].id
-    made = await client.create(workspace=str(Path.cwd()) if link.is_embedded else None)
-    return made.id
+    return (await new_chat(link)).id
+
+
+async def new_chat(link: ChatLink) -> ConversationInfo:
+    """Make a chat. Its tools work in the folder that the program was started in, where the backend is on
+    this machine.
+    """
+    client = await link.client()
+    return await client.create(workspace=str(Path.cwd()) if link.is_embedded else None)

@@ -22,6 +22,9 @@ from tui.screens.chat import ChatScreen
 from tui.screens.chat_ask import AskBar, AskScreen, PagerScreen, ReasonScreen
 from tui.screens.chat_queue import ChatQueueScreen
 from tui.screens.choose import ChooseScreen
+from tui.screens.conversation_settings import ConversationForm
+from tui.screens.conversations import ConversationsScreen
+from tui.screens.conversations_search import SearchScreen
 from tui.screens.find_bar import FindBar
 from tui.screens.help import HelpScreen
 from tui.screens.new_room import NewRoomScreen
@@ -43,6 +46,7 @@ APP_BINDINGS: Final[list[BindingType]] = [
     Binding("question_mark", "help", "The keys of the screen", id="app.help"),
     Binding("ctrl+p", "command_palette", "Every command, and the themes", id="app.palette", priority=True),
     Binding("ctrl+t", "themes", "Choose a theme", id="app.theme"),
+    Binding("f3", "lists", "Go to the chats, or back to the rooms", id="app.lists"),
     Binding("f4", "setup", "Set up a provider of models", id="app.setup"),
     Binding("ctrl+z", "suspend_process", "Suspend to the shell", id="app.suspend", priority=True),
 ]
@@ -58,6 +62,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
     "chat": (ChatScreen, APP),
     "ask": (AskBar, "chat"),
     "rooms": (RoomsScreen, APP),
+    "chats": (ConversationsScreen, APP),
     "new": (NewRoomScreen, ""),
     "rename": (RenameScreen, ""),
     "help": (HelpScreen, ""),
@@ -68,6 +73,8 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
     "queue": (QueueScreen, ""),
     "settings": (SettingsScreen, ""),
     "agent_form": (AgentFormScreen, ""),
+    "chat_form": (ConversationForm, ""),
+    "search": (SearchScreen, ""),
     "choose": (ChooseScreen, ""),
     "pager": (PagerScreen, ""),
     "asked": (AskScreen, "pager"),

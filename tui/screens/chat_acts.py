@@ -67,6 +67,10 @@ class ChatActs(ChatAsking):
         self._editing = ""  # id of the question that is asked another way
         self._go_to = ""  # id of the message to show once the chat is loaded again
 
+    def show_message(self, message_id: str) -> None:
+        """Go to a message once the chat is loaded; "" stays at its end."""
+        self._go_to = message_id
+
     # --- what can be done ------------------------------------------------------------------------------
 
     @property

@@ -88,7 +88,11 @@ class Choice(Static, can_focus=True):
     ]
 
     class Changed(Message):
-        """Another one was chosen."""
+        """Another one was chosen by a person."""
+
+        def __init__(self, choice: Choice) -> None:
+            super().__init__()
+            self.choice = choice
 
     def __init__(
         self,
@@ -117,7 +121,12 @@ class Choice(Static, can_focus=True):
         at = [value for value, _ in self._options].index(self.value)
         self.value = self._options[(at + step) % len(self._options)][0]
         self._tell()
-        self.post_message(self.Changed())
+        self.post_message(self.Changed(self))
+
+    def choose(self, value: str) -> None:
+        """Choose one without being asked."""
+        self.value = value
+        self._tell()
 
     @property
     def label(self) -> str:

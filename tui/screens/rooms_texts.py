@@ -165,6 +165,7 @@ HINTS: Final = (
     Hint("rooms.undo", "undo", 3),
     Hint("rooms.sort", "sort", 7),
     Hint("rooms.archive", "archive", 8),
+    Hint("app.lists", "chats", 9),
     Hint("app.help", "help", 2),
     Hint("app.quit.quick", "quit", 6),
 )

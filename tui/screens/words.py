@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from tui.screens.chat_words import CHAT
+from tui.screens.conversations_words import CONVERSATIONS
 
 ENGLISH: Final[dict[str, str]] = {
     **CHAT,
+    **CONVERSATIONS,
     # the link
     "link.starting": "starting the backend…",
     "link.connecting": "connecting…",

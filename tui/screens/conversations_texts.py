@@ -1,0 +1,93 @@
+"""What one row of the list of chats says, column by column, at every width."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agent_tui.events import ConversationInfo
+from agent_tui.inert import inert_line
+from tui.screens import signs
+from tui.screens.conversations_listing import title_of
+from tui.screens.list_texts import (
+    MAX_WORDS_CHARACTERS,
+    NO_MARK,
+    Form,
+    Head,
+    Hint,
+    Mark,
+    Piece,
+    Use,
+    form_of,
+    row_of,
+)
+from tui.screens.words import ENGLISH, say
+from widgets.painter import cropped
+
+MAX_MODEL_CHARACTERS: Final = 40
+MODEL_CELLS: Final = (16, 12, 0, 0)  # of the model, by how wide a row is
+
+HINTS: Final = (
+    Hint("chats.open", "open", 0),
+    Hint("chats.new", "new", 1),
+    Hint("chats.search", "search", 2),
+    Hint("chats.delete", "delete", 4),
+    Hint("chats.undo", "undo", 3),
+    Hint("chats.settings", "settings", 5),
+    Hint("chats.archive", "archive", 8),
+    Hint("app.lists", "rooms", 7),
+    Hint("app.help", "help", 2),
+    Hint("app.quit.quick", "quit", 6),
+)
+
+
+def form(cells: int, *, has_cost: bool) -> Form:
+    """Return the columns for rows of so many cells."""
+    return form_of(cells, MODEL_CELLS, has_cost=has_cost)
+
+
+def row(chat: ConversationInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
+    """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
+    head = Head(
+        sign(chat),
+        title_of(chat) or say("chat.untitled"),
+        is_bad=bool(chat.error) and chat.status != "running",
+        is_quiet=mark.is_deleted or chat.archived,
+    )
+    model = inert_line(chat.model, MAX_MODEL_CHARACTERS) or say("chat.model.default")
+    told = [state(chat, mark)]
+    return row_of(shape, head, cropped(model, max(1, shape.extra)), told, Use(chat.tokens, chat.cost, age))
+
+
+def sign(chat: ConversationInfo) -> str:
+    """Return the sign of what goes on in a chat, or of how its newest answer ended."""
+    if chat.status == "running":
+        return signs.PAUSED if chat.asks else signs.SPEAKING
+    if chat.error:
+        return signs.FAILED
+    if chat.interrupted:
+        return signs.CUT
+    return signs.DONE if chat.last_words else signs.WAITING
+
+
+def state(chat: ConversationInfo, mark: Mark) -> Piece:
+    """Say what goes on in a chat, how its newest answer ended, or its last words."""
+    if mark.is_deleted:
+        return Piece(say("list.deleted"), "dim")
+    if chat.archived:
+        return Piece(say("list.archived"), "dim")
+    if chat.status == "running":
+        return Piece(say("chat.asks" if chat.asks else "chat.answering"), "strong" if chat.asks else "plain")
+    if chat.error:
+        return Piece(inert_line(chat.error, MAX_WORDS_CHARACTERS), "failed")
+    if chat.interrupted:
+        return Piece(cut_text(chat.interrupted))
+    words = inert_line(chat.last_words, MAX_WORDS_CHARACTERS)
+    return Piece(say("list.words", words=words) if words else say("chats.idle"), "dim")
+
+
+def cut_text(reason: str) -> str:
+    """Say why an answer was cut."""
+    for key in (f"chat.cut.{reason}", f"cut.{reason}"):
+        if key in ENGLISH:
+            return ENGLISH[key]
+    return say("cut.other", reason=inert_line(reason, MAX_MODEL_CHARACTERS))

@@ -1,0 +1,58 @@
+"""What the list of chats and its dialogs say; part of the one table in ``tui.screens.words``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+CONVERSATIONS: Final[dict[str, str]] = {
+    "chats.title": "Chats",
+    "chats.count": "{running} answering · {all} in all",
+    "chats.found": "{found} of {all} chats found",
+    "chats.filter": "words of a title or a model – enter keeps, esc clears, / searches in all that was said",
+    "chats.with_archived": "with archived chats",
+    "chats.empty": "No chats here yet. {new} begins one.",
+    "chats.nothing": "No chat has these words in its title. {clear} lists all again.",
+    "chats.rename": "The title of the chat",
+    "chats.idle": "nothing asked yet",
+    "list.hint.search": "search",
+    "list.hint.settings": "settings",
+    "list.hint.rooms": "rooms",
+    "list.hint.chats": "chats",
+    "help.group.chats": "Chats",
+    "help.why.chats_none": "no chat is listed",
+    "help.why.chats_all": "all chats are listed",
+    # searching
+    "search.title": "Search in all chats",
+    "search.line": "words that were said",
+    "search.first": "Each word may be the beginning of one.",
+    "search.asking": "searching…",
+    "search.none": "Nothing has all of these words.",
+    "search.found": "{count} found",
+    "search.found.most": "the newest {count}; more words find fewer",
+    "search.you": "you",
+    "search.answer": "answer",
+    "search.hint": "↑↓ choose · enter open there · esc back",
+    # the settings of a chat
+    "chat_form.title": "The chat",
+    "chat_form.name": "title",
+    "chat_form.prompt": "what it is told",
+    "chat_form.temperature": "temperature",
+    "chat_form.temperature.default": "the model's own",
+    "chat_form.temperature.wrong": "a number from 0 to 2, or nothing",
+    "chat_form.thinking": "thinks first",
+    "chat_form.thinking.off": "no",
+    "chat_form.thinking.on": "yes, where the model can",
+    "chat_form.workspace": "folder of the tools",
+    "chat_form.workspace.none": "none",
+    "chat_form.workspace.wrong": "a folder by its whole path, from {root} on",
+    "chat_form.tools": "tools",
+    "chat_form.tools.default": "those that the server gives",
+    "chat_form.tools.all": "all",
+    "chat_form.tools.none": "none",
+    "chat_form.tools.some": "those with a mark below",
+    "chat_form.tools.asks": "asks first",
+    "chat_form.tools.reads": "only reads",
+    "chat_form.tools.unknown": "is not there now",
+    "chat_form.no_title": "a chat needs a title",
+    "chat_form.hint": "enter keep · tab next · ↓ list of models · space mark a tool · esc back",
+}

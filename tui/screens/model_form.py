@@ -1,0 +1,117 @@
+"""The part of a form that says which model speaks: its provider and its name, picked from what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from textual import work
+from textual.screen import ModalScreen
+
+from agent_tui.errors import AgentTuiError, NotOffered
+from agent_tui.inert import inert_line
+from tui.link import Link
+from tui.screens.choose import Candidate, ChooseScreen
+from tui.screens.form_fields import MAX_LINE_CHARACTERS, Choice, Field, Picking, own
+from tui.screens.words import say
+
+if TYPE_CHECKING:
+    from agent_tui.clients.room_answers import ProviderInfo
+
+R = TypeVar("R")
+
+
+class ModelForm(ModalScreen[R]):
+    """A form with a field for the provider and one for the model."""
+
+    def __init__(self, link: Link[Any], *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._ascii_only = ascii_only
+        self._link = link
+        self._providers: list[ProviderInfo] = []  # the default one first
+        self._shown: dict[str, str] = {}  # by field, before anything was touched
+
+    def _own(self, key: str) -> str:
+        return own(say(key), ascii_only=self._ascii_only)
+
+    def model_fields(self, provider_id: str, model: str) -> Iterator[Field]:
+        """Yield both fields with what is chosen now."""
+        nobody = [(provider_id, provider_id or say("agent_form.provider.default"))]
+        choice = Choice(nobody, provider_id, id="provider", ascii_only=self._ascii_only)
+        yield Field("provider", say("agent_form.provider"), choice)
+        line = Picking(model, placeholder=say("agent_form.model.default"), id="model")
+        yield Field("model", say("agent_form.model"), line)
+
+    @work(group="providers", exclusive=True)
+    async def look_for_providers(self) -> None:
+        """Offer the server's providers; where there are none to be had, say why, and keep what is chosen."""
+        field = self.query_one("#field-provider", Field)
+        try:
+            client = await self._link.client()
+            self._providers = await client.providers()
+        except NotOffered as error:
+            field.withhold(error.title)
+            return
+        except AgentTuiError as error:
+            field.remark(str(error))
+            return
+        options = [(provider.id, provider.name or provider.id) for provider in self._providers]
+        self.query_one("#provider", Choice).offer([("", self._default_provider), *options])
+
+    @property
+    def _default_provider(self) -> str:
+        first = self._providers[0].name or self._providers[0].id if self._providers else ""
+        if not first:
+            return say("agent_form.provider.default")
+        return say("agent_form.provider.default.name", name=inert_line(first, 40))
+
+    def asking_for(self, line: Picking) -> ChooseScreen:
+        """Return the list that a line is filled from."""
+        title = say("agent_form.models", provider=self._provider_name)
+        return ChooseScreen(title, self._models, line.value, may_type=True, ascii_only=self._ascii_only)
+
+    def on_picking_asked(self, event: Picking.Asked) -> None:
+        """Show what there is to choose from."""
+        event.stop()
+        line = event.line
+
+        def chosen(value: str | None) -> None:
+            if value is not None:
+                line.value = inert_line(value, MAX_LINE_CHARACTERS)
+                line.action_end()
+
+        self.app.push_screen(self.asking_for(line), chosen)
+
+    @property
+    def _provider_name(self) -> str:
+        choice = self.query_one("#provider", Choice)
+        return next((one.name or one.id for one in self._providers if one.id == choice.value), choice.label)
+
+    async def _models(self) -> list[Candidate]:
+        """Ask the chosen provider for its models."""
+        provider_id = self.query_one("#provider", Choice).value
+        client = await self._link.client()
+        known = self._providers or await client.providers()
+        provider = next((one for one in known if one.id == provider_id), known[0] if known else None)
+        offered = await client.models(provider_id or (provider.id if provider is not None else ""))
+        own = provider.model if provider is not None else ""
+        default = say("agent_form.model.default.name", name=own) if own else say("agent_form.model.default")
+        return [Candidate("", default), *(Candidate(model, model) for model in offered)]
+
+    def on_choice_changed(self, event: Choice.Changed) -> None:
+        """Leave the model of another provider out: one that is not known there would fail every turn."""
+        event.stop()
+        if event.choice.id != "provider":
+            return
+        line = self.query_one("#model", Picking)
+        is_as_before = event.choice.value == self._shown["provider"]
+        if is_as_before and not line.value:
+            line.value = self._shown["model"]
+        elif not is_as_before and line.value == self._shown["model"]:
+            line.value = ""
+
+    def blame(self, name: str, problem: str) -> None:
+        """Say what is wrong with a field, and go there."""
+        field = self.query_one(f"#field-{name}", Field)
+        field.complain(problem)
+        field.inner.focus()

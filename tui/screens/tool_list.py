@@ -1,0 +1,86 @@
+"""The tools of a server, each with a mark if it may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from agent_tui.inert import inert_line
+from tui.screens.form_fields import own
+from tui.screens.words import say
+from widgets.signs import DONE, TASK
+
+if TYPE_CHECKING:
+    from agent_tui.clients.chat_answers import ToolInfo
+
+MAX_NAME_CHARACTERS: Final = 60
+MAX_DESCRIPTION_CHARACTERS: Final = 200
+_PERMISSIONS: Final = {"ask": "chat_form.tools.asks", "read": "chat_form.tools.reads"}
+
+
+class ToolList(OptionList):
+    """Lists tools; space or enter marks one, or takes its mark away."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "select", "Mark it", show=False)]
+
+    class Marked(Message):
+        """A person marked a tool, or took its mark away."""
+
+    def __init__(self, marked: Collection[str], *, ascii_only: bool = False) -> None:
+        super().__init__(markup=False, compact=True)
+        self._ascii_only = ascii_only
+        self._tools: list[ToolInfo] = []
+        self.marked = set(marked)
+        self._strange: list[str] = sorted(self.marked)  # marked, and not there
+
+    @property
+    def names(self) -> list[str]:
+        """All that are listed, in their order."""
+        return [*(tool.name for tool in self._tools), *self._strange]
+
+    def offer(self, tools: Sequence[ToolInfo]) -> None:
+        """List these; what is marked and not among them stays."""
+        self._tools = list(tools)
+        known = {tool.name for tool in tools}
+        self._strange = sorted(self.marked - known)
+        self.show()
+
+    def mark(self, names: Collection[str]) -> None:
+        """Mark these and no others."""
+        self.marked = set(names)
+        self.show()
+
+    def show(self) -> None:
+        """Show every tool as it is marked."""
+        at = self.highlighted
+        self.clear_options()
+        self.add_options(Option(self._content(tool)) for tool in self._tools)
+        self.add_options(
+            Option(self._row(name, "", say("chat_form.tools.unknown"))) for name in self._strange
+        )
+        if self.option_count:
+            self.highlighted = min(at or 0, self.option_count - 1)
+
+    def _content(self, tool: ToolInfo) -> Content:
+        key = _PERMISSIONS.get(tool.permission)
+        return self._row(tool.name, say(key) if key else "", tool.description)
+
+    def _row(self, name: str, permission: str, more: str) -> Content:
+        mark = DONE if name in self.marked else TASK
+        facts = [text for text in (permission, inert_line(more, MAX_DESCRIPTION_CHARACTERS)) if text]
+        sign, dot = (own(text, ascii_only=self._ascii_only) for text in (f"{mark} ", " · "))
+        rest = "".join(f"{dot}{text}" for text in facts)
+        return Content.assemble(sign, inert_line(name, MAX_NAME_CHARACTERS), (rest, "dim"))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Mark it, or take its mark away."""
+        event.stop()
+        self.marked ^= {self.names[event.option_index]}
+        self.show()
+        self.post_message(self.Marked())
