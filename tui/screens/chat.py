@@ -227,7 +227,7 @@ class ChatScreen(ChatCommands):
     def action_step_on(self, step: int) -> None:
         """Complete what is written, or go to the next part: the line, the question of a tool, the words."""
         parts: list[Widget] = [self._composer.line, self._transcript]
-        if self._asked is not None:
+        if self._ask_spot is not None:
             parts.insert(1, self._bar_of_asks)
         here = self.focused if self.focused in parts else self._transcript
         if here is self._composer.line and step > 0 and self._composer.line.complete():

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from itertools import islice
-from typing import Final
 
 from agent_tui.state.conversation import ChatTurn, ConversationState
-from agent_tui.state.steps import StepState
 from tui.garbage import uncollected
 from tui.screens import chat_texts as texts
 from tui.screens.pane_feed import as_typed
+from tui.screens.step_rows import StepRows
 from tui.screens.words import say
 from widgets.painter import PEOPLE
 from widgets.step_body import text_body
 from widgets.step_row import APART
 from widgets.transcript import Transcript
 from widgets.units import size
-
-HEAD_CHARACTERS: Final = 400  # of a thought: its first words are in the head row, and no more is looked at
-WRITTEN_CHARACTERS: Final = 8_000  # of arguments: longer ones are shown once they are whole
 
 Spot = tuple[str, str]
 """A turn and a step of it, by id; without a step the words of the turn."""
@@ -112,25 +107,19 @@ class ChatFeed:
         return self._numbers.get((turn_id, step_id), 0)
 
 
-class _Turn:
+class _Turn(StepRows):
     """One turn in the transcript."""
 
-    __slots__ = ("_ending", "_feed", "_given", "_last", "_open", "_text", "_title", "rows", "turn")
+    __slots__ = ("_ending", "_feed", "_files", "_text", "_title", "turn")
 
     def __init__(self, feed: ChatFeed, turn: ChatTurn) -> None:
+        super().__init__(feed.transcript)
         self.turn = turn
-        self.rows: set[str] = set()  # ids of steps that have a row
         self._feed = feed
-        self._given: dict[str, tuple[int, int]] = {}  # of texts: characters and revision
-        self._open: tuple[str, str] | None = None  # the message that grows: its key, its step's type
-        self._last = ""  # key of the last message
+        self._files: set[str] = set()  # keys of files that have a row
         self._text: str | None = None  # of a person, as it was given
         self._title = ""
         self._ending: str | None = None  # as it was told
-
-    @property
-    def _transcript(self) -> Transcript:
-        return self._feed.transcript
 
     def take(self) -> None:
         turn = self.turn
@@ -141,12 +130,12 @@ class _Turn:
         changed = turn.steps.changed
         steps = turn.steps.all
         for step_id in sorted(changed, key=lambda id_: steps[id_].place) if len(changed) > 1 else changed:
-            self._step(steps[step_id])
+            self.take_step(steps[step_id])
         changed.clear()
         ending = texts.ending(turn)
         if turn.status != "speaking" and ending != self._ending:
             self._ending = ending
-            self._end(ending)
+            self.end(ending)
 
     def _head(self) -> None:
         """Say who speaks; once it is over, how long it took and what it used."""
@@ -168,8 +157,8 @@ class _Turn:
             self._transcript.turn_closed(key)
         for number, file in enumerate(turn.attachments):
             row = key_of(turn.id, f"file {number}")
-            if row not in self._given:
-                self._given[row] = 0, 0
+            if row not in self._files:
+                self._files.add(row)
                 self._feed.placed((turn.id, ""))
                 title = f"{say('chat.attached')}{APART}{file.name}"
                 is_folded = self._feed.starts_folded(row, is_folded=True)
@@ -180,121 +169,23 @@ class _Turn:
 
     # --- steps -----------------------------------------------------------------------------------------
 
-    def _step(self, step: StepState) -> None:
-        if step.type == "tool_result" and step.call_id and step.id not in self.rows:
-            return  # it is shown with its call
-        if step.type == "text":
-            self._grow(step, self._text_key(step))
-        elif step.type == "thinking":
-            self._think(step)
-        else:
-            self._tool(step)
+    @property
+    def is_over(self) -> bool:
+        return self.turn.status != "speaking"
 
-    def _text_key(self, step: StepState) -> str:
-        """Return the message that shows a text: the first one stands right under the name."""
-        key = key_of(self.turn.id, step.id)
-        if step.id in self._given:
-            is_first = self._feed.number(self.turn.id, step.id) == 0
-            return key_of(self.turn.id) if is_first else key
-        self._begin(step)
-        if self._last == key_of(self.turn.id) and not self._given:
-            key = self._last
-        else:
-            self._feed.placed((self.turn.id, step.id))
-            self._transcript.turn_opened(key)
-        self._given[step.id] = 0, step.content.revision
-        self._last, self._open = key, (key, step.type)
-        return key
+    def key(self, step_id: str = "") -> str:
+        return key_of(self.turn.id, step_id)
 
-    def _think(self, step: StepState) -> None:
-        key = key_of(self.turn.id, step.id)
-        is_over = self.turn.status != "speaking"
-        if step.id not in self._given:
-            self._begin(step)
-            self._row(step, key, is_folded=is_over)
-            self._given[step.id] = 0, step.content.revision
-            self._open = key, step.type
-        elif self._given[step.id][0] < HEAD_CHARACTERS or step.seconds is not None:
-            self._transcript.step_titled(key, *texts.step_head(step))
-        self._grow(step, key)
-        if is_over:
-            self._close_open()
+    def placed(self, step_id: str) -> None:
+        self._feed.placed((self.turn.id, step_id))
 
-    def _tool(self, step: StepState) -> None:
-        """Show a call with its result, or what has no better name."""
-        key = key_of(self.turn.id, step.id)
-        is_folded = texts.is_folded(step)
-        if step.id not in self.rows:
-            self._begin(step)
-            self._row(step, key, is_folded=is_folded)
-        else:
-            self._transcript.step_titled(key, *texts.step_head(step))
-        if step.arguments.length <= WRITTEN_CHARACTERS or not texts.is_written(step):
-            self._transcript.body_later(key, _body_of(step))
-            self._transcript.turn_closed(key)
+    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
+        return self._feed.starts_folded(key, is_folded=is_folded)
+
+    def fold(self, key: str, *, is_folded: bool) -> None:
         self._feed.fold(key, is_folded=is_folded)
-
-    def _row(self, step: StepState, key: str, *, is_folded: bool) -> None:
-        self.rows.add(step.id)
-        self._feed.placed((self.turn.id, step.id))
-        title, summary, sign = texts.step_head(step)
-        self._transcript.step_opened(
-            key,
-            title=title,
-            summary=summary,
-            sign=sign,
-            is_folded=self._feed.starts_folded(key, is_folded=is_folded),
-            is_dim=step.type == "thinking",
-        )
-        self._last = key
-
-    def _grow(self, step: StepState, key: str) -> None:
-        given, revision = self._given[step.id]
-        if revision != step.content.revision or self._open is None or self._open[0] != key:
-            # Replaced, or added to after something else began: rare repairs, so all of it is given again.
-            self._transcript.text_replaced(key, step.content.text)
-            if self._open is None or self._open[0] != key:
-                self._transcript.turn_closed(key)
-        elif given != step.content.length:
-            self._transcript.text_added(key, step.content.since(given))
-        self._given[step.id] = step.content.length, step.content.revision
-
-    # --- ends ------------------------------------------------------------------------------------------
-
-    def _begin(self, step: StepState) -> None:
-        """Another step begins: the one before it is over."""
-        if not self._given and not self.rows and step.type != "text":
-            self._transcript.turn_closed(key_of(self.turn.id))
-        self._close_open()
-
-    def _close_open(self, note: str = "") -> None:
-        if self._open is not None:
-            key, type_ = self._open
-            self._transcript.turn_closed(key, note if type_ == "text" else "")
-            if type_ != "text":
-                self._feed.fold(key, is_folded=True)
-            self._open = None
-
-    def _end(self, note: str) -> None:
-        is_text = self._open is not None and self._open[1] == "text"
-        self._close_open(note)
-        if is_text:
-            return
-        if self._last == key_of(self.turn.id):
-            self._transcript.turn_closed(self._last, note)
-        elif note:
-            key = key_of(self.turn.id, "\nend")
-            if self._last != key:
-                self._feed.placed((self.turn.id, ""))
-                self._transcript.turn_opened(key)
-                self._last = key
-            self._transcript.turn_closed(key, note)
 
 
 def key_of(turn_id: str, step_id: str = "") -> str:
     """Return the key of a message; whatever ids a server sends, no two have the same."""
     return f"{len(turn_id)} {turn_id} {step_id}"
-
-
-def _body_of(step: StepState) -> Callable[[], str]:
-    return partial(texts.step_body_of, step)

@@ -8,16 +8,7 @@ from widgets.transcript import Transcript
 
 
 class ChatTranscript(FollowedTranscript):
-    """Also says what the reader can see of it."""
-
-    def is_in_sight(self, number: int) -> bool:
-        """Whether the first row of message ``number``, from 1, is on the screen."""
-        return any(
-            place.message == number - 1
-            and place.part == 0
-            and place.row >= self._view.messages[number - 1].APART
-            for place in self._view.visible
-        )
+    """The words and steps of a chat."""
 
 
 class OnePane:

@@ -65,6 +65,8 @@ CHAT: Final[dict[str, str]] = {
     "ask.may_run": "may run",
     "ask.changes": "what it would change",
     "ask.gone": "answered already, here or in another terminal",
+    "help.why.nothing_asks": "no tool asks",
+    "help.why.no_step": "no tool or thought in sight",
     "ask.unseen": "look at it first: it is in sight now",
     "ask.reason": "Why not? The model reads it.",
     "ask.reason.hint": "enter deny · esc back",

@@ -22,6 +22,7 @@ from agent_tui import events as ev
 from agent_tui.errors import AgentTuiError
 from tui.link import RoomLink
 from tui.screens import room_texts as texts
+from tui.screens.chat_ask import AskBar
 from tui.screens.find_bar import FIND_BINDINGS, FindBar
 from tui.screens.quit import QuitScreen
 from tui.screens.room_acts import RoomActs
@@ -65,6 +66,7 @@ class RoomScreen(RoomActs):
         self._top = StatusLine(id="top", ascii_only=ascii_only)
         self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
         self._bar = FindBar(self._panes, ascii_only=ascii_only)
+        self._bar_of_asks = AskBar(ascii_only=ascii_only)
         self._composer = RoomComposer(room_id, ascii_only=ascii_only)
         self._begin_acts()
         self._fitting = asyncio.Lock()  # events come from the room, and from answers to what was asked
@@ -75,6 +77,7 @@ class RoomScreen(RoomActs):
         yield self._top
         yield Static(say("room.loading"), id="loading", markup=False)
         yield self._panes
+        yield self._bar_of_asks
         yield self._composer
         yield self._bar
         yield self._bottom
@@ -100,7 +103,7 @@ class RoomScreen(RoomActs):
 
     async def _apply(self, event: ev.Event) -> None:
         self.state.apply(event)
-        if isinstance(event, ev.TextAdded) and self._panes.fits:
+        if isinstance(event, ev.TextAdded | ev.StepAdded) and self._panes.fits:
             self._panes.take()  # the hot path: no header, no line, only the words
             return
         self._note(event)
@@ -110,6 +113,7 @@ class RoomScreen(RoomActs):
             self.query_one("#loading").set_class(bool(self.state.agents), "-hidden")
             self._panes.set_class(not self.state.agents, "-hidden")
         self._panes.take()
+        self._show_ask()
         self._show_soon()
         if isinstance(self.app.screen, QuitScreen) and self.may_leave:
             self.app.exit(0)  # the answer is no longer needed: nobody speaks
@@ -176,10 +180,11 @@ class RoomScreen(RoomActs):
             Part(texts.used(state, self._panes.tokens), 4),
             Part(texts.connected(state), 8),
         ]
+        asks = [texts.Hint("a", say("hint.answer"))] if state.asking and not shown.is_writing else []
         self._bottom.show(
             [
                 Part(hint.text, hint.rank, key)
-                for hint in texts.hints(state, shown)
+                for hint in (*asks, *texts.hints(state, shown))
                 if (key := self.key_now(hint.key)) or not hint.key
             ],
             right=[part for part in facts if part.text],
@@ -217,7 +222,9 @@ class RoomScreen(RoomActs):
 
     def action_pane(self, step: int) -> None:
         """Move to another pane; behind the last one is where it is written to the room."""
-        if self._composer.has_line_focus:
+        if self.focused is self._bar_of_asks:
+            self._panes.focus_current()
+        elif self._composer.has_line_focus:
             if step < 0 or not self._composer.line.complete():
                 self._panes.step_in(step)
         elif self._panes.is_at_end(step) and not self._bar.asks:
@@ -241,7 +248,7 @@ class RoomScreen(RoomActs):
         """Leave what was opened last: the composer, the selection, the bar, the timeline or a zoomed pane,
         the room.
         """
-        if self._composer.has_line_focus:
+        if self._composer.has_line_focus or self.focused is self._bar_of_asks:
             self._panes.focus_current()
         elif self._panes.active is not None and self._panes.active.has_selection:
             self._panes.active.clear_selection()

@@ -23,7 +23,6 @@ from tui.screens.pane_grid import Arrangement, Place, arrange
 from tui.screens.speed import Speed
 from tui.screens.timeline import TimelineFeed
 from tui.screens.words import count, say
-from widgets.agent_pane import AgentPane
 from widgets.frame_clock import FrameClock
 from widgets.strip import AgentStrip, Summary
 from widgets.transcript import Transcript
@@ -67,15 +66,16 @@ class RoomPanes(Container):
         self._state = state
         self._clock = clock
         self._ascii_only = ascii_only
-        self._panes: dict[str, AgentPane] = {}
+        self._panes: dict[str, FollowedPane] = {}
         self._feeds: dict[str, PaneFeed] = {}
         self._speeds: dict[str, Speed] = {}
         self._tokens: dict[str, int] = {}
         self._thinking_since: dict[str, float] = {}
+        self._folds: dict[str, bool] = {}  # what the reader folded or unfolded, by the keys of the rows
         self._generation = -1
         self._current = ""
         self._is_zoomed = False
-        self._timeline: tuple[Transcript, TimelineFeed] | None = None  # once it was opened
+        self._timeline: tuple[FollowedTranscript, TimelineFeed] | None = None  # once it was opened
         self._is_timeline = False
         self._strip = AgentStrip(
             clock=clock,
@@ -150,6 +150,11 @@ class RoomPanes(Container):
             has_selection=self.active is not None and self.active.has_selection,
         )
 
+    def transcript_of(self, agent_id: str) -> FollowedTranscript | None:
+        """Return what shows the agent's turns: the timeline while it is shown, else its pane."""
+        timeline = self._timeline[0] if self._is_timeline and self._timeline is not None else None
+        return timeline or self._panes.get(agent_id)
+
     # --- what comes in ---------------------------------------------------------------------------------
 
     async def fit(self) -> None:
@@ -167,7 +172,9 @@ class RoomPanes(Container):
             self._feeds = {
                 agent_id: feed for agent_id, feed in self._feeds.items() if agent_id in self._panes
             }
-            self._feeds |= {agent_id: PaneFeed(pane, self._state) for agent_id, pane in new.items()}
+            self._feeds |= {
+                agent_id: PaneFeed(pane, self._state, self._folds) for agent_id, pane in new.items()
+            }
             self._state.changed.update(new)
             self._current = self._current if self._current in self._panes else next(iter(agents), "")
             await self.remove_children(gone)
@@ -178,7 +185,7 @@ class RoomPanes(Container):
             self._generation = self._state.generation
             for agent_id, pane in self._panes.items():
                 pane.clear()
-                self._feeds[agent_id] = PaneFeed(pane, self._state)
+                self._feeds[agent_id] = PaneFeed(pane, self._state, self._folds)
             self._state.changed.update(self._panes)
 
     @property
@@ -195,6 +202,11 @@ class RoomPanes(Container):
                 feed.take(agent)
         if self._timeline is not None:
             self._timeline[1].take(changed)
+        for agent_id in changed:
+            agent = self._state.agents.get(agent_id)
+            for turn in agent.turns[-2:] if agent is not None else ():
+                if turn.steps is not None:
+                    turn.steps.changed.clear()
         changed.clear()
         self._strip.touch()
 
@@ -289,13 +301,18 @@ class RoomPanes(Container):
         """Take the pane that was clicked for the current one."""
         for agent_id, pane in self._panes.items():
             if pane is event.widget is self.screen.focused and agent_id != self._current:
-                self._go_to(agent_id)
+                self.go_to(agent_id)
+
+    def on_transcript_fold_toggled(self, event: Transcript.FoldToggled) -> None:
+        """Keep it so."""
+        self._folds[event.key] = event.is_folded
 
     def on_agent_strip_chosen(self, event: AgentStrip.Chosen) -> None:
         """Show the agent whose line was clicked."""
-        self._go_to(event.key)
+        self.go_to(event.key)
 
-    def _go_to(self, agent_id: str) -> None:
+    def go_to(self, agent_id: str) -> None:
+        """Show the agent's pane, and let keys act on it."""
         if agent_id in self._panes:
             self._current = agent_id
             self._arrange_anew()
@@ -307,7 +324,7 @@ class RoomPanes(Container):
         """Move to another pane."""
         ids = list(self._panes)
         if ids and not self._is_timeline:
-            self._go_to(ids[(ids.index(self._current) + step) % len(ids)])
+            self.go_to(ids[(ids.index(self._current) + step) % len(ids)])
 
     def is_at_end(self, step: int) -> bool:
         """Whether there is no other pane in the direction of ``step``."""
@@ -318,7 +335,7 @@ class RoomPanes(Container):
         """Come in from where it is written: to the first pane, or the last."""
         ids = list(self._panes)
         if ids and not self._is_timeline:
-            self._go_to(ids[0 if step > 0 else -1])
+            self.go_to(ids[0 if step > 0 else -1])
         self.focus_current()
 
     def go_to_agent(self, number: int) -> None:
@@ -326,7 +343,7 @@ class RoomPanes(Container):
         ids = list(self._panes)
         if number <= len(ids):
             self._is_timeline = False
-            self._go_to(ids[number - 1])
+            self.go_to(ids[number - 1])
 
     def zoom(self) -> None:
         """Show the current pane alone, or what was shown before."""
@@ -343,7 +360,7 @@ class RoomPanes(Container):
         self._is_timeline = not self._is_timeline
         if self._timeline is None:
             transcript = FollowedTranscript(clock=self._clock, ascii_only=self._ascii_only, id="timeline")
-            feed = TimelineFeed(transcript, self._state)
+            feed = TimelineFeed(transcript, self._state, self._folds)
             feed.take(())
             self._timeline = transcript, feed
             await self.mount(transcript)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
 from agent_tui import events as ev
 from agent_tui.errors import AgentTuiError, NotOffered, StreamLost
@@ -18,6 +17,7 @@ from agent_tui.state.room import RoomState
 from tui.link import RoomLink
 from tui.screens import room_texts as texts
 from tui.screens.quit import Choice, QuitScreen
+from tui.screens.room_asking import RoomAsking
 from tui.screens.words import say
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ASK_AGAIN_SECONDS = 2.0  # a second key press within this is the same wish
 
 
-class RoomRunning(Screen[None]):
+class RoomRunning(RoomAsking):
     """The part of a room screen that runs it; ``_apply`` and ``_show`` are the screen's."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

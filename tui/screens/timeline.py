@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import islice
+from types import MappingProxyType
 
 from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Turn
 from tui.garbage import uncollected
-from tui.screens.pane_feed import TurnFeed
+from tui.screens.pane_feed import RowsPlace, TurnFeed, turn_key
 from tui.screens.room_texts import person_title
 from tui.screens.words import say
 from widgets.painter import PEOPLE
@@ -26,7 +27,11 @@ class TimelineFeed:
     A rule stands where a round starts. ``take`` costs what is new.
     """
 
-    def __init__(self, transcript: Transcript, state: RoomState) -> None:
+    def __init__(
+        self, transcript: Transcript, state: RoomState, folds: Mapping[str, bool] = MappingProxyType({})
+    ) -> None:
+        """``folds`` are the rows that the reader folded (or not), by their keys."""
+        self._folds = folds
         self._transcript = transcript
         self._state = state
         self._generation = -1
@@ -35,7 +40,7 @@ class TimelineFeed:
     def _start_over(self) -> None:
         self._given = 0  # turns of the room that the transcript has been told about
         self._round = 0  # the last that was announced
-        self._rules: list[int] = []  # how many turns stand above each rule
+        self._places: list[int] = []  # which message each turn begins with, counted from 1
         self._last: dict[
             str, tuple[str, TurnFeed]
         ] = {}  # by turn: its agent and its feed, while it may change
@@ -47,7 +52,7 @@ class TimelineFeed:
 
     def place_of(self, number: int) -> int:
         """Return which message of the transcript turn ``number`` is; both are counted from 1."""
-        return number + bisect_left(self._rules, number)
+        return self._places[number - 1] if 0 < number <= len(self._places) else number
 
     def take(self, changed: Iterable[str]) -> None:
         """Give the transcript what is new; ``changed`` are the ids of the agents that did anything."""
@@ -79,8 +84,9 @@ class TimelineFeed:
             self._round = turn.round_number
             if self._given:
                 self._rule()
+        self._places.append(self._transcript.message_count + 1)
         self._announce(turn)
-        feed = TurnFeed(self._transcript, _key(turn), turn)
+        feed = TurnFeed(self._transcript, turn_key(turn.id), turn, self._place_of_rows(turn))
         feed.take()
         self._given += 1
         agent = self._state.agents.get(turn.agent_id)
@@ -90,7 +96,7 @@ class TimelineFeed:
         for former in agent.turns[-3:-2]:  # long over: nothing of it changes any more
             self._last.pop(former.id, None)
 
-    def _announce(self, turn: Turn) -> None:
+    def _announce(self, turn: Turn, key: str = "") -> None:
         agent = self._state.agents.get(turn.agent_id)
         name = agent.name if agent is not None else turn.sender_name
         title = inert_line(name, 60) if turn.role != "user" else person_title(turn)
@@ -98,16 +104,17 @@ class TimelineFeed:
             title = say("timeline.title", name=title, round=turn.round_number)
         # People share one colour; an agent without one gets that of its name.
         color = PEOPLE if agent is None else agent.color or turn.sender_color or NO_COLOR
-        self._transcript.turn_opened(_key(turn), title, color=color, who=name)
+        self._transcript.turn_opened(key or turn_key(turn.id), title, color=color, who=name)
+
+    def _place_of_rows(self, turn: Turn) -> RowsPlace:
+        agent = self._state.agents.get(turn.agent_id)
+        color = (agent.color if agent is not None else "") or turn.sender_color or NO_COLOR
+        # Others may have spoken in between: below its rows it says again who speaks.
+        words_opened = partial(self._announce, turn)
+        return RowsPlace(self._folds, color, agent.name if agent is not None else "", words_opened)
 
     def _rule(self) -> None:
         key = f"rule {self._round}"
-        self._rules.append(self._given)
         self._transcript.turn_opened(key)
         self._transcript.text_added(key, RULE)
         self._transcript.turn_closed(key)
-
-
-def _key(turn: Turn) -> str:
-    """Return the key of a turn's message; no id that a server may send makes it the key of a rule."""
-    return f"turn {turn.id}"

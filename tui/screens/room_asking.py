@@ -1,0 +1,110 @@
+"""The part of a room screen that answers tools which ask before they run."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from agent_tui.state.room import RoomState
+from agent_tui.state.steps import StepState
+from tui.link import RoomLink
+from tui.screens.asking import Asking, Spot
+from tui.screens.chat_ask import AskBar, Decision
+from tui.screens.pane_feed import step_key
+from tui.screens.room_composer import RoomComposer
+from tui.screens.room_panes import RoomPanes
+from tui.screens.words import say
+
+
+class RoomAsking(Asking):
+    """A question opens the bar; the focus goes there only when the person says so, or is there."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "answer_tool", "Answer what a tool asks", id="room.answer"),
+        Binding("f", "fold", "Fold or unfold a step", id="room.fold"),
+        Binding("F", "fold_all", "Fold or unfold all steps", id="room.fold_all"),
+    ]
+    state: RoomState
+    _composer: RoomComposer
+    _link: RoomLink
+    _panes: RoomPanes
+
+    @property
+    def _asking(self) -> list[Spot]:
+        return self.state.asking
+
+    def _step_of(self, spot: Spot) -> StepState | None:
+        turn = self.state.turns.get(spot[0])
+        return turn.steps.all.get(spot[1]) if turn is not None and turn.steps is not None else None
+
+    def _name_of(self, spot: Spot, step: StepState) -> str:
+        turn = self.state.turns.get(spot[0])
+        return f"{turn.sender_name} · {step.name}" if turn is not None else step.name
+
+    def _is_seen(self, spot: Spot) -> bool:
+        turn = self.state.turns.get(spot[0])
+        transcript = self._panes.transcript_of(turn.agent_id) if turn is not None else None
+        if turn is None or transcript is None:
+            return False
+        is_shown = transcript is self._panes.active or turn.agent_id == self._panes.current
+        return is_shown and transcript.is_in_sight(transcript.number_of(step_key(*spot)))
+
+    def _look_at_ask(self) -> None:
+        turn = self.state.turns.get(self._ask_spot[0]) if self._ask_spot is not None else None
+        if self._ask_spot is None or turn is None:
+            return
+        transcript = self._panes.transcript_of(turn.agent_id)
+        if transcript is not self._panes.active:
+            self._panes.go_to(turn.agent_id)
+        self.set_focus(self._bar_of_asks, scroll_visible=False)
+        self.call_after_refresh(self._bring_into_sight, self._ask_spot)
+        self._show_soon()
+
+    def _bring_into_sight(self, spot: Spot) -> None:
+        turn = self.state.turns.get(spot[0])
+        transcript = self._panes.transcript_of(turn.agent_id) if turn is not None else None
+        number = transcript.number_of(step_key(*spot)) if transcript is not None else 0
+        if transcript is not None and number and not transcript.is_in_sight(number):
+            transcript.go_to_message(number)
+
+    def _ask_came(self, *, had_focus: bool) -> None:
+        if had_focus:
+            self.call_after_refresh(self._look_at_ask)
+
+    def _leave_bar(self) -> None:
+        self._panes.focus_current()
+
+    async def _send_answer(self, spot: Spot, decision: Decision, pattern: str, reason: str) -> None:
+        client = await self._link.client()
+        await client.answer(self.state.id, *spot, decision, pattern, reason)
+
+    # --- keys ------------------------------------------------------------------------------------------
+
+    def action_answer_tool(self) -> None:
+        """Go to the question of a tool."""
+        if self._ask_spot is None:
+            self.notify(say("help.why.nothing_asks"), markup=False)
+        else:
+            self._look_at_ask()
+
+    def on_ask_bar_wrote(self, event: AskBar.Wrote) -> None:
+        """Let it be written."""
+        event.stop()
+        self._composer.open()
+        self._composer.line.insert(event.character)
+
+    @property
+    def has_step(self) -> bool:
+        """Whether there is a step to fold where the reader is."""
+        return self._panes.active is not None and bool(self._panes.active.step_at_reader())
+
+    def action_fold(self) -> None:
+        """Fold or unfold the step that the reader is at."""
+        if self._panes.active is None or not self._panes.active.toggle():
+            self.notify(say("chat.no_step"), markup=False)
+
+    def action_fold_all(self) -> None:
+        """Fold all steps of the pane; unfold them if all are folded."""
+        if self._panes.active is not None:
+            self._panes.active.fold_all()

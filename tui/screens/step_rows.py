@@ -1,0 +1,182 @@
+"""The steps of one turn in a transcript: its words, and a row that folds for each thought and each tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from agent_tui.state.steps import StepState
+from tui.screens import chat_texts as texts
+from widgets.transcript import Transcript
+
+HEAD_CHARACTERS: Final = 400  # of a thought: its first words are in the head row, and no more is looked at
+WRITTEN_CHARACTERS: Final = 8_000  # of arguments: longer ones are shown once they are whole
+END: Final = "\nend"  # instead of a step's id: the last row of a turn that does not end in words
+
+
+class StepRows:
+    """Gives a transcript the steps of one turn, below the message ``key("")`` that says who speaks. It costs
+    what is new, not what was there before.
+    """
+
+    __slots__ = ("_first_text", "_given", "_last", "_open", "_transcript", "rows")
+
+    def __init__(self, transcript: Transcript) -> None:
+        self.rows: set[str] = set()  # ids of steps that have a row
+        self._transcript = transcript
+        self._given: dict[str, tuple[int, int]] = {}  # of texts: characters and revision
+        self._open: tuple[str, str] | None = None  # the message that grows: its key, its step's type
+        self._last = ""  # key of the last message
+        self._first_text = ""  # id of the text that stands right under the name
+
+    # --- what it hangs on ------------------------------------------------------------------------------
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes."""
+        raise NotImplementedError
+
+    def key(self, step_id: str = "") -> str:
+        """Return the key of the message that shows a step."""
+        raise NotImplementedError
+
+    def placed(self, step_id: str) -> None:
+        """The next message of the transcript shows that step."""
+
+    def words_opened(self, key: str) -> None:
+        """Begin a message for words that go on below a step."""
+        self._transcript.turn_opened(key)
+
+    def row_color(self) -> tuple[str, str]:
+        """Return the colour of rows and whose it is, as ``Transcript.step_opened`` takes them."""
+        return "", ""
+
+    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
+        """Say whether a step begins folded."""
+        return is_folded
+
+    def fold(self, key: str, *, is_folded: bool) -> None:
+        """Fold or unfold a step, unless the reader did."""
+        self._transcript.fold(key, is_folded)
+
+    # --- steps -----------------------------------------------------------------------------------------
+
+    def take_step(self, step: StepState) -> None:
+        """Show what is new of a step."""
+        if step.type == "tool_result" and step.call_id and step.id not in self.rows:
+            return  # it is shown with its call
+        if step.type == "text":
+            self._grow(step, self._text_key(step))
+        elif step.type == "thinking":
+            self._think(step)
+        else:
+            self._tool(step)
+
+    def _text_key(self, step: StepState) -> str:
+        """Return the message that shows a text: the first one stands right under the name."""
+        key = self.key(step.id)
+        if step.id in self._given:
+            return self.key() if step.id == self._first_text else key
+        self._begin(step)
+        if self._last == self.key() and not self._given:
+            key, self._first_text = self._last, step.id
+        else:
+            self.placed(step.id)
+            self.words_opened(key)
+        self._given[step.id] = 0, step.content.revision
+        self._last, self._open = key, (key, step.type)
+        return key
+
+    def _think(self, step: StepState) -> None:
+        key = self.key(step.id)
+        if step.id not in self._given:
+            self._begin(step)
+            self._row(step, key, is_folded=self.is_over)
+            self._given[step.id] = 0, step.content.revision
+            self._open = key, step.type
+        elif self._given[step.id][0] < HEAD_CHARACTERS or step.seconds is not None:
+            self._transcript.step_titled(key, *texts.step_head(step))
+        self._grow(step, key)
+        if self.is_over:
+            self._close_open()
+
+    def _tool(self, step: StepState) -> None:
+        """Show a call with its result, or what has no better name."""
+        key = self.key(step.id)
+        is_folded = texts.is_folded(step)
+        if step.id not in self.rows:
+            self._begin(step)
+            self._row(step, key, is_folded=is_folded)
+        else:
+            self._transcript.step_titled(key, *texts.step_head(step))
+        if step.arguments.length <= WRITTEN_CHARACTERS or not texts.is_written(step):
+            self._transcript.body_later(key, _body_of(step))
+            self._transcript.turn_closed(key)
+        self.fold(key, is_folded=is_folded)
+
+    def _row(self, step: StepState, key: str, *, is_folded: bool) -> None:
+        self.rows.add(step.id)
+        self.placed(step.id)
+        title, summary, sign = texts.step_head(step)
+        color, who = self.row_color()
+        self._transcript.step_opened(
+            key,
+            title=title,
+            summary=summary,
+            sign=sign,
+            is_folded=self.starts_folded(key, is_folded=is_folded),
+            color=color,
+            who=who,
+            is_dim=step.type == "thinking",
+        )
+        self._last = key
+
+    def _grow(self, step: StepState, key: str) -> None:
+        given, revision = self._given[step.id]
+        if (given, revision) == (step.content.length, step.content.revision):
+            return
+        if revision != step.content.revision or self._open is None or self._open[0] != key:
+            # Replaced, or added to after something else began: rare repairs, so all of it is given again.
+            self._transcript.text_replaced(key, step.content.text)
+            if self._open is None or self._open[0] != key:
+                self._transcript.turn_closed(key)
+        elif given != step.content.length:
+            self._transcript.text_added(key, step.content.since(given))
+        self._given[step.id] = step.content.length, step.content.revision
+
+    # --- ends ------------------------------------------------------------------------------------------
+
+    def _begin(self, step: StepState) -> None:
+        """Another step begins: the one before it is over."""
+        if not self._given and not self.rows and step.type != "text":
+            self._transcript.turn_closed(self.key())
+        self._close_open()
+
+    def _close_open(self, note: str = "") -> None:
+        if self._open is not None:
+            key, type_ = self._open
+            self._transcript.turn_closed(key, note if type_ == "text" else "")
+            if type_ != "text":
+                self.fold(key, is_folded=True)
+            self._open = None
+
+    def end(self, note: str) -> None:
+        """The turn is over; ``note`` is its last row, where there is one."""
+        is_text = self._open is not None and self._open[1] == "text"
+        self._close_open(note)
+        if is_text:
+            return
+        if self._last == self.key():
+            self._transcript.turn_closed(self._last, note)
+        elif note:
+            key = self.key(END)
+            if self._last != key:
+                self.placed("")
+                self._transcript.turn_opened(key)
+                self._last = key
+            self._transcript.turn_closed(key, note)
+
+
+def _body_of(step: StepState) -> Callable[[], str]:
+    return partial(texts.step_body_of, step)
