@@ -90,7 +90,7 @@ class Composer(TextArea):
 
     def edit(self, edit: Edit) -> EditResult:
         """Make harmless what comes in, and cut it to what there is room for."""
-        text = inert(edit.text).replace("\t", SPACES_OF_A_TAB)
+        text = inert(with_line_ends(edit.text)).replace("\t", SPACES_OF_A_TAB)
         if len(text) > 1:
             replaced = len(self.get_text_range(edit.top, edit.bottom))
             room = max(0, MAX_CHARACTERS - len(self.text) + replaced)
@@ -208,6 +208,11 @@ class Composer(TextArea):
             self.put(f"{AT}{candidates[0]} ")
             self.post_message(TextArea.Changed(self))
         return bool(candidates)
+
+
+def with_line_ends(text: str) -> str:
+    """Return a pasted text with the ends of its lines as ours: terminals send returns for them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def whispered(text: str, names: Sequence[str]) -> tuple[str, str]:

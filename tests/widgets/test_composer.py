@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.events import Paste
 from textual.pilot import Pilot
 
 from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer, whispered
@@ -121,3 +122,10 @@ async def test_its_cursor_does_not_blink() -> None:
 )
 def test_a_whisper_begins_with_a_name(text: str, name: str, words: str) -> None:
     assert whispered(text, ["Ada", "Ada Lovelace"]) == (name, words)
+
+
+async def test_ends_of_pasted_lines_are_kept_as_terminals_send_them() -> None:
+    async with opened() as (line, pilot):
+        line.app.post_message(Paste("one\rtwo\r\nthree"))
+        await pilot.pause()
+        assert line.text == "one\ntwo\nthree"

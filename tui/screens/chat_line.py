@@ -8,7 +8,7 @@ from typing import NamedTuple
 from textual import events
 from textual.message import Message
 
-from widgets.composer import Composer
+from widgets.composer import Composer, with_line_ends
 
 
 class Completion(NamedTuple):
@@ -97,6 +97,6 @@ class ChatLine(Composer):
     def on_paste(self, event: events.Paste) -> None:
         """Take a path or a long text for an attachment."""
         self.post_message(self.Typed())
-        if self._takes_paste(event.text):
+        if self._takes_paste(with_line_ends(event.text)):
             event.prevent_default()
             event.stop()
