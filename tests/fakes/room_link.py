@@ -75,6 +75,12 @@ class FakeClient:
         self.waiting = [message for message in self.waiting if message.id != message_id]
         return tuple(self.waiting)
 
+    async def answer(
+        self, room_id: str, message_id: str, step_id: str, decision: str, pattern: str = "", reason: str = ""
+    ) -> None:
+        about = " ".join(word for word in (message_id, step_id, decision, pattern, reason) if word)
+        self._answer(f"answer {about}", room_id)
+
     async def stop_agent(self, room_id: str, agent_id: str) -> RoomInfo:
         return self._answer(f"stop {agent_id}", room_id)
 

@@ -1,0 +1,199 @@
+"""A room whose agents use tools: rows between the words, and a question before a tool runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from agent_tui import events as ev
+from agent_tui.errors import Refused
+from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
+
+MIKA, ADA, LAO = AGENTS
+CALL = ev.Step("step-1", 1, "tool_call", name="read_file", arguments='{"path":"notes.txt"}', id_ref="c1")
+RESULT = ev.Step("step-2", 2, "tool_result", "the first line\nthe second", "read_file", id_ref="step-1")
+ASK = ev.ToolAsk("make -n test", "in the workspace", pattern="run_command(make -n *)")
+
+
+def used(turn_id: str = "t1") -> list[ev.Event]:
+    """Return a turn that speaks, reads a file, and speaks again."""
+    return [
+        ev.TextAdded(turn_id, "I will look.", step_id="step-0"),
+        ev.StepSet(turn_id, CALL),
+        ev.ToolStatusChanged(turn_id, "step-1", "running"),
+        ev.StepSet(turn_id, RESULT),
+        ev.ToolStatusChanged(turn_id, "step-1", "done", 0.4),
+        ev.TextAdded(turn_id, "\n\nIt has two lines.", step_id="step-3"),
+    ]
+
+
+def asking(turn_id: str = "t1") -> list[ev.Event]:
+    return [
+        ev.TextAdded(turn_id, "I will build it.", step_id="step-0"),
+        ev.StepSet(turn_id, replace(CALL, name="run_command", arguments='{"command":"make -n test"}')),
+        ev.ToolStatusChanged(turn_id, "step-1", "asks", ask=ASK),
+    ]
+
+
+def begun(*agents: ev.AgentInfo) -> list[ev.Event]:
+    shown = agents or (MIKA,)
+    room = loaded(status="running", current_round=1, agents=shown, execution_mode="parallel")
+    return [room, LIVE, *(start(f"t{n}", agent) for n, agent in enumerate(shown, 1))]
+
+
+def ended(turn_id: str = "t1") -> list[ev.Event]:
+    text = "I will look.\n\nIt has two lines."
+    steps = (
+        ev.Step("step-0", 0, "text", "I will look."),
+        replace(CALL, status="done", seconds=0.4),
+        RESULT,
+        ev.Step("step-3", 3, "text", "It has two lines."),
+    )
+    message = ev.Message(turn_id, "r", "assistant", text, text, "Mika", "", 1, 8, "t", steps=steps)
+    return [ev.TurnEnded(turn_id, text, 8), ev.MessageStored(message)]
+
+
+def rows_with(text: str, *wanted: str) -> list[int]:
+    """Return in which row each of these stands first."""
+    rows = text.splitlines()
+    return [next(at for at, row in enumerate(rows) if word in row) for word in wanted]
+
+
+async def test_a_tool_is_one_row_between_the_words() -> None:
+    async with opened() as screen:
+        text = await screen.send(*begun(), *used())
+        places = rows_with(text, "I will look.", "read_file", "It has two lines.")
+        assert places == sorted(places)
+        assert "the first line" not in text
+        assert "notes.txt" in text
+        assert await screen.send(*ended()) is not None
+        text = await screen.text()
+        assert text.count("I will look.") == text.count("It has two lines.") == 1
+        assert text.count("read_file") == 1
+
+
+async def test_a_turn_that_is_loaded_looks_as_it_did_live() -> None:
+    async with opened() as screen:
+        live = await screen.send(*begun(), *used(), *ended(), ev.RunPaused("r", 1, "pause"))
+    async with opened() as screen:
+        stored = ended()[1]
+        assert isinstance(stored, ev.MessageStored)
+        room = loaded(status="paused", interrupted="pause", current_round=1, agents=(MIKA,)).room
+        shown = await screen.send(ev.RoomLoaded(room, (replace(stored.message, agent_id="a"),)), LIVE)
+    assert live.splitlines()[2:-2] == shown.splitlines()[2:-2]
+
+
+async def test_what_the_reader_unfolds_stays_so_when_the_room_is_loaded_again() -> None:
+    async with opened() as screen:
+        await screen.send(*begun(), *used())
+        assert "the second" in await screen.press("f")
+        assert "the second" in await screen.send(*ended())
+        stored = ended()[1]
+        assert isinstance(stored, ev.MessageStored)
+        room = loaded(status="running", current_round=1, agents=(MIKA,)).room
+        text = await screen.send(ev.RoomLoaded(room, (replace(stored.message, agent_id="a"),)))
+        assert "the second" in text
+        assert "the second" not in await screen.press("F")
+
+
+async def test_in_the_timeline_rows_of_agents_that_speak_at_once_are_told_apart() -> None:
+    async with opened() as screen:
+        await screen.send(*begun(MIKA, ADA))
+        await screen.press("t")
+        mine, others = used("t1"), used("t2")
+        text = await screen.send(*(event for pair in zip(mine, others, strict=True) for event in pair))
+        assert (text.count("read_file"), text.count("It has two lines.")) == (2, 2)
+        rows = text.splitlines()
+        for at in (at for at, row in enumerate(rows) if "It has two lines." in row):
+            assert any(name in rows[at - 1] for name in ("Mika", "Ada"))
+
+
+async def test_the_timeline_finds_turns_by_their_numbers_although_rows_stand_between() -> None:
+    async with opened() as screen:
+        await screen.send(*begun(MIKA, ADA), *used("t1"), ev.TextAdded("t2", "Ada speaks." + "\n\nmore" * 40))
+        await screen.press("t")
+        await screen.press("g", "2", "enter")
+        assert "Ada speaks." in (await screen.text()).splitlines()[3]
+
+
+async def test_a_turn_that_is_cut_inside_a_tool_says_so() -> None:
+    async with opened() as screen:
+        text = await screen.send(*begun(), *used()[:3], ev.TurnEnded("t1", "I will look.", 3, "", "pause"))
+        assert "cut" in next(row for row in text.splitlines() if "read_file" in row)
+
+
+# --- asks -------------------------------------------------------------------------------------------------
+
+
+async def asked(screen: Screen) -> str:
+    """Let a call ask; what it would do is then in sight for a moment."""
+    time = 0.0
+    screen.app.room.now = lambda: time
+    text = await screen.send(*begun(), *asking())
+    time = 1.0
+    return text
+
+
+@pytest.mark.parametrize(
+    ("key", "sent"),
+    [
+        ("y", "answer t1 step-1 once"),
+        ("c", "answer t1 step-1 conversation"),
+        ("a", "answer t1 step-1 always run_command(make -n *)"),
+    ],
+)
+async def test_a_question_is_shown_and_one_key_leads_to_it(key: str, sent: str) -> None:
+    async with opened() as screen:
+        text = await asked(screen)
+        assert "Mika · run_command asks:" in text
+        assert "make -n test" in text
+        assert "a answer what is asked" in text.splitlines()[-1]
+        await screen.press("y", "c")  # the panes have the focus: these are other keys there
+        assert not [words for words, _ in screen.link.calls.asked if words.startswith("answer")]
+        await screen.press("a", key)
+        assert (sent, "r") in screen.link.calls.asked
+        text = await screen.send(ev.ToolStatusChanged("t1", "step-1", "running"))
+        assert "asks:" not in text
+        assert screen.app.room.focused is screen.app.room._panes.active
+
+
+async def test_no_asks_why_and_the_reason_goes_along() -> None:
+    async with opened() as screen:
+        await asked(screen)
+        assert "Why not?" in await screen.press("a", "n")
+        await screen.press("s", "l", "o", "w", "enter")
+        assert ("answer t1 step-1 deny slow", "r") in screen.link.calls.asked
+
+
+async def test_who_is_slower_than_another_terminal_is_told() -> None:
+    async with opened() as screen:
+        await asked(screen)
+        screen.link.calls.refuse = Refused("The call does not ask any more", status=409)
+        assert "answered already" in await screen.press("a", "y")
+
+
+async def test_the_question_of_an_agent_in_the_strip_is_brought_into_sight_first() -> None:
+    async with opened((80, 20)) as screen:
+        time = 0.0
+        screen.app.room.now = lambda: time
+        await screen.send(*begun(MIKA, ADA, LAO), *asking("t3"))
+        time = 1.0
+        await screen.press("z")
+        text = await screen.press("a")
+        assert "I will build it." in text
+        await screen.press("y")
+        assert ("answer t3 step-1 once", "r") in screen.link.calls.asked
+
+
+async def test_a_pause_takes_the_question_away() -> None:
+    async with opened() as screen:
+        await asked(screen)
+        await screen.press("a")
+        text = await screen.send(
+            ev.ToolStatusChanged("t1", "step-1", "denied"),
+            ev.TurnEnded("t1", "I will build it.", 3, "", "pause"),
+            ev.RunPaused("r", 1, "pause"),
+        )
+        assert "asks:" not in text
+        assert "no tool asks" in await screen.press("a")
