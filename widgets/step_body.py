@@ -31,7 +31,7 @@ PLACE_ARGUMENTS: Final = ("glob", "path", "folder")  # where something is looked
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _FENCE_SIGNS: Final = re.compile(r"^[ \t]*(`+)", re.MULTILINE)
 _DIFF: Final = re.compile(r"(?:\A|\n)(?:--- [^\n]*\n\+\+\+ [^\n]*\n)?@@ -[0-9,]+ \+[0-9,]+ @@")
-_SIGNS_OF_MARKUP: Final = re.compile(r"^[#>*+\-\s]+|[*_`]+")
+_SIGNS_OF_MARKUP: Final = re.compile(r"^[#>*+\-\s]+|[*`]+|(?<!\w)_+|_+(?!\w)")
 
 
 class StepText(NamedTuple):

@@ -160,6 +160,9 @@ async def test_attachments_of_a_stored_question_are_rows_that_unfold() -> None:
         assert "▸ attached    Makefile" in text
         await chat.press("tab", "space")
         assert "│ all: build" in await chat.text()
+        text = await chat.press("shift+up", "shift+down", "o")
+        assert text.splitlines()[0].strip() == "b.txt"
+        assert "more" in text
 
 
 def test_what_is_kept_on_disk_is_the_owners_alone_and_survives_rubbish(tmp_path: Path) -> None:

@@ -217,3 +217,8 @@ def test_whatever_comes_a_step_is_a_title_and_markdown(
     assert "\n" not in step.title
     assert "\n" not in step.summary
     assert inert(step.title) == step.title
+
+
+def test_names_in_the_first_words_of_a_thought_keep_their_underscores() -> None:
+    text = step_text("thinking", content="**So** `current_time` of _a_ place")
+    assert text.title == "thinking  So current_time of a place"

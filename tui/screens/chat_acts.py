@@ -17,7 +17,6 @@ from tui.chat_files import Unfit, with_named
 from tui.screens.chat_ask import PagerScreen
 from tui.screens.chat_asking import ChatAsking
 from tui.screens.chat_queue import ChatQueueScreen
-from tui.screens.chat_texts import step_body_of, step_head
 from tui.screens.words import say
 from widgets.composer import Composer
 
@@ -103,7 +102,7 @@ class ChatActs(ChatAsking):
         if act == "queue":
             return "" if self._composer.queue else say("chat.queue.none")
         if act == "open_step":
-            return "" if self._reader_step() is not None else say("chat.no_step")
+            return "" if self._reader_whole() is not None else say("chat.no_step")
         if act == "version" and not self._versions()[0]:
             return say("chat.no_version")
         if act in ("edit", "again") and self.reader_question is None:
@@ -347,22 +346,20 @@ class ChatActs(ChatAsking):
             self._is_stopping = False
             self._show_soon()
 
-    def _reader_step(self) -> tuple[str, str] | None:
-        turn_id, step_id = self._feed.spot(self._transcript.current_message)
-        if not step_id or (step := self.state.step(turn_id, step_id)) is None or step.type == "text":
-            key = self._transcript.step_at_reader()
-            turn_id, step_id = self._feed.spot_of(key)
-        return (turn_id, step_id) if step_id else None
+    def _reader_whole(self) -> tuple[str, str] | None:
+        """Return title and body of the step or file that the reader is at."""
+        chosen = self._feed.spot(self._transcript.current_message)
+        return self._feed.whole(*chosen) or self._feed.whole(
+            *self._feed.spot_of(self._transcript.step_at_reader())
+        )
 
     def action_open_step(self) -> None:
         """Show all of the step that the reader is at."""
-        spot = self._reader_step()
-        step = self.state.step(*spot) if spot is not None else None
-        if step is None:
+        whole = self._reader_whole()
+        if whole is None:
             self.notify(say("chat.no_step"), markup=False)
-            return
-        body = step_body_of(step, shows_all=True)
-        self.app.push_screen(PagerScreen(step_head(step)[0], body, self._clock, ascii_only=self._ascii_only))
+        else:
+            self.app.push_screen(PagerScreen(*whole, self._clock, ascii_only=self._ascii_only))
 
     def action_queue(self) -> None:
         """Show what waits."""

@@ -102,6 +102,20 @@ class ChatFeed:
         """Return what the message ``key`` of the transcript shows; ("", "") for none."""
         return self._keys.get(key, ("", ""))
 
+    def whole(self, turn_id: str, step_id: str) -> tuple[str, str] | None:
+        """Return what a step or an attached file is called, and all of its body; None where there is none."""
+        turn = self._state.turns.get(turn_id)
+        if turn is None:
+            return None
+        step = turn.steps.all.get(step_id)
+        if step is not None:
+            is_words = step.type == "text"
+            return None if is_words else (texts.step_head(step)[0], texts.step_body_of(step, shows_all=True))
+        for number, file in enumerate(turn.attachments):
+            if step_id == f"file {number}":
+                return file.name, text_body(file.content, None)
+        return None
+
     def number(self, turn_id: str, step_id: str = "") -> int:
         """Return which message of the transcript shows that; 0 for none."""
         return self._numbers.get((turn_id, step_id), 0)
@@ -159,7 +173,7 @@ class _Turn(StepRows):
             row = key_of(turn.id, f"file {number}")
             if row not in self._files:
                 self._files.add(row)
-                self._feed.placed((turn.id, ""))
+                self._feed.placed((turn.id, f"file {number}"))
                 title = f"{say('chat.attached')}{APART}{file.name}"
                 is_folded = self._feed.starts_folded(row, is_folded=True)
                 summary = size(len(file.content.encode(errors="replace")))
