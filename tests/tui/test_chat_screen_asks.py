@@ -140,6 +140,19 @@ async def test_what_is_out_of_sight_is_shown_first_and_not_let_run() -> None:
         assert chat.asked == ["answer a1 step-1 once"]
 
 
+async def test_who_reads_is_asked_reads_on_around_it_and_is_back_there_after_the_answer() -> None:
+    long = message("a0", "\n\n".join(f"paragraph {n}" for n in range(60)), "assistant")
+    async with opened(long, message("q1", "Look.")) as chat:
+        await chat.press("tab")
+        await asking(chat)
+        assert "paragraph 0" in await chat.press("home")
+        assert "│ make -n test" in await chat.press("end")
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"]
+        await chat.send(status("running"))
+        assert chat.app.chat.focused is chat.app.chat._transcript
+
+
 async def test_other_letters_are_words_and_no_answers() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await asking(chat)

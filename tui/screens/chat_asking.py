@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Final
 
+from textual.events import Key
+
 from agent_tui import events as ev
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
@@ -31,6 +33,7 @@ class ChatAsking(Asking):
     def __init__(self) -> None:
         super().__init__()
         self._typed_at = 0.0
+        self._was_reading = False  # before a question had the focus
 
     @abstractmethod
     async def _apply(self, event: ev.Event) -> None:
@@ -52,18 +55,25 @@ class ChatAsking(Asking):
         return self._transcript.is_in_sight(self._feed.number(*spot))
 
     def _ask_came(self, *, had_focus: bool) -> None:
-        is_free = self._composer.has_line_focus and not self._composer.line.text
+        is_free = self.focused is self._transcript or (
+            self._composer.has_line_focus and not self._composer.line.text
+        )
         if had_focus or (is_free and self.now() - self._typed_at > QUIET_SECONDS):
             self.call_after_refresh(self._look_at_ask)
 
     def _leave_bar(self) -> None:
-        self._composer.open()
+        if self._was_reading:
+            self.set_focus(self._transcript, scroll_visible=False)
+        else:
+            self._composer.open()
 
     def _look_at_ask(self) -> None:
         """Give the question the focus, and bring it into sight."""
         if self._ask_spot is None:
             return
-        self.set_focus(self._bar_of_asks, scroll_visible=False)
+        if self.focused is not self._bar_of_asks:
+            self._was_reading = self.focused is self._transcript
+            self.set_focus(self._bar_of_asks, scroll_visible=False)
         number = self._feed.number(*self._ask_spot)
         if number and not self._transcript.is_in_sight(number):
             self._transcript.go_to_message(number)
@@ -73,6 +83,16 @@ class ChatAsking(Asking):
         """Remember when somebody wrote."""
         event.stop()
         self._typed_at = self.now()
+
+    def on_chat_transcript_key_pressed(self, event: ChatTranscript.KeyPressed) -> None:
+        """Remember when somebody read."""
+        event.stop()
+        self._typed_at = self.now()
+
+    def on_key(self, event: Key) -> None:
+        """Let it be read around a question."""
+        if self.focused is self._bar_of_asks and self._transcript.scroll_by_key(event.key):
+            event.stop()
 
     def on_ask_bar_wrote(self, event: AskBar.Wrote) -> None:
         """Let it be written."""
