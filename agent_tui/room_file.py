@@ -41,8 +41,23 @@ MAX_ROOM_NAME_CHARACTERS: Final = 200
 MAX_AGENT_NAME_CHARACTERS: Final = 100
 MAX_MODEL_CHARACTERS: Final = 200
 MAX_TOKENS: Final = 10**12
+MAX_TOOLS: Final = 500
+MAX_TOOL_NAME_CHARACTERS: Final = 100
+MAX_PATH_CHARACTERS: Final = 4_096
 
-_KEYS = ("task", "name", "mode", "rounds", "max_tokens", "max_cost", "on_error", "keep_running", "agents")
+_KEYS = (
+    "task",
+    "name",
+    "mode",
+    "rounds",
+    "max_tokens",
+    "max_cost",
+    "on_error",
+    "keep_running",
+    "tools",
+    "workspace",
+    "agents",
+)
 _AGENT_TEXTS = {
     "name": MAX_AGENT_NAME_CHARACTERS,
     "template": MAX_MODEL_CHARACTERS,
@@ -90,6 +105,8 @@ class RoomFile:
     max_cost: float | None = None
     on_error: str = ""
     keep_running: bool = False
+    tools: tuple[str, ...] | None = None
+    workspace: str = ""  # the whole path
     agents: tuple[FileAgent, ...] | None = None
     warnings: tuple[str, ...] = ()
 
@@ -112,6 +129,8 @@ def read_room_file(path: Path) -> RoomFile:
         max_cost=reader.amount(table, "max_cost"),
         on_error=reader.choice(table, "on_error", ON_ERROR),
         keep_running=reader.flag(table, "keep_running"),
+        tools=reader.names(table, "tools"),
+        workspace=reader.folder(table, "workspace"),
         agents=reader.agents(table),
         warnings=tuple(reader.warnings),
     )
@@ -156,6 +175,8 @@ def room_file_text(room: RoomInfo) -> str:
         "max_cost": repr(float(room.max_cost)) if 0 < room.max_cost < math.inf else "",
         "on_error": toml_string(room.on_error) if room.on_error in ON_ERROR[1:] else "",
         "keep_running": "true" if room.keep_running else "",
+        "tools": f"[{', '.join(map(toml_string, room.enabled_tools))}]" if room.enabled_tools else "",
+        "workspace": toml_string(room.workspace) if room.workspace else "",
     }
     blocks = ["\n".join(f"{key} = {value}" for key, value in top.items() if value)]
     for agent in room.agents:
@@ -227,6 +248,27 @@ class _Reader:
         if not isinstance(value, bool):
             raise self._fail(key, "must be true or false")
         return value
+
+    def names(self, table: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+        """Return names of tools, ``None`` where the file says nothing of them."""
+        value = table.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+            raise self._fail(key, 'must be names: ["read_file", "search_files"]')
+        if len(value) > MAX_TOOLS or any(len(name) > MAX_TOOL_NAME_CHARACTERS for name in value):
+            raise self._fail(key, f"at most {MAX_TOOLS} names of {MAX_TOOL_NAME_CHARACTERS} characters")
+        return tuple(value)
+
+    def folder(self, table: Mapping[str, Any], key: str) -> str:
+        """Return a folder by its whole path; one without a root lies beside the file."""
+        text = self.text(table, key, MAX_PATH_CHARACTERS)
+        if not text:
+            return ""
+        try:
+            return str((self._path.absolute().parent / Path(text).expanduser()).resolve())
+        except (OSError, RuntimeError, ValueError):  # nobody is called so, links in a circle, a NUL
+            raise self._fail(key, "is no folder") from None
 
     def agents(self, table: Mapping[str, Any]) -> tuple[FileAgent, ...] | None:
         """Return the agents, ``None`` where the file says nothing of them."""

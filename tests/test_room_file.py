@@ -23,6 +23,8 @@ max_tokens = 50000
 max_cost = 0.5
 on_error = "pause"
 keep_running = true
+tools = ["read_file", "search_files"]
+workspace = "work"
 [[agents]]
 template = "critic"
 model = "m1"
@@ -46,6 +48,12 @@ MISTAKES = {
     "max_cost = '1'": "max_cost: must be US dollars, 0 or more",
     "on_error = 'stop'": 'on_error: is "stop"; known: continue, pause',
     "keep_running = 1": "keep_running: must be true or false",
+    "tools = 'read_file'": "tools: must be names",
+    "tools = [1]": "tools: must be names",
+    "tools = ['']": "tools: must be names",
+    f"tools = ['{'x' * 101}']": "tools: at most 500 names of 100 characters",
+    "workspace = 1": "workspace: must be a string",
+    "workspace = '~nobody-is-called-so/x'": "workspace: is no folder",
     "agents = 3": "agents: must be tables: [[agents]]",
     "agents = ['Ada']": "agents: must be tables: [[agents]]",
     "[[agents]]": "agents[1].name: is missing; an agent needs a name or a template",
@@ -71,6 +79,7 @@ def test_everything_a_file_may_say_is_read(tmp_path: Path) -> None:
         FileAgent(template="critic", model="m1"),
         FileAgent("Ada", "", "Know it.", "", "local", "#4c9be8"),
     )
+    assert (file.tools, file.workspace) == (("read_file", "search_files"), str(tmp_path.resolve() / "work"))
     assert file.warnings == ()
 
 
@@ -149,6 +158,8 @@ ROOMS = st.builds(
     max_tokens=st.integers(0, 10**9),
     max_cost=st.floats(0, 1e6),
     on_error=st.sampled_from(["continue", "pause"]),
+    enabled_tools=st.lists(SEEN.map(lambda name: name[:100]), max_size=3).map(tuple),
+    workspace=st.sampled_from(["", "/", '/work "one"/二']),
 )
 
 
@@ -166,6 +177,7 @@ def test_a_room_written_as_a_file_reads_back_the_same(
     )
     assert (file.max_tokens or 0, file.max_cost or 0) == (room.max_tokens, room.max_cost)
     assert (file.on_error or "continue", file.keep_running) == (room.on_error, room.keep_running)
+    assert (file.tools or (), file.workspace) == (room.enabled_tools, room.workspace)
     assert file.agents == tuple(
         FileAgent(agent.name, "", agent.system_prompt, agent.model, agent.provider_id, agent.color)
         for agent in room.agents

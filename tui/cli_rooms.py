@@ -44,6 +44,8 @@ _OF_A_ROOM: Final[Mapping[str, Any]] = {
     "max_tokens": Annotated[int | None, typer.Option("--max-tokens", min=0)],
     "max_cost": Annotated[float | None, typer.Option("--max-cost", min=0)],
     "on_error": Annotated[OnError | None, typer.Option("--on-error")],
+    "tools": Annotated[list[str] | None, typer.Option("--tool")],
+    "workspace": Annotated[Path | None, typer.Option("--workspace")],
     "keep_running": Annotated[bool, typer.Option("--keep-running")],
 }
 

@@ -70,6 +70,8 @@ async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
         "max_tokens": new.max_tokens,
         "max_cost": new.max_cost,
         "on_error": new.on_error,
+        "enabled_tools": None if new.tools is None else list(new.tools),
+        "workspace": new.workspace or None,
     }
     said = {field: value for field, value in wished.items() if value is not None}
     return await client.create(task=new.task, name=new.name, **said)

@@ -34,6 +34,9 @@ _NEW = """\
   --max-cost X            the same in US dollars, where the price is known
   --on-error WORD         what the room does after a turn that failed:
                           continue (default) or pause
+  --tool NAME             a tool that the agents may use; may be given again
+                          (default: none; agent-tui tools list names them)
+  --workspace DIR         the folder that the tools work in
   --keep-running          the room goes on when nobody watches it
 """
 
@@ -150,9 +153,10 @@ leaves at once.
                           stream-json: one object per line and event, and a last
                           one named "end"
 
---max-tokens, --max-cost, --on-error and --keep-running also change a room that
-is there. Only the answer goes to stdout; progress and one line per failed turn
-go to stderr.
+--max-tokens, --max-cost, --on-error, --tool, --workspace and --keep-running
+also change a room that is there. A tool that asks runs only where a rule of the
+room or the config file allows it. Only the answer goes to stdout; progress and
+one line per failed turn go to stderr.
 {_SERVER}""",
     "rooms export": f"""\
 Usage: agent-tui rooms export ROOM [--format md|json|html|toml] [--out FILE]

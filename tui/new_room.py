@@ -31,6 +31,8 @@ class NewRoom:
     max_tokens: int | None = None
     max_cost: float | None = None
     on_error: OnError | None = None
+    tools: tuple[str, ...] | None = None
+    workspace: str = ""  # the whole path
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class RoomOptions:
     max_tokens: int | None = None
     max_cost: float | None = None
     on_error: OnError | None = None
+    tools: list[str] | None = None
+    workspace: Path | None = None
 
     def __post_init__(self) -> None:
         if self.max_cost is not None and not math.isfinite(self.max_cost):
@@ -68,9 +72,19 @@ class RoomOptions:
         return [option for option, value in values.items() if value is not None]
 
     @property
+    def folder(self) -> str:
+        """The folder of the tools by its whole path, "" where none is named."""
+        return "" if self.workspace is None else str(self.workspace.expanduser().resolve())
+
+    @property
     def changes(self) -> dict[str, Any]:
         """What a room that is there already is told before it runs, by the wire's names."""
-        values = {"max_tokens": self.max_tokens, "max_cost": self.max_cost, "on_error": self.on_error}
+        values: dict[str, Any] = {
+            "max_tokens": self.max_tokens,
+            "max_cost": self.max_cost,
+            "on_error": self.on_error,
+        }
+        values |= {"enabled_tools": self.tools or None, "workspace": self.folder or None}
         told = {field: value for field, value in values.items() if value is not None}
         return {**told, "keep_running": True} if self.keep_running else told
 
@@ -103,6 +117,8 @@ def described(options: RoomOptions) -> NewRoom:
         file.max_tokens if options.max_tokens is None else options.max_tokens,
         file.max_cost if options.max_cost is None else options.max_cost,
         options.on_error or cast("OnError | None", file.on_error or None),
+        tuple(options.tools) if options.tools else file.tools,
+        options.folder or file.workspace,
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agent_tui.clients.chat_answers import ToolInfo, read_tools
 from agent_tui.clients.net import Net
-from agent_tui.clients.offers import Offers, explained
+from agent_tui.clients.offers import Offers, explained, not_offered
 from agent_tui.clients.provider_calls import ProviderCalls
 from agent_tui.clients.room_answers import (
     RoomChanges,
@@ -119,6 +120,13 @@ class RoomActs(RoomCalls, ProviderCalls):
         fields |= {name: value for name, value in (("pattern", pattern), ("reason", reason)) if value}
         ids = (room_id, message_id, step_id)
         await self._inner_call("POST", "ask", ids, "asking before a tool runs", fields)
+
+    async def tools(self) -> list[ToolInfo]:
+        """Return the tools that agents may use here."""
+        try:
+            return read_tools(await self._net.call("GET", self._paths.of("tools")))
+        except NotFound as error:
+            raise not_offered("a list of tools", error) from error
 
     # --- all rooms -------------------------------------------------------------------------------------
 

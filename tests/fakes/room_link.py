@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from agent_tui.clients.chat_answers import ToolInfo
 from agent_tui.clients.room_answers import ProviderInfo, ProviderTest, RoomChanges, Said
 from agent_tui.errors import AgentTuiError
 from agent_tui.events import Event, LinkChanged, QueuedMessage, RoomInfo
@@ -28,6 +29,9 @@ class FakeClient:
         self.lacks: dict[str, str] = {}
         self.known_providers = [ProviderInfo("demo", "Demo", "demo", "demo")]
         self.known_models: dict[str, list[str]] = {"demo": ["demo"]}
+        reads = ToolInfo("read_file", "Reads a file.", permission="read")
+        self.known_tools = [reads, ToolInfo("run_command", permission="ask")]
+        self.tools_refused: AgentTuiError | None = None
         self.news: asyncio.Queue[RoomChanges] = asyncio.Queue()
 
     async def pause(self, room_id: str) -> RoomInfo:
@@ -93,6 +97,11 @@ class FakeClient:
     async def changes(self, cursor: str | None, wait_seconds: float) -> RoomChanges:
         """Answer what the test puts into ``news``, one for each call."""
         return await self.news.get()
+
+    async def tools(self) -> list[ToolInfo]:
+        if self.tools_refused is not None:
+            raise self.tools_refused
+        return self.known_tools
 
     async def providers(self) -> list[ProviderInfo]:
         self._answer("providers", "")

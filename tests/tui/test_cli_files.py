@@ -35,6 +35,24 @@ def test_a_room_file_makes_the_room_and_options_are_stronger(home: Home, tmp_pat
     assert critic["system_prompt"].startswith("You are the critic")
 
 
+def test_a_room_is_made_with_tools_and_their_folder(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    file = tmp_path / "room.toml"
+    file.write_text('task = "Which tea?"\ntools = ["calculator"]\nworkspace = "work"\n', encoding="utf-8")
+    done = home.main("rooms", "new", "--from", str(file), "--output", "json")
+    room = json.loads(done.stdout)
+    assert (room["enabled_tools"], room["workspace"]) == (["calculator"], str(tmp_path.resolve() / "work"))
+    options = ["--tool", "read_file", "--tool", "search_files", "--workspace", str(tmp_path)]
+    room = json.loads(home.main("rooms", "new", "--from", str(file), *options, "--output", "json").stdout)
+    assert (room["enabled_tools"], room["workspace"]) == (
+        ["read_file", "search_files"],
+        str(tmp_path.resolve()),
+    )
+    done = home.main("rooms", "new", "--task", "T", "--workspace", str(tmp_path / "none"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "workspace" in one_line(done.stderr)
+
+
 def test_agents_come_from_templates_in_the_language_of_the_task(home: Home) -> None:
     chosen = ["--template", "critic", "--template", "tester", "--agent", "Ada=m1"]
     done = home.main("rooms", "new", "--task", "Какой чай лучше?", *chosen, "--output", "json")

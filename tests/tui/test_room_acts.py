@@ -160,7 +160,7 @@ async def test_agents_are_changed_added_moved_and_removed_in_one_list() -> None:
     async with opened((120, 40)) as screen:
         await screen.send(loaded(status="running", current_round=1), LIVE)
         await screen.press("e")
-        screen.app.screen.query_one("OptionList").focus()
+        screen.app.screen.query_one("#agents").focus()
         await screen.press("ctrl+down", "down", "d", "up", "enter")
         assert isinstance(screen.app.screen, AgentFormScreen)
         screen.app.screen.query_one("#prompt", Composer).put("You doubt.")
@@ -178,7 +178,7 @@ async def test_hostile_names_are_harmless_in_the_dialogs() -> None:
     async with opened((120, 40)) as screen:
         await screen.send(loaded(status="running", agents=agents, name=NASTY, task=NASTY), LIVE)
         text = await screen.press("e")
-        screen.app.screen.query_one("OptionList").focus()
+        screen.app.screen.query_one("#agents").focus()
         text += await screen.press("enter")
         assert "[bold]x[/]" in text
         assert {"\x1b", "\x07", "\x00", "\u202e"}.isdisjoint(text)

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from agent_tui import events as ev
-from agent_tui.errors import Refused
+from agent_tui.errors import NotOffered, Refused
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
+from tui.screens.form_fields import Line
+from tui.screens.tool_list import ToolList
 
 MIKA, ADA, LAO = AGENTS
 CALL = ev.Step("step-1", 1, "tool_call", name="read_file", arguments='{"path":"notes.txt"}', id_ref="c1")
@@ -121,6 +123,37 @@ async def test_a_turn_that_is_cut_inside_a_tool_says_so() -> None:
     async with opened() as screen:
         text = await screen.send(*begun(), *used()[:3], ev.TurnEnded("t1", "I will look.", 3, "", "pause"))
         assert "cut" in next(row for row in text.splitlines() if "read_file" in row)
+
+
+# --- settings ---------------------------------------------------------------------------------------------
+
+
+async def test_tools_and_their_folder_are_chosen_in_the_settings() -> None:
+    async with opened((120, 45)) as screen:
+        await screen.send(
+            loaded(status="paused", enabled_tools=("run_command", "gone"), agents=(MIKA,)), LIVE
+        )
+        text = await screen.press("e")
+        assert "Reads a file." in text
+        tools = screen.app.screen.query_one(ToolList)
+        assert tools.names == ["read_file", "run_command", "gone"]
+        tools.focus()
+        tools.highlighted = 0
+        await screen.press("space")
+        screen.app.screen.query_one("#workspace", Line).value = "relative"
+        assert "a folder by its whole path" in await screen.press("ctrl+s")
+        screen.app.screen.query_one("#workspace", Line).value = "/"
+        await screen.press("ctrl+s")
+        tools_now = "'enabled_tools': ['gone', 'read_file', 'run_command']"
+        assert (f"change {{'workspace': '/', {tools_now}}}", "r") in screen.link.calls.asked
+
+
+async def test_a_server_without_tools_says_so_in_the_settings() -> None:
+    async with opened((120, 45)) as screen:
+        await screen.send(loaded(status="paused", agents=(MIKA,)), LIVE)
+        screen.link.calls.tools_refused = NotOffered("this server offers no list of tools")
+        assert "this server offers no list of tools" in await screen.press("e")
+        assert screen.app.screen.query_one(ToolList).disabled
 
 
 # --- asks -------------------------------------------------------------------------------------------------

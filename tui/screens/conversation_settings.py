@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from textual import work
@@ -18,7 +17,7 @@ from agent_tui.inert import inert_line
 from tui.link import ChatLink
 from tui.screens.form_fields import Choice, Field, Line
 from tui.screens.model_form import ModelForm
-from tui.screens.room_settings import read_value
+from tui.screens.room_settings import folder_of, read_value
 from tui.screens.tool_list import ToolList
 from tui.screens.words import say
 from widgets.composer import Composer
@@ -247,14 +246,3 @@ def temperature_of(text: str) -> float | None:
     if not 0 <= number <= MAX_TEMPERATURE:
         raise ValueError(say("chat_form.temperature.wrong"))
     return number
-
-
-def folder_of(text: str) -> str:
-    """Return a folder by its whole path, "~" written out."""
-    try:
-        folder = Path(text).expanduser()
-    except RuntimeError:  # nobody is called so
-        folder = Path(text)
-    if not folder.is_absolute():
-        raise ValueError(say("chat_form.workspace.wrong", root=Path.cwd().anchor))
-    return str(folder)

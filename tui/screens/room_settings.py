@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import work
@@ -21,13 +22,14 @@ from agent_tui.state.room import RoomState
 from tui.link import RoomLink
 from tui.screens.agent_form import AgentDraft, AgentFormScreen
 from tui.screens.form_fields import Choice, Field, Line, own, swatch
+from tui.screens.tool_list import ToolList
 from tui.screens.words import count, say
 from widgets.composer import Composer
 
 MAX_ROUNDS = 1000
 MODES = ("sequential", "parallel")
 ON_ERROR = ("continue", "pause")
-FIELDS = ("name", "task", "max_rounds", "execution_mode", "max_tokens", "max_cost", "on_error")
+FIELDS = ("name", "task", "max_rounds", "execution_mode", "max_tokens", "max_cost", "on_error", "workspace")
 _WHOLE_NUMBERS = ("max_rounds", "max_tokens")
 
 
@@ -74,6 +76,7 @@ class SettingsScreen(ModalScreen[None]):
             "max_tokens": str(state.max_tokens or ""),
             "max_cost": f"{state.max_cost:g}" if state.max_cost else "",
             "on_error": state.on_error,
+            "workspace": state.workspace,
         }
         # What is shown is harmless; what was not touched is not sent, as it may differ from that.
         self._shown: dict[str, str] = {}
@@ -87,7 +90,9 @@ class SettingsScreen(ModalScreen[None]):
                     if name == "max_rounds":
                         yield Static("", id="estimate", markup=False)
                 yield Static(say("settings.agents"), classes="label", markup=False)
-                yield OptionList(markup=False, compact=True)
+                yield OptionList(markup=False, compact=True, id="agents")
+                yield Static(say("settings.tools"), classes="label", id="of-tools", markup=False)
+                yield ToolList(self._state.enabled_tools, ascii_only=self._ascii_only)
             yield Static("", classes="error", markup=False)
             hint = own(say("settings.hint"), ascii_only=self._ascii_only)
             yield Static(hint, classes="hint", markup=False)
@@ -101,7 +106,9 @@ class SettingsScreen(ModalScreen[None]):
             texts = [(option, say(f"settings.{name}.{option}")) for option in options]
             return Choice(texts, value, id=name, ascii_only=self._ascii_only)
         is_number = name in ("max_tokens", "max_cost")
-        return Line(value, placeholder=say("settings.no_limit") if is_number else "", id=name)
+        empty = say("settings.no_limit") if is_number else say("chat_form.workspace.none")
+        is_optional = is_number or name == "workspace"
+        return Line(value, placeholder=empty if is_optional else "", id=name)
 
     def on_mount(self) -> None:
         """Show the room as it is."""
@@ -109,6 +116,19 @@ class SettingsScreen(ModalScreen[None]):
         self._shown = {name: self._field(name).value for name in FIELDS}
         self._list_agents(0)
         self._estimate()
+        self.query_one(ToolList).show()
+        self._look_for_tools()
+
+    @work(group="tools", exclusive=True)
+    async def _look_for_tools(self) -> None:
+        """List the server's tools; where there are none to be had, say why."""
+        listed = self.query_one(ToolList)
+        try:
+            listed.offer(await (await self._link.client()).tools())
+        except AgentTuiError as error:
+            listed.disabled = True
+            label = f"{say('settings.tools')}: {inert_line(error.title, 100)}"
+            self.query_one("#of-tools", Static).update(label)
 
     def _field(self, name: str) -> Field:
         return self.query_one(f"#field-{name}", Field)
@@ -127,7 +147,7 @@ class SettingsScreen(ModalScreen[None]):
     # --- agents ----------------------------------------------------------------------------------------
 
     def _list_agents(self, at: int) -> None:
-        listed = self.query_one(OptionList)
+        listed = self._listed
         listed.clear_options()
         for number, agent in enumerate(self._agents, 1):
             model = inert_line(agent.model or agent.provider_id, 40)
@@ -139,8 +159,12 @@ class SettingsScreen(ModalScreen[None]):
             listed.highlighted = max(0, min(at, len(self._agents) - 1))
 
     @property
+    def _listed(self) -> OptionList:
+        return self.query_one("#agents", OptionList)
+
+    @property
     def _at(self) -> int | None:
-        listed = self.query_one(OptionList)
+        listed = self._listed
         return listed.highlighted if listed.has_focus else None
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -218,6 +242,9 @@ class SettingsScreen(ModalScreen[None]):
             return
         if self._agents != list(self._before.values()):
             fields["agents"] = [agent.fields(self._before.get(agent.id)) for agent in self._agents]
+        marked = self.query_one(ToolList).marked
+        if marked != set(self._state.enabled_tools):
+            fields["enabled_tools"] = sorted(marked)
         if fields:
             self._save(fields)
         else:
@@ -268,9 +295,22 @@ def read_value(name: str, text: str, least_rounds: int) -> str | int | float:
         if not 0 <= amount < 1e9:
             raise ValueError(say("settings.amount"))
         return amount
+    if name == "workspace" and text:
+        return folder_of(text)
     if name == "task" and not text:
         raise ValueError(say("settings.no_task"))
     return text
+
+
+def folder_of(text: str) -> str:
+    """Return a folder by its whole path, "~" written out. Raises ``ValueError`` as ``read_value`` does."""
+    try:
+        folder = Path(text).expanduser()
+    except RuntimeError:  # nobody is called so
+        folder = Path(text)
+    if not folder.is_absolute():
+        raise ValueError(say("chat_form.workspace.wrong", root=Path.cwd().anchor))
+    return str(folder)
 
 
 def estimate(state: RoomState, rounds: str) -> str:

@@ -334,6 +334,8 @@ ENGLISH: Final[dict[str, str]] = {
     "settings.on_error.continue": "the room goes on",
     "settings.on_error.pause": "the room pauses",
     "settings.no_limit": "no limit",
+    "settings.workspace": "folder of the tools",
+    "settings.tools": "tools its agents may use, space marks",
     "settings.agents": "agents, in the order they speak",
     "settings.hint": "enter keep · tab next · on an agent: enter change · a add · d remove"
     " · ctrl+↑ ctrl+↓ move · esc back",
