@@ -1,0 +1,169 @@
+"""The whole program with a chat: which one is opened, what its keys are, how it is left."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+import pytest
+from textual.pilot import Pilot
+
+from agent_tui import events as ev
+from agent_tui.config import Config
+from agent_tui.errors import ConfigError, NotFound, NotOffered
+from tests.fakes.chat_link import FakeChatLink
+from tests.fakes.room_link import FakeLink
+from tests.state.chat_events import loaded, message, started
+from tui.app import AgentTuiApp
+from tui.exits import FAILED
+from tui.first_chat import first_chat
+from tui.keymap import resolve
+from tui.link import ChatLink, RoomLink
+from tui.request import ScreenRequest, Server
+from tui.screens.chat import ChatScreen
+from tui.screens.question import QuestionScreen
+
+LIVE = ev.LinkChanged("live")
+
+
+@pytest.fixture(autouse=True)
+def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+
+
+def linked(link: FakeChatLink) -> ChatLink:
+    return cast("ChatLink", link)
+
+
+class Program:
+    """What a test sees of it."""
+
+    def __init__(self, app: AgentTuiApp, link: FakeChatLink, pilot: Pilot[int]) -> None:
+        self.app, self.link, self.pilot = app, link, pilot
+
+    async def press(self, *keys: str) -> str:
+        await self.pilot.press(*keys)
+        return await self.text()
+
+    async def text(self) -> str:
+        seen: list[str] = []
+        while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
+            await self.pilot.pause()
+            self.app.clock.tick()
+            strips = self.app.screen._compositor.render_strips(self.app.size)
+            seen.append("\n".join(strip.text for strip in strips))
+        return seen[-1]
+
+
+@asynccontextmanager
+async def program(folder: Path, chat: str = "", **keys: str) -> AsyncGenerator[Program, None]:
+    link = FakeChatLink()
+    config = Config(
+        folder / "config.toml", keys={name.replace("_", ".", 1): key for name, key in keys.items()}
+    )
+    request = ScreenRequest(Server("http://127.0.0.1:9"), None, config, chat=chat)
+    app = AgentTuiApp(request, cast("RoomLink", FakeLink()), linked(link))
+    async with app.run_test(size=(120, 30), notifications=True) as pilot:
+        seen = Program(app, link, pilot)
+        link.send(loaded(message("q1", "Look."), title="Make"), LIVE)
+        await seen.text()
+        yield seen
+
+
+async def test_the_newest_chat_is_opened_or_the_one_that_was_named() -> None:
+    link = FakeChatLink()
+    link.calls.listed = [ev.ConversationInfo("c1", title="Newest"), ev.ConversationInfo("c2", title="Older")]
+    assert await first_chat(linked(link), "") == "c1"
+    assert await first_chat(linked(link), "Old") == "c2"
+    assert await first_chat(linked(link), "c2") == "c2"
+    with pytest.raises(NotFound):
+        await first_chat(linked(link), "none of them")
+    with pytest.raises(ConfigError):
+        await first_chat(linked(link), "c")
+
+
+async def test_without_one_or_when_asked_a_new_one_is_made_that_works_in_this_folder(tmp_path: Path) -> None:
+    link = FakeChatLink()
+    assert await first_chat(linked(link), "", is_new=True) == "new"
+    link.calls.listed = []
+    assert await first_chat(linked(link), "") == "new"
+    made = f"create {{'workspace': '{tmp_path}'}}"
+    assert [call for call in link.calls.asked if call.startswith("create")] == [made, made]
+    link.is_embedded = False  # another machine's folders are not ours
+    await first_chat(linked(link), "", is_new=True)
+    assert link.calls.asked[-1] == "create {'workspace': None}"
+
+
+async def test_a_server_without_a_list_opens_the_one_that_is_named() -> None:
+    link = FakeChatLink()
+    link.calls.refuse = NotOffered("no such call")
+    assert await first_chat(linked(link), "c7") == "c7"
+    with pytest.raises(NotOffered, match="name one"):
+        await first_chat(linked(link), "")
+
+
+async def test_a_chat_that_is_not_there_ends_the_program_with_its_code(tmp_path: Path) -> None:
+    request = ScreenRequest(
+        Server("http://127.0.0.1:9"), None, Config(tmp_path / "config.toml"), chat="nothing like it"
+    )
+    app = AgentTuiApp(request, cast("RoomLink", FakeLink()), linked(FakeChatLink()))
+    async with app.run_test() as pilot:
+        while app.return_value is None:
+            await pilot.pause()
+    assert app.return_value == FAILED
+
+
+async def test_the_program_is_left_at_once_while_no_answer_comes(tmp_path: Path) -> None:
+    async with program(tmp_path) as seen:
+        assert isinstance(seen.app.screen, ChatScreen)
+        await seen.pilot.press("ctrl+q")
+        assert seen.app.return_value == 0
+
+
+async def test_in_mid_answer_it_is_asked_first(tmp_path: Path) -> None:
+    async with program(tmp_path) as seen:
+        seen.link.send(started("a1", "q1"))
+        assert "An answer is under way" in await seen.press("ctrl+q")
+        await seen.press("escape")
+        assert isinstance(seen.app.screen, ChatScreen)
+        await seen.press("ctrl+q", "enter")
+        assert seen.app.return_value == 0
+
+
+async def test_help_and_palette_have_what_a_chat_can_do_and_why_not(tmp_path: Path) -> None:
+    async with program(tmp_path) as seen:
+        await seen.press("tab")
+        text = await seen.press("question_mark")
+        assert "Fold or unfold all thoughts" in text
+        assert "Find in the transcript" in text
+        assert "Pause or resume the room" not in text
+        await seen.press("escape")
+        commands = {command.title: command.help for command in seen.app.get_system_commands(seen.app.screen)}
+        assert commands["Questions that wait"] == "u – no question waits"
+        assert commands["Find in the transcript"] == "/"
+
+
+async def test_keys_of_ones_own_hold_in_chats_and_are_named_there(tmp_path: Path) -> None:
+    async with program(tmp_path, chat_fold="f7", pane_find="f8") as seen:
+        text = await seen.press("tab")
+        assert "f7 fold" in text
+        await seen.press("f8", "L", "o", "o", "k")
+        assert "1 found" in await seen.text() or "1 of 1" in await seen.text()
+
+
+def test_a_key_that_a_chat_needs_twice_is_a_complaint() -> None:
+    assert resolve({"chat.fold": "Y"}).problems == (
+        "keys.chat.fold: takes Y from pane.copy_code, which has no key now",
+    )
+
+
+async def test_a_question_before_leaving_is_left_by_the_same_key(tmp_path: Path) -> None:
+    async with program(tmp_path) as seen:
+        seen.link.send(started("a1", "q1"))
+        await seen.press("ctrl+q")
+        assert isinstance(seen.app.screen, QuestionScreen)
+        await seen.press("ctrl+q")
+        assert isinstance(seen.app.screen, ChatScreen)
