@@ -16,7 +16,7 @@ CONNECTION_OPTIONS = ("--url", "--token", "--backend")
 VALUED_OPTIONS = frozenset(
     {
         *("--task", "--name", "--agent", "--rounds", "--mode", "--output", "--from", "--template"),
-        *("--max-tokens", "--max-cost", "--on-error", "--format", "--out"),
+        *("--max-tokens", "--max-cost", "--on-error", "--tool", "--workspace", "--format", "--out"),
         *("--file", "-f", "--conversation", "--chat-id", "--model", "--provider", "--tools", "--allow"),
         "--limit",
     }
