@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+import pytest
+
 from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails, says
-from tests.tui.programs import Home, finish, own_environ
+from tests.tui.programs import SECONDS, Home, finish, home_at
 
 PROVIDER = '[providers.mine]\nkind = "openai"\nbase_url = "{url}"\nmodel = "some-model"\n'
 STREAM = ("--output", "stream-json")
@@ -23,18 +26,26 @@ BEGINS = says("It begins", finish=None, usage=None, done=False, ending="stall")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A user, their backend, and the model that answers."""
+    """A user, their backend, and the model that answers, which lives in a loop of its own."""
 
     home: Home
     model: FakeModelServer
+    loop: asyncio.AbstractEventLoop
 
-    async def run(self, *arguments: str, **changes: Any) -> CompletedProcess[str]:
-        return await asyncio.to_thread(lambda: self.home.run(*arguments, **changes))
-
-    async def ask(self, *arguments: str, code: int = 0) -> CompletedProcess[str]:
-        ran = await self.run("ask", *arguments)
+    def ask(self, *arguments: str, code: int = 0) -> CompletedProcess[str]:
+        with chdir(self.home.folder):
+            ran = self.home.main("ask", *arguments)
         assert ran.returncode == code, ran
         return ran
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until the model server is as ``condition`` says."""
+        asyncio.run_coroutine_threadsafe(self.model.until(condition), self.loop).result(SECONDS)
+
+    def newest(self) -> dict[str, Any]:
+        """Return the conversation that was active last."""
+        found: dict[str, Any] = self.home.api("GET", "/api/conversations")["conversations"][0]
+        return found
 
     def told(self) -> list[dict[str, Any]]:
         """Return the messages that the model was told last."""
@@ -47,15 +58,28 @@ class Place:
         return found
 
 
-@asynccontextmanager
-async def a_place(folder: Path) -> AsyncIterator[Place]:
-    home = Home(folder, own_environ(folder))
-    async with FakeModelServer() as model:
-        home.config.write_text(PROVIDER.format(url=model.url), encoding="utf-8")
-        try:
-            yield Place(home, model)
-        finally:
-            await asyncio.to_thread(home.stop)
+@contextmanager
+def a_place(folder: Path, settings: str = "") -> Iterator[Place]:
+    model, loop = FakeModelServer(), asyncio.new_event_loop()
+    loop.run_until_complete(model.__aenter__())
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        with home_at(folder) as home:
+            home.config.write_text(PROVIDER.format(url=model.url) + settings, encoding="utf-8")
+            yield Place(home, model, loop)
+    finally:
+        asyncio.run_coroutine_threadsafe(model.__aexit__(None, None, None), loop).result(SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """One backend for the whole module: each test has a conversation of its own."""
+    with a_place(tmp_path_factory.mktemp("ask")) as place:
+        yield place
 
 
 def calls(name: str, arguments: dict[str, Any]) -> Answer:
@@ -69,159 +93,147 @@ def lines(written: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in written.splitlines()]
 
 
-async def test_a_tool_that_only_looks_runs_in_the_folder_of_the_command(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        (tmp_path / "notes.txt").write_text("tea at four\n", encoding="utf-8")
-        place.model.will(calls("read_file", {"path": "notes.txt"}), says("Tea at four."))
-        ran = await place.ask("When is tea?")
-        assert ran.stdout == "Tea at four.\n"
-        conversation, tool = ran.stderr.splitlines()
-        assert conversation.startswith("conversation ")
-        assert tool == "read_file notes.txt"
-        assert "tea at four" in place.told()[-1]["content"]
+def test_a_tool_that_only_looks_runs_in_the_folder_of_the_command(place: Place) -> None:
+    (place.home.folder / "notes.txt").write_text("tea at four\n", encoding="utf-8")
+    place.model.will(calls("read_file", {"path": "notes.txt"}), says("Tea at four."))
+    ran = place.ask("When is tea?")
+    assert ran.stdout == "Tea at four.\n"
+    conversation, tool = ran.stderr.splitlines()
+    assert conversation.startswith("conversation ")
+    assert tool == "read_file notes.txt"
+    assert "tea at four" in place.told()[-1]["content"]
 
 
-async def test_a_tool_that_asks_is_denied_and_stderr_says_how_it_would_run(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        place.model.will(calls("run_command", {"command": COMMAND}), says("I may not."))
-        ran = await place.ask("Make it.")
-        assert ran.stdout == "I may not.\n"
-        (told,) = ran.stderr.splitlines()[1:]
-        assert told.startswith("not allowed: ")
-        assert f"--allow 'run_command({COMMAND})' lets it run" in told
-        assert place.result()["success"] is False
-        assert "denied by the user: this was asked without a screen" in place.result()["error"]
-        assert not (tmp_path / "made.txt").exists()
+def test_a_tool_that_asks_is_denied_and_stderr_says_how_it_would_run(place: Place) -> None:
+    place.model.will(calls("run_command", {"command": COMMAND}), says("I may not."))
+    ran = place.ask("Make it.")
+    assert ran.stdout == "I may not.\n"
+    (told,) = ran.stderr.splitlines()[1:]
+    assert told.startswith("not allowed: ")
+    assert f"--allow 'run_command({COMMAND})' lets it run" in told
+    assert place.result()["success"] is False
+    assert "denied by the user: this was asked without a screen" in place.result()["error"]
+    assert not (place.home.folder / "made.txt").exists()
 
 
-async def test_what_allow_names_runs_and_nothing_else(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        allow = ("--allow", "run_command(echo made *)", "--allow", "write_file(kept/*)")
-        place.model.will(calls("run_command", {"command": "echo made it"}), says("Done."))
-        assert (await place.ask("Say it.", *allow)).stderr.splitlines()[1:] == ["run_command echo made it"]
-        assert place.result()["output"] == "made it\n"
-        place.model.will(calls("run_command", {"command": "echo made it; id"}), says("No."))
-        assert "not allowed" in (await place.ask("Say more.", *allow)).stderr
-        place.model.will(calls("write_file", {"path": "else.txt", "content": "x"}), says("No."))
-        assert "not allowed" in (await place.ask("Write it.", *allow)).stderr
-        assert not (tmp_path / "else.txt").exists()
-        place.model.will(calls("write_file", {"path": "kept/a.txt", "content": "x"}), says("Yes."))
-        (tmp_path / "kept").mkdir()
-        assert "not allowed" not in (await place.ask("Write it.", *allow)).stderr
-        assert (tmp_path / "kept" / "a.txt").read_text(encoding="utf-8") == "x"
+def test_what_allow_names_runs_and_nothing_else(place: Place) -> None:
+    allow = ("--allow", "run_command(echo made *)", "--allow", "write_file(kept/*)")
+    place.model.will(calls("run_command", {"command": "echo made it"}), says("Done."))
+    assert place.ask("Say it.", *allow).stderr.splitlines()[1:] == ["run_command echo made it"]
+    assert place.result()["output"] == "made it\n"
+    place.model.will(calls("run_command", {"command": "echo made it; id"}), says("No."))
+    assert "not allowed" in place.ask("Say more.", *allow).stderr
+    place.model.will(calls("write_file", {"path": "else.txt", "content": "x"}), says("No."))
+    assert "not allowed" in place.ask("Write it.", *allow).stderr
+    assert not (place.home.folder / "else.txt").exists()
+    place.model.will(calls("write_file", {"path": "kept/a.txt", "content": "x"}), says("Yes."))
+    (place.home.folder / "kept").mkdir()
+    assert "not allowed" not in place.ask("Write it.", *allow).stderr
+    assert (place.home.folder / "kept" / "a.txt").read_text(encoding="utf-8") == "x"
 
 
-async def test_what_the_config_file_allows_does_not_ask(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        with place.home.config.open("a", encoding="utf-8") as file:
-            file.write('[tools]\nallow = ["run_command(echo *)"]\n')
+def test_what_the_config_file_allows_does_not_ask(tmp_path: Path) -> None:
+    with a_place(tmp_path, '[tools]\nallow = ["run_command(echo *)"]\n') as place:
         place.model.will(calls("run_command", {"command": "echo it"}), says("Done."))
-        assert (await place.ask("Say it.")).stderr.splitlines()[1:] == ["run_command echo it"]
+        assert place.ask("Say it.").stderr.splitlines()[1:] == ["run_command echo it"]
 
 
-async def test_none_offers_the_model_no_tools_and_names_offer_those(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        await place.ask("Hi", "--tools", "none")
-        assert "tools" not in place.model.requests[-1].body
-        await place.ask("Hi", "--tools", "calculator")
-        offered = place.model.requests[-1].body["tools"]
-        assert [tool["function"]["name"] for tool in offered] == ["calculator"]
+def test_none_offers_the_model_no_tools_and_names_offer_those(place: Place) -> None:
+    place.ask("Hi", "--tools", "none")
+    assert "tools" not in place.model.requests[-1].body
+    place.ask("Hi", "--tools", "calculator")
+    offered = place.model.requests[-1].body["tools"]
+    assert [tool["function"]["name"] for tool in offered] == ["calculator"]
 
 
-async def test_a_conversation_goes_on_with_what_was_said_and_takes_another_model(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        first = await place.ask("One?", "--output", "json")
-        made = json.loads(first.stdout)["conversation"]
-        await place.ask("Two?", "--conversation", made["id"][:8], "--model", "other-model")
-        assert place.model.requests[-1].body["model"] == "other-model"
-        words = [message["content"] for message in place.told() if message["role"] != "system"]
-        assert words == ["One?", "Hello there.", "Two?"]
-        value = json.loads((await place.ask("Three?", "--conversation", "One?", "--output", "json")).stdout)
-        assert value["conversation"]["model"] == "other-model"
-        assert value["conversation"] == place.home.api("GET", f"/api/conversations/{made['id']}")
-        assert [message["role"] for message in value["messages"]] == ["user", "assistant"] * 3
-        assert (value["reason"], value["text"]) == ("completed", "Hello there.")
+def test_a_conversation_goes_on_with_what_was_said_and_takes_another_model(place: Place) -> None:
+    first = place.ask("One?", "--output", "json")
+    made = json.loads(first.stdout)["conversation"]
+    place.ask("Two?", "--conversation", made["id"][:8], "--model", "other-model")
+    assert place.model.requests[-1].body["model"] == "other-model"
+    words = [message["content"] for message in place.told() if message["role"] != "system"]
+    assert words == ["One?", "Hello there.", "Two?"]
+    value = json.loads(place.ask("Three?", "--conversation", "One?", "--output", "json").stdout)
+    assert value["conversation"]["model"] == "other-model"
+    assert value["conversation"] == place.home.api("GET", f"/api/conversations/{made['id']}")
+    assert [message["role"] for message in value["messages"]] == ["user", "assistant"] * 3
+    assert (value["reason"], value["text"]) == ("completed", "Hello there.")
 
 
-async def test_stream_json_holds_every_event_with_its_id(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        place.model.will(calls("calculator", {"expression": "17*23"}), says("It is ", "391."))
-        found = lines((await place.ask("What is it?", *STREAM)).stdout)
-        ids = [int(line["id"]) for line in found[:-1]]
-        assert ids == list(range(ids[0], ids[0] + len(ids)))
-        assert [line["event"] for line in found[-2:]] == ["done", "end"]
-        assert found[-1]["data"] == {"reason": "completed", "text": "It is 391.", "detail": None}
-        steps = [line["data"]["step"] for line in found if line["event"] == "process_step"]
-        assert [(step["type"], step["id"]) for step in steps if step.get("content")] == [
-            ("tool_result", "step-1")
-        ]
-        added = [line["data"] for line in found if line["event"] == "process_step_delta"]
-        assert "".join(step.get("arguments", "") for step in added) == '{"expression": "17*23"}'
+def test_stream_json_holds_every_event_with_its_id(place: Place) -> None:
+    place.model.will(calls("calculator", {"expression": "17*23"}), says("It is ", "391."))
+    found = lines(place.ask("What is it?", *STREAM).stdout)
+    ids = [int(line["id"]) for line in found[:-1]]
+    assert ids == list(range(ids[0], ids[0] + len(ids)))
+    assert [line["event"] for line in found[-2:]] == ["done", "end"]
+    assert found[-1]["data"] == {"reason": "completed", "text": "It is 391.", "detail": None}
+    steps = [line["data"]["step"] for line in found if line["event"] == "process_step"]
+    assert [(step["type"], step["id"]) for step in steps if step.get("content")] == [
+        ("tool_result", "step-1")
+    ]
+    added = [line["data"] for line in found if line["event"] == "process_step_delta"]
+    assert "".join(step.get("arguments", "") for step in added) == '{"expression": "17*23"}'
 
 
-async def test_a_signal_stops_the_answer_and_its_words_are_kept(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        place.model.will(BEGINS)
-        run = await asyncio.to_thread(place.home.start, "ask", "x", *STREAM)
-        assert run.stdout is not None
-        read = ""
-        while '"It begins"' not in read:
-            read = await asyncio.to_thread(run.stdout.readline)
-        run.send_signal(signal.SIGINT)
-        out, err = await asyncio.to_thread(finish, run)
-        found = lines(out)
-        assert (run.returncode, found[-1]["data"]) == (
-            3,
-            {"reason": "interrupted", "text": "It begins", "detail": None},
-        )
-        assert found[-2] == {**found[-2], "event": "error", "data": {"content": "Stopped"}}
-        assert "stopping the answer; once more leaves at once" in err.splitlines()
-        await place.model.until(lambda: place.model.open == 0)
-        (shown,) = place.home.api("GET", "/api/conversations")["conversations"]
-        answer = place.home.api("GET", f"/api/conversations/{shown['id']}/messages")["messages"][-1]
-        assert (shown["status"], answer["interrupted"]) == ("idle", "stop")
-        assert json.loads(answer["content"])["text"] == "It begins"
+def test_a_signal_stops_the_answer_and_its_words_are_kept(place: Place) -> None:
+    place.model.will(BEGINS)
+    run = place.home.start("ask", "x", *STREAM)
+    assert run.stdout is not None
+    read = ""
+    while '"It begins"' not in read:
+        read = run.stdout.readline()
+    run.send_signal(signal.SIGINT)
+    out, err = finish(run)
+    found = lines(out)
+    assert (run.returncode, found[-1]["data"]) == (
+        3,
+        {"reason": "interrupted", "text": "It begins", "detail": None},
+    )
+    assert found[-2] == {**found[-2], "event": "error", "data": {"content": "Stopped"}}
+    assert "stopping the answer; once more leaves at once" in err.splitlines()
+    place.until(lambda: place.model.open == 0)
+    shown = place.newest()
+    answer = place.home.api("GET", f"/api/conversations/{shown['id']}/messages")["messages"][-1]
+    assert (shown["status"], answer["interrupted"]) == ("idle", "stop")
+    assert json.loads(answer["content"])["text"] == "It begins"
 
 
-async def test_somebody_elses_stop_ends_it_too(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        place.model.will(BEGINS)
-        asking = asyncio.create_task(place.run("ask", "x", *STREAM))
-        await place.model.until(lambda: place.model.open == 1)
-        (shown,) = (await asyncio.to_thread(place.home.api, "GET", "/api/conversations"))["conversations"]
-        await asyncio.to_thread(place.home.api, "POST", f"/api/conversations/{shown['id']}/stop", {})
-        ran = await asking
-        end = lines(ran.stdout)[-1]["data"]
-        assert (ran.returncode, end["reason"], end["detail"]) == (
-            3,
-            "interrupted",
-            "somebody else stopped it",
-        )
+def test_somebody_elses_stop_ends_it_too(place: Place) -> None:
+    place.model.will(BEGINS)
+    run = place.home.start("ask", "x", *STREAM)
+    place.until(lambda: place.model.open == 1)
+    place.home.api("POST", f"/api/conversations/{place.newest()['id']}/stop", {})
+    out, _ = finish(run)
+    place.until(lambda: place.model.open == 0)
+    end = lines(out)[-1]["data"]
+    assert (run.returncode, end["reason"], end["detail"]) == (
+        3,
+        "interrupted",
+        "somebody else stopped it",
+    )
 
 
-async def test_one_answer_at_a_time_the_second_question_is_busy(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        made = json.loads((await place.ask("One?", "--output", "json")).stdout)["conversation"]["id"]
-        place.model.will(BEGINS)
-        asking = asyncio.create_task(place.run("ask", "Two?", "--conversation", made))
-        await place.model.until(lambda: place.model.open == 1)
-        busy = await place.ask("Three?", "--conversation", made, *STREAM, code=6)
-        assert lines(busy.stdout)[-1]["data"]["reason"] == "busy"
-        await place.run("backend", "stop")
-        assert (await asking).returncode == 4
+def test_one_answer_at_a_time_the_second_question_is_busy(place: Place) -> None:
+    made = json.loads(place.ask("One?", "--output", "json").stdout)["conversation"]["id"]
+    place.model.will(BEGINS)
+    run = place.home.start("ask", "Two?", "--conversation", made)
+    place.until(lambda: place.model.open == 1)
+    busy = place.ask("Three?", "--conversation", made, *STREAM, code=6)
+    assert lines(busy.stdout)[-1]["data"]["reason"] == "busy"
+    place.home.api("POST", f"/api/conversations/{made}/stop", {})
+    assert finish(run)[0] in ("It begins\n", "")
+    place.until(lambda: place.model.open == 0)
 
 
-async def test_a_model_that_fails_is_an_error_with_what_it_said(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        place.model.will(fails(401, "bad key"))
-        ran = await place.ask("x", *STREAM, code=4)
-        end = lines(ran.stdout)[-1]["data"]
-        assert (end["reason"], end["text"]) == ("error", "")
-        assert end["detail"].startswith("API Error: ")
-        assert ran.stderr.splitlines()[-1] == f"agent-tui: {end['detail']}"
+def test_a_model_that_fails_is_an_error_with_what_it_said(place: Place) -> None:
+    place.model.will(fails(401, "bad key"))
+    ran = place.ask("x", *STREAM, code=4)
+    end = lines(ran.stdout)[-1]["data"]
+    assert (end["reason"], end["text"]) == ("error", "")
+    assert end["detail"].startswith("API Error: ")
+    assert ran.stderr.splitlines()[-1] == f"agent-tui: {end['detail']}"
 
 
-async def test_what_the_server_finds_wrong_is_wrong_usage(tmp_path: Path) -> None:
-    async with a_place(tmp_path) as place:
-        ran = await place.ask("x", "--model", "m" * 100_000, code=2)
-        assert (ran.stdout, ran.stderr.count("\n")) == ("", 1)
+def test_what_the_server_finds_wrong_is_wrong_usage(place: Place) -> None:
+    ran = place.ask("x", "--model", "m" * 100_000, code=2)
+    assert (ran.stdout, ran.stderr.count("\n")) == ("", 1)
