@@ -173,7 +173,8 @@ class StepRows:
             key = self.key(END)
             if self._last != key:
                 self.placed("")
-                self._transcript.turn_opened(key)
+                color, who = self.row_color()
+                self._transcript.turn_opened(key, color=color, who=who)
                 self._last = key
             self._transcript.turn_closed(key, note)
 
