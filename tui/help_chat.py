@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tui.help_parts import SERVER
+
 _CONVERSATION = """
   CONVERSATION is a conversation's id, its title, or the beginning of either
   that fits no other one.
 """
 
-
-def chat_pages(server: str) -> Mapping[str, str]:
-    """Return them by command; ``server`` is what every page says of servers."""
-    return {
-        "chat": f"""\
+CHAT_HELP: Mapping[str, str] = {
+    "chat": f"""\
 Usage: agent-tui chat [CONVERSATION] [--new]
 
 Opens a conversation on a screen: the newest, or with none yet a new one.
@@ -22,8 +21,8 @@ Opens a conversation on a screen: the newest, or with none yet a new one.
                           command is given
 
 ? on the screen lists its keys; / in the line lists its commands.
-{server}""",
-        "ask": f"""\
+{SERVER}""",
+    "ask": f"""\
 Usage: agent-tui ask TEXT… [-f FILE]… [OPTIONS]
        COMMAND | agent-tui ask [TEXT…] [OPTIONS]
 
@@ -53,8 +52,8 @@ question; beside TEXT it is attached to it, as "stdin" (also where TEXT holds a
 
 Tools of your own backend work in the folder where the command is given. Only
 the answer goes to stdout; one line for each call of a tool goes to stderr.
-{server}""",
-        "conversations": f"""\
+{SERVER}""",
+    "conversations": f"""\
 Usage: agent-tui conversations COMMAND
 
 What was asked and answered.
@@ -65,16 +64,16 @@ What was asked and answered.
   delete CONVERSATION     delete one and everything said in it
   rename CONVERSATION TITLE
                           give one another title
-{_CONVERSATION}{server}""",
-        "conversations list": f"""\
+{_CONVERSATION}{SERVER}""",
+    "conversations list": f"""\
 Usage: agent-tui conversations list [--archived] [--output text|json]
 
 Lists the conversations, newest activity first. As json: the body of
 GET /api/conversations, as the server answered it.
 
   --archived              also those that were put away
-{server}""",
-        "conversations search": f"""\
+{SERVER}""",
+    "conversations search": f"""\
 Usage: agent-tui conversations search WORDS… [--limit N] [--output text|json]
 
 Finds the messages of all conversations that hold all of these words or words
@@ -82,8 +81,8 @@ that begin so, newest first. As json: the body of GET /api/search, as the server
 answered it; in a snippet each match stands between U+0002 and U+0003.
 
   --limit N               so many at most (default: 20)
-{server}""",
-        "conversations export": f"""\
+{SERVER}""",
+    "conversations export": f"""\
 Usage: agent-tui conversations export CONVERSATION [--format md|json|html]
                                       [--out FILE]
 
@@ -96,22 +95,22 @@ file.
                           json: the conversation and its messages, as the server
                           answered them
   --out FILE              write here instead of stdout
-{server}""",
-        "conversations delete": f"""\
+{SERVER}""",
+    "conversations delete": f"""\
 Usage: agent-tui conversations delete CONVERSATION [--yes]
                                       [--output text|json]
 
 Deletes a conversation and everything said in it. Asks first.
 {_CONVERSATION}
   --yes                   do not ask
-{server}""",
-        "conversations rename": f"""\
+{SERVER}""",
+    "conversations rename": f"""\
 Usage: agent-tui conversations rename CONVERSATION TITLE
                                       [--output text|json]
 
 Gives a conversation another title.
-{_CONVERSATION}{server}""",
-        "tools": f"""\
+{_CONVERSATION}{SERVER}""",
+    "tools": f"""\
 Usage: agent-tui tools COMMAND
 
 What agents may use, and what of it runs without asking.
@@ -121,22 +120,22 @@ What agents may use, and what of it runs without asking.
   forget RULE             ask again before what a rule allows
 
 The config file may allow more: [tools] allow = ["run_command(make -n *)"]
-{server}""",
-        "tools list": f"""\
+{SERVER}""",
+    "tools list": f"""\
 Usage: agent-tui tools list [--output text|json]
 
 Lists the tools, those of MCP servers in the config file among them, and whether
 they ask before they run. As json: also their parameters.
-{server}""",
-        "tools rules": f"""\
+{SERVER}""",
+    "tools rules": f"""\
 Usage: agent-tui tools rules [--output text|json]
 
 Lists what was allowed for always, without what the config file allows.
-{server}""",
-        "tools forget": f"""\
+{SERVER}""",
+    "tools forget": f"""\
 Usage: agent-tui tools forget RULE [--output text|json]
 
 Takes back what was allowed for always. RULE is the rule's id, the beginning of
 it that fits no other rule, or its pattern.
-{server}""",
-    }
+{SERVER}""",
+}

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tui.help_chat import chat_pages
-
-_SERVER = """
-Which server (at any place of the command line)
-  --url URL               this one, not the one started for you  (AGENT_TUI_URL)
-  --token TOKEN           its token                            (AGENT_TUI_TOKEN)
-  --backend NAME          [backends.NAME] of the config file; "embedded" is
-                          your own backend
-"""
+from tui.help_chat import CHAT_HELP
+from tui.help_parts import SERVER
 
 _ROOM = """
   ROOM is a room's id, its name, or the beginning of either that fits no other
@@ -68,7 +61,7 @@ The terminal for conversations with agents.
   --version               the version
   --install-completion    set up completion for your shell
   --show-completion       print what that would set up
-{_SERVER}
+{SERVER}
 Exit codes
   0  done
   1  a bug of ours
@@ -97,12 +90,12 @@ made and started.
   templates               the agents that a room can be made of
 
 A room that has the name of a command is opened by: agent-tui rooms -- NAME
-{_SERVER}""",
+{SERVER}""",
     "rooms list": f"""\
 Usage: agent-tui rooms list [--output text|json]
 
 Lists the rooms. As json: the body of GET /api/rooms, as the server answered it.
-{_SERVER}""",
+{SERVER}""",
     "rooms new": f"""\
 Usage: agent-tui rooms new --task TEXT [OPTIONS]
        agent-tui rooms new --from FILE [OPTIONS]
@@ -111,33 +104,33 @@ Makes a room and prints its id. It does not start: agent-tui rooms run ID does
 that, or p on a screen.
 
 {_NEW}  --output text|json      the id, or the room as the server answered it
-{_SERVER}""",
+{SERVER}""",
     "rooms show": f"""\
 Usage: agent-tui rooms show ROOM [--output text|json]
 
 Shows one room. As json: the body of GET /api/rooms/ID, as the server answered
 it.
-{_ROOM}{_SERVER}""",
+{_ROOM}{SERVER}""",
     "rooms delete": f"""\
 Usage: agent-tui rooms delete ROOM [--yes] [--output text|json]
 
 Deletes a room and everything said in it. Asks first.
 {_ROOM}
   --yes                   do not ask
-{_SERVER}""",
+{SERVER}""",
     "rooms pause": f"""\
 Usage: agent-tui rooms pause ROOM [--output text|json]
 
 Pauses a room. Words that were being said are kept; the turn is done again on
 resume.
-{_ROOM}{_SERVER}""",
+{_ROOM}{SERVER}""",
     "rooms resume": f"""\
 Usage: agent-tui rooms resume ROOM [--output text|json]
 
 Lets a paused room go on, with the very turn that was cut. On your own backend a
 room that nobody watches pauses itself after 30 s, unless it was made with
 --keep-running.
-{_ROOM}{_SERVER}""",
+{_ROOM}{SERVER}""",
     "rooms run": f"""\
 Usage: agent-tui rooms run ROOM [OPTIONS]
        agent-tui rooms run FILE.toml [OPTIONS]
@@ -157,7 +150,7 @@ leaves at once.
 also change a room that is there. A tool that asks runs only where a rule of the
 room or the config file allows it. Only the answer goes to stdout; progress and
 one line per failed turn go to stderr.
-{_SERVER}""",
+{SERVER}""",
     "rooms export": f"""\
 Usage: agent-tui rooms export ROOM [--format md|json|html|toml] [--out FILE]
 
@@ -170,7 +163,7 @@ file.
                           answered them
                           toml: the room alone, as a file that new and run take
   --out FILE              write here instead of stdout
-{_SERVER}""",
+{SERVER}""",
     "rooms templates": """\
 Usage: agent-tui rooms templates [--output text|json]
 
@@ -184,7 +177,7 @@ replaces it:
   summary = "knows how it came to be"
   prompt = "You are the historian in a discussion. …"
 """,
-    **chat_pages(_SERVER),
+    **CHAT_HELP,
     "serve": """\
 Usage: agent-tui serve [OPTIONS]
 
@@ -217,7 +210,7 @@ none. The exit code is 0 when all answered, 4 when one did not.
 
 A key comes from the environment (api_key_env), the system's keyring
 (keyring = true), or the config file.
-{_SERVER}""",
+{SERVER}""",
     "models setup": """\
 Usage: agent-tui models setup
 
