@@ -1,4 +1,5 @@
-"""What a chat costs its reader: bytes of a stream to frames, events and state, as CPU of one process.
+"""What a chat costs its reader: bytes of a stream to frames, events and state, as CPU of one process; and
+an answer on the screen, as CPU of the program.
 
 In the plain form of the protocol a step is sent whole again for every word of it; in ours only the word.
 """
@@ -8,17 +9,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from agent_tui import events as ev
 from agent_tui.clients.sse import SSEParser
 from agent_tui.state.conversation import ConversationState
 from agent_tui.wire.chat import ChatDecoder
-from benchmarks.table import ms, row
+from benchmarks.load import Load
+from benchmarks.table import ms, row, times
+from benchmarks.terminal import played
 
 SNAPSHOTS = 8_000
 CHUNK_BYTES = 65_536
 RUNS = 3
+RATE = 150.0
+SECONDS = 4.0
 TURN = "answer"
 
 
@@ -33,6 +39,17 @@ def main() -> None:
     pieces = ["token "] * SNAPSHOTS
     seconds, megabytes = _measured(partial(_pieces, pieces), 6 * SNAPSHOTS)
     row(f"the same step as {SNAPSHOTS:,} pieces", "", ms(seconds), f"{megabytes:.1f} MB")
+    _on_screen()
+
+
+def _on_screen() -> None:
+    """An answer at 150 words a second, against Textual's stream in the same run."""
+    load = Load("chat", "paced", panes=1, rate=RATE, seconds=SECONDS, columns=120, rows=40)
+    ours, stock = played(load), played(replace(load, program="stock"))
+    shares = [seen.report.word_cpu * seen.report.words / SECONDS for seen in (ours, stock)]
+    figures = [f"{share:.1%}" for share in shares]
+    what = f"chat at {RATE:g} tok/s: CPU for the words, share of a core"
+    row(what, "≤ 1/6", figures[0], times(shares[0] / shares[1]), figures[1])
 
 
 def _plain(pieces: Sequence[str]) -> Iterator[bytes]:

@@ -23,14 +23,14 @@ EARLIER_WORDS: Final = 250  # said before, so that panes are full and scroll
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Panes and what is said in them.
+    """Panes and what is said in them; ``chat`` is our program with a chat, which is one pane.
 
     ``paced``: ``rate`` words a second in each pane for ``seconds``. ``free``: ``words`` in all, as fast as
     they are taken. ``long``: the same in turns of one agent. ``open``: ``words`` stored messages. ``idle``:
     nothing for ``seconds``.
     """
 
-    program: Literal["ours", "stock"]
+    program: Literal["ours", "chat", "stock"]
     feed: Literal["paced", "free", "long", "open", "idle"]
     panes: int = 16
     rate: float = 0.0

@@ -13,12 +13,12 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar, cast
 
 os.environ.setdefault("TEXTUAL_FPS", "240")  # read by Textual at import; tui.app sets the same
 
@@ -34,8 +34,10 @@ from benchmarks.corpus import texts, tokens, words
 from benchmarks.load import EARLIER_WORDS, Load, Meter
 from tui.app import AgentTuiApp
 from tui.first_room import Found
-from tui.link import RoomLink
+from tui.link import ChatLink, RoomLink
 from tui.request import ScreenRequest, Server
+
+T = TypeVar("T")
 
 BATCH_WORDS: Final = 64  # taken before the event loop has its turn, about as many as a socket read brings
 TURN_WORDS: Final = 10_000  # of a turn in a long conversation
@@ -207,8 +209,62 @@ class Ours(AgentTuiApp):
         super().__init__(ScreenRequest(NOWHERE, "room-1", Config(Path("config.toml"))))
         self._link = Script(load, meter, self)
 
-    async def _first_room(self) -> Found:
-        return Found("room-1")
+    async def _found(self, find: Callable[[], Awaitable[T]]) -> T:
+        return cast("T", Found("room-1"))
+
+    def action_press(self) -> None:
+        """Answer the key."""
+        self.screen.query_one(Echo).press()
+
+
+# --- a chat ---
+
+
+class ChatScript(ChatLink):
+    """A link over which a chat and the words of a load come."""
+
+    def __init__(self, load: Load, meter: Meter, app: App[int]) -> None:
+        super().__init__(NOWHERE)
+        self._load = load
+        self._meter = meter
+        self._app = app
+
+    async def follow(self, conversation_id: str) -> AsyncGenerator[ev.Event, None]:
+        """Yield the chat with an earlier answer, then the one that the load says."""
+        load, meter = self._load, self._meter
+        await self._app.screen.mount(Echo())
+        text = "".join(words(EARLIER_SEED, EARLIER_WORDS)) + mark(0)
+        steps = (ev.Step("step-0", content=text),)
+        earlier = ev.Message(
+            "stored", "", "assistant", "", text, "model-1", "", 0, len(text) // 4, "", steps=steps
+        )
+        yield ev.LinkChanged("live")
+        yield ev.ConversationLoaded(ev.ConversationInfo(conversation_id, "A chat", "running"), (earlier,))
+        await meter.settle()
+        start = meter.begin()
+        yield ev.TurnStarted("answer", "", "assistant", "model-1", "", 0, parent_id="stored")
+        yield ev.StepSet("answer", ev.Step("step-0"))
+        count = 0
+        async with aclosing(paced(load, range(1), start)) as said:
+            async for _, word in said:
+                yield ev.StepAdded("answer", "step-0", content=word)
+                count += 1
+        await meter.end(count)
+        self._app.exit(0)
+
+
+class OursInAChat(AgentTuiApp):
+    """The program with a chat, with a script for a server."""
+
+    CSS_PATH = Ours.CSS_PATH
+    BINDINGS: ClassVar[list[BindingType]] = [PRESS]
+
+    def __init__(self, load: Load, meter: Meter) -> None:
+        request = ScreenRequest(NOWHERE, None, Config(Path("config.toml")), chat="chat-1")
+        super().__init__(request, chat_link=ChatScript(load, meter, self))
+
+    async def _found(self, find: Callable[[], Awaitable[T]]) -> T:
+        return cast("T", "chat-1")
 
     def action_press(self) -> None:
         """Answer the key."""
@@ -276,9 +332,10 @@ def main(argument: str, path: Path) -> None:
     load = Load(**json.loads(argument))
     meter = Meter(load)
     try:
-        app = Ours(load, meter) if load.program == "ours" else Stock(load, meter)
+        programs = {"ours": Ours, "chat": OursInAChat, "stock": Stock}
+        app = programs[load.program](load, meter)
         app.run()
-        if isinstance(app, Ours) and app.crash is not None:
+        if isinstance(app, AgentTuiApp) and app.crash is not None:
             raise app.crash
     except Exception:  # the parent shows it: this process has no terminal that a person sees
         meter.report.failure = traceback.format_exc()
