@@ -119,6 +119,44 @@ async def test_the_timeline_finds_turns_by_their_numbers_although_rows_stand_bet
         assert "Ada speaks." in (await screen.text()).splitlines()[3]
 
 
+async def test_a_turn_that_is_said_again_stays_with_its_rows_and_the_new_one_has_its_own() -> None:
+    async with opened() as screen:
+        again = replace(start("t2", MIKA), attempt=2, supersedes="t1")
+        text = await screen.send(*begun(), *used(), *ended(), again, *used("t2"))
+        assert (text.count("read_file"), text.count("It has two lines.")) == (2, 2)
+        assert (await screen.press("t")).count("read_file") == 2
+
+
+async def test_words_that_were_shown_before_the_first_tool_are_not_said_twice() -> None:
+    async with opened() as screen:
+        assert "I will look." in await screen.send(*begun(), used()[0])
+        text = await screen.send(*used()[1:])
+        assert text.count("I will look.") == 1
+        assert rows_with(text, "I will look.", "read_file") == sorted(
+            rows_with(text, "I will look.", "read_file")
+        )
+
+
+async def test_thoughts_are_rows_that_fold_once_they_are_over() -> None:
+    async with opened() as screen:
+        thought = ev.Step("step-0", 0, "thinking")
+        text = await screen.send(*begun(), ev.StepSet("t1", thought), ev.StepAdded("t1", "step-0", "Hm. So."))
+        assert "Hm. So." in text
+        text = await screen.send(ev.TextAdded("t1", "It is so.", step_id="step-1"))
+        assert rows_with(text, "▸", "It is so.") == sorted(rows_with(text, "▸", "It is so."))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (50, 14)])
+async def test_rows_fit_into_small_panes_and_hostile_names_do_no_harm(size: tuple[int, int]) -> None:
+    async with opened(size) as screen:
+        hostile = replace(
+            CALL, name="\x1b[2Jread\n" * 30, arguments='{"path":"\\u001b[31m' + "x" * 500 + '"}'
+        )
+        text = await screen.send(*begun(), *used()[:1], ev.StepSet("t1", hostile))
+        assert "\x1b" not in text
+        assert all(len(row) <= size[0] for row in text.splitlines())
+
+
 async def test_a_turn_that_is_cut_inside_a_tool_says_so() -> None:
     async with opened() as screen:
         text = await screen.send(*begun(), *used()[:3], ev.TurnEnded("t1", "I will look.", 3, "", "pause"))
