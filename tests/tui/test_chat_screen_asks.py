@@ -153,6 +153,17 @@ async def test_who_reads_is_asked_reads_on_around_it_and_is_back_there_after_the
         assert chat.app.chat.focused is chat.app.chat._transcript
 
 
+async def test_after_a_question_taller_than_the_screen_the_end_is_followed_again() -> None:
+    tall = ev.ToolAsk("make -n test", "\n".join(f"line {n}" for n in range(40)))
+    async with opened(message("q1", "Look."), size=(60, 14)) as chat:
+        text = await asking(chat, tall)
+        assert "▾ look" in text
+        assert not chat.app.chat._transcript.follow
+        await chat.press("y")
+        await chat.send(status("running"), result("step-1"), status("done"))
+        assert chat.app.chat._transcript.follow
+
+
 async def test_other_letters_are_words_and_no_answers() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await asking(chat)

@@ -33,6 +33,7 @@ class ChatAsking(Asking):
     def __init__(self) -> None:
         super().__init__()
         self._typed_at = 0.0
+        self._was_following = False  # before a question was brought into sight
         self._was_reading = False  # before a question had the focus
 
     @abstractmethod
@@ -62,6 +63,8 @@ class ChatAsking(Asking):
             self.call_after_refresh(self._look_at_ask)
 
     def _leave_bar(self) -> None:
+        if self._was_following:
+            self._transcript.follow, self._was_following = True, False
         if self._was_reading:
             self.set_focus(self._transcript, scroll_visible=False)
         else:
@@ -76,6 +79,7 @@ class ChatAsking(Asking):
             self.set_focus(self._bar_of_asks, scroll_visible=False)
         number = self._feed.number(*self._ask_spot)
         if number and not self._transcript.is_in_sight(number):
+            self._was_following = self._was_following or self._transcript.follow
             self._transcript.go_to_message(number)
         self._show_soon()
 
