@@ -138,11 +138,16 @@ class ChatScreen(ChatCommands):
                 folder = Path(conversation.workspace) if conversation.workspace else Path.cwd()
                 if folder != self._composer.files.folder:
                     self._composer.files = Files(folder)
-                if self._go_to and (number := self._feed.number(self._go_to)):
-                    self._go_to = ""
-                    self.call_after_refresh(self._transcript.go_to_message, number)
+                self._go_there()
             case _:
                 pass
+
+    def _go_there(self) -> None:
+        """Go to the message that was asked for, once there is something to see."""
+        number = self._feed.number(self._go_to) if self._go_to else 0
+        if number and not self._transcript.has_class("-hidden"):
+            self._go_to = ""
+            self.call_after_refresh(self._transcript.go_to_message, number)
 
     # --- what the lines say ------------------------------------------------------------------------------
 
@@ -193,6 +198,7 @@ class ChatScreen(ChatCommands):
         if place.has_class("-hidden") == is_empty:
             place.set_class(not is_empty, "-hidden")
             self._transcript.set_class(is_empty, "-hidden")
+            self._go_there()
 
     @property
     def _shown(self) -> texts.Shown:

@@ -74,6 +74,7 @@ class ListScreen(Screen[None], Generic[T]):
         self._ascii_only = ascii_only
         self._feed = feed
         self._state = LinkChanged("live")
+        self._has_looked = False  # for what the server does not offer
         # Held, not looked for: an answer may come in while the screen is being taken down.
         self._list = rows
         self._empty = Static("", id="empty", classes="-hidden", markup=False)
@@ -99,8 +100,7 @@ class ListScreen(Screen[None], Generic[T]):
         """Show what is known, and follow."""
         self.set_interval(AGE_SECONDS, self._list.look)
         self.show_all()
-        if not self._server.is_embedded:
-            self._look_for_gaps()
+        self._look_for_gaps_once()
 
     def on_screen_resume(self) -> None:
         """Go on where it stopped when one was opened."""
@@ -132,6 +132,7 @@ class ListScreen(Screen[None], Generic[T]):
                     self.changes.seen(item)
                 for item_id in event.removed:
                     self.changes.gone(item_id)
+                self._look_for_gaps_once()
                 self.show_all()
 
     def _take_link(self, link: LinkChanged) -> None:
@@ -140,13 +141,17 @@ class ListScreen(Screen[None], Generic[T]):
         self._state = link
         self._show_lines()
 
-    @work(group="gaps", exclusive=True)
-    async def _look_for_gaps(self) -> None:
+    def _look_for_gaps_once(self) -> None:
         """Learn what this server does not offer, once there is one to ask about."""
+        if not self._server.is_embedded and not self._has_looked and len(self.listed):
+            self._has_looked = True
+            self._look_for_gaps(self.listed[0].item.id)
+
+    @work(group="gaps", exclusive=True)
+    async def _look_for_gaps(self, item_id: str) -> None:
         try:
-            if len(self.listed):
-                client = await self._server.client()
-                self.missing = await client.missing(self.listed[0].item.id)
+            client = await self._server.client()
+            self.missing = await client.missing(item_id)
         except AgentTuiError:
             return  # nobody knows: whoever asks for something will hear
         self._show_lines()

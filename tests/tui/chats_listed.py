@@ -1,0 +1,215 @@
+"""The list of chats in the whole app: over a real backend on a socket, or over a server in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from textual.pilot import Pilot
+
+from agent_tui.backend.engine.chats import Question
+from agent_tui.clients.chat_answers import Hit, ToolInfo
+from agent_tui.clients.room_answers import ProviderInfo
+from agent_tui.config import Config, ScreenConfig
+from agent_tui.errors import AgentTuiError, NotOffered
+from agent_tui.events import ConversationInfo, Message
+from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
+from tests.fakes.chat_link import FakeChatLink
+from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.scripted_tools import ScriptedTool
+from tui.app import AgentTuiApp
+from tui.link import ChatLink
+from tui.request import ScreenRequest, Server
+from tui.screens.conversations import ConversationsScreen
+from tui.screens.conversations_list import ConversationList
+
+Size = tuple[int, int]
+
+
+def chat(number: int, **fields: Any) -> ConversationInfo:
+    """Return a chat that was active ``number`` minutes before noon."""
+    when = f"2026-11-20T11:{59 - number % 60:02}:00+00:00"
+    known = {"title": f"Chat {number}", "model": "big", "updated_at": when}
+    return ConversationInfo(f"c{number}", created_at=when, **{**known, **fields})
+
+
+class ListedChats:
+    """What the list, the search and the settings call; ``refuse`` is raised instead of an answer."""
+
+    def __init__(self, chats: Sequence[ConversationInfo]) -> None:
+        self.chats = {one.id: one for one in chats}
+        self.asked: list[tuple[str, str]] = []
+        self.refuse: AgentTuiError | None = None
+        self.lacks: Mapping[str, str] = {}
+        self.hits: list[Hit] = []
+        self.has_tools = True
+        self.known_tools = [
+            ToolInfo("read_file", "Reads a file.", {}, "read"),
+            ToolInfo("run_command", "Runs a command.", {}, "ask"),
+        ]
+
+    async def conversations(self, archived: bool = False) -> list[ConversationInfo]:
+        return [one for one in self.chats.values() if archived or not one.archived]
+
+    async def missing(self, conversation_id: str) -> Mapping[str, str]:
+        return self.lacks
+
+    async def messages(self, conversation_id: str) -> tuple[list[Message], int | None]:
+        return [], 1
+
+    async def create(self, **fields: Any) -> ConversationInfo:
+        self._note("create", str(fields))
+        made = replace(chat(0), id="made", title="")
+        self.chats["made"] = made
+        return made
+
+    async def change(self, conversation_id: str, **fields: Any) -> ConversationInfo:
+        self._note(f"change {fields}", conversation_id)
+        changed = self.chats[conversation_id] = replace(self.chats[conversation_id], **fields)
+        return changed
+
+    async def delete(self, conversation_id: str) -> None:
+        self._note("delete", conversation_id)
+        del self.chats[conversation_id]
+
+    async def search(self, words: str, limit: int = 50) -> list[Hit]:
+        self._note("search", words)
+        return self.hits
+
+    async def tools(self) -> list[ToolInfo]:
+        if not self.has_tools:
+            raise NotOffered("this server does not offer a list of tools")
+        return self.known_tools
+
+    async def providers(self) -> list[ProviderInfo]:
+        return [ProviderInfo("demo", "Demo", "demo", "demo"), ProviderInfo("local", "Local", "openai", "big")]
+
+    async def models(self, provider_id: str) -> list[str]:
+        return ["big", "small"]
+
+    def _note(self, call: str, subject: str) -> None:
+        if self.refuse is not None:
+            raise self.refuse
+        self.asked.append((call, subject))
+
+
+class Chats:
+    """What a test sees of the list and does to it."""
+
+    def __init__(self, app: AgentTuiApp, pilot: Pilot[int]) -> None:
+        self.app, self.pilot = app, pilot
+
+    @property
+    def screen(self) -> ConversationsScreen:
+        return next(screen for screen in self.app.screen_stack if isinstance(screen, ConversationsScreen))
+
+    @property
+    def cursor(self) -> str:
+        found = self.screen.query_one(ConversationList).cursor
+        return found.title if found is not None else ""
+
+    @property
+    def now(self) -> str:
+        """All rows of the screen as they are."""
+        strips = self.app.screen._compositor.render_strips(self.app.size)
+        return "\n".join(strip.text.rstrip() for strip in strips)
+
+    async def text(self) -> str:
+        """All rows of the screen, once nothing changes any more."""
+        seen: list[str] = []
+        while len(seen) < 4 or len(set(seen[-4:])) > 1:
+            await self.pilot.pause()
+            seen.append(self.now)
+        return seen[-1]
+
+    async def press(self, *keys: str) -> str:
+        await self.pilot.press(*keys)
+        return await self.text()
+
+    async def until(self, *parts: str) -> str:
+        """Wait until all of these are on the screen."""
+        while not all(part in self.now for part in parts):
+            await self.pilot.pause()
+        return self.now
+
+
+class Fake(Chats):
+    """The list over a server in memory."""
+
+    client: ListedChats
+
+
+class Real(Chats):
+    """The list over a backend."""
+
+    backend: ChatBackend
+
+    async def made(self, title: str, **fields: Any) -> str:
+        """Make a chat; return its id."""
+        path = await self.backend.chat(title=title, **fields)
+        return path.rpartition("/")[2]
+
+    async def answered(self, chat_id: str, content: str, **fields: Any) -> str:
+        """Ask, and return the id of the answer once it is there."""
+        asked = await self.backend.chats.ask(chat_id, Question(content, **fields))
+        while (await self.backend.chats.conversation(chat_id)).status == "running":
+            await self.pilot.pause()
+        return asked.message_id
+
+
+def _app(folder: Path, server: Server, link: ChatLink, *, is_ascii: bool, chat_id: str) -> AgentTuiApp:
+    config = Config(folder / "config.toml", screen=ScreenConfig(ascii=is_ascii))
+    return AgentTuiApp(ScreenRequest(server, None, config, chat=chat_id), chat_link=link)
+
+
+@asynccontextmanager
+async def fake_list(
+    folder: Path, *chats: ConversationInfo, size: Size = (100, 16), is_ascii: bool = False, **fields: Any
+) -> AsyncIterator[Fake]:
+    """Show the list over a server in memory; ``fields`` are set on it before."""
+    link = FakeChatLink()
+    link.is_embedded = False
+    client = ListedChats(chats)
+    for name, value in fields.items():
+        setattr(client, name, value)
+    link.calls = cast("Any", client)
+    server = Server("http://127.0.0.1:9")
+    app = _app(folder, server, cast("ChatLink", link), is_ascii=is_ascii, chat_id="")
+    async with app.run_test(size=size, notifications=True) as pilot:
+        seen = Fake(app, pilot)
+        seen.client = client
+        await _to_the_list(seen)
+        yield seen
+        link.end()
+
+
+@asynccontextmanager
+async def real_list(
+    folder: Path, model: ScriptedModel, *tools: ScriptedTool, size: Size = (100, 16), **options: Any
+) -> AsyncIterator[Real]:
+    """Show the list over a backend that has one chat, called "First"."""
+    async with chat_backend(folder, model, *tools, **options) as backend:
+        server = Server(f"http://127.0.0.1:{backend.client.port}", TOKEN)
+        link = ChatLink(server)
+        await backend.chat(title="First")
+        app = _app(folder, server, link, is_ascii=False, chat_id="")
+        try:
+            async with app.run_test(size=size, notifications=True) as pilot:
+                seen = Real(app, pilot)
+                seen.backend = backend
+                await _to_the_list(seen)
+                yield seen
+        finally:
+            await link.close()
+
+
+async def _to_the_list(seen: Chats) -> None:
+    """Go back from the chat that is opened first."""
+    while seen.app.chat is None:
+        await seen.pilot.pause()
+    while seen.app.chat is not None:
+        await seen.pilot.press("escape")
+    await seen.text()

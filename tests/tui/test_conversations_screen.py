@@ -1,0 +1,266 @@
+"""The list of chats as a person uses it, and the search in all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from agent_tui.clients.chat_answers import Hit
+from agent_tui.errors import Refused
+from tests.backend.engine.chat_house import call, speaks
+from tests.fakes.scripted_tools import writer
+from tests.tui.chats_listed import chat, fake_list, real_list
+from tui.screens import conversations_feed, deleting
+from tui.screens import conversations_texts as texts
+from tui.screens.chat import ChatScreen
+from tui.screens.conversations import ConversationsScreen
+from tui.screens.conversations_search import SearchScreen, snippet_of
+from tui.screens.list_texts import Mark
+from tui.screens.rooms import RoomsScreen
+
+NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] 老王\n\ttwo"
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(conversations_feed, "BUSY_SECONDS", 0.03)
+    monkeypatch.setattr(conversations_feed, "IDLE_SECONDS", 0.03)
+
+
+# --- what a row says -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"status": "running"}, "● answering"),
+        ({"status": "running", "asks": True, "error": "old"}, "‖ asks you"),
+        ({"error": "API Error: no quota", "last_words": "So far"}, "✗ API Error: no quota"),
+        ({"interrupted": "stop"}, "┄ stopped by you"),
+        ({"interrupted": "crash"}, "┄ cut when the backend died"),
+        ({"interrupted": "gremlins"}, "┄ cut: gremlins"),
+        ({"last_words": "Call it Ledger."}, '✓ "Call it Ledger."'),
+        ({}, "◌ nothing asked yet"),
+        ({"archived": True, "error": "x"}, "✗ archived"),
+    ],
+)
+def test_a_row_says_what_goes_on_or_how_the_newest_answer_ended(fields: dict[str, Any], told: str) -> None:
+    sign, _, words = told.partition(" ")
+    row = "".join(
+        piece.text for piece in texts.row(chat(1, **fields), texts.form(100, has_cost=False), "now")
+    )
+    assert row.startswith(f"{sign} Chat 1")
+    assert words in row
+
+
+def test_a_row_is_as_wide_as_it_has_to_be_whatever_the_title_holds() -> None:
+    for cells in range(8, 140):
+        shape = texts.form(cells, has_cost=True)
+        for one in (chat(1), chat(2, title=NASTY * 20, model=NASTY, last_words=NASTY, cost=1.5, tokens=9999)):
+            row = "".join(piece.text for piece in texts.row(one, shape, "2 min ago"))
+            assert cell_len(row) == max(3, cells - 2 - 1), cells
+            assert row.isprintable()
+
+
+def test_what_is_deleted_says_how_that_is_taken_back() -> None:
+    assert texts.state(chat(1, error="x"), Mark(is_deleted=True)).text == "deleted – u undoes"
+
+
+# --- live, over a backend --------------------------------------------------------------------------------
+
+
+async def test_the_list_is_live_from_the_question_to_the_last_word(tmp_path: Path) -> None:
+    model = speaks(["I will.", call("change", {"text": "x"})], ["Call it ", "Ledger."])
+    async with real_list(tmp_path, model, writer()) as seen:
+        chat_id = await seen.made("Name it", enabled_tools=["change"])
+        await seen.until("Name it", "nothing asked yet")
+        with seen.backend.chats.asks.attend(chat_id):
+            asked = seen.pilot.app.run_worker(seen.answered(chat_id, "Which name?"))
+            rows = (await seen.until("‖ Name it", "asks you")).splitlines()
+            assert "1 answering · 2 in all" in rows[0]
+            assert "Name it" in rows[1], "what is active comes first"
+            message_id = (await seen.backend.chats.conversation(chat_id)).head
+            await seen.backend.chats.answer(chat_id, message_id, "step-1", "deny", "", "")
+            await seen.until("✓ Name it", "Call it Ledger.", "tok")
+            await asked.wait()
+
+
+async def test_an_answer_that_failed_and_one_that_was_stopped_say_so(tmp_path: Path) -> None:
+    model = speaks([Refused("no quota", status=403)])
+    async with real_list(tmp_path, model) as seen:
+        chat_id = await seen.made("Broken")
+        await seen.answered(chat_id, "Well?")
+        assert "no quota" in await seen.until("✗ Broken")
+        model.free = False
+        stopped = await seen.made("Slow")
+        asked = seen.pilot.app.run_worker(seen.answered(stopped, "Well?"))
+        await seen.until("● Slow", "answering")
+        await seen.backend.chats.stop(stopped)
+        await asked.wait()
+        assert "stopped by you" in await seen.until("┄ Slow")
+
+
+async def test_a_chat_is_begun_and_left_again_to_the_list(tmp_path: Path) -> None:
+    async with real_list(tmp_path, speaks(["Yes."])) as seen:
+        await seen.pilot.press("n")
+        while not isinstance(seen.app.screen, ChatScreen):
+            await seen.pilot.pause()
+        await seen.until("a new chat", "Ask something")
+        while not isinstance(seen.app.screen, ConversationsScreen):
+            await seen.pilot.press("escape")
+        await seen.until("2 in all")
+        assert seen.cursor == ""  # the new one, which has no title yet
+        assert len([one for one in seen.app.screen_stack if isinstance(one, ConversationsScreen)]) == 1
+
+
+async def test_a_title_is_changed_and_a_chat_is_put_away_and_found_again(tmp_path: Path) -> None:
+    async with real_list(tmp_path, speaks([])) as seen:
+        await seen.pilot.press("R", *["backspace"] * 5, *"Plan", "enter")
+        await seen.until("◌ Plan")
+        await seen.pilot.press("a")
+        await seen.until("No chats here yet. n begins one.")
+        await seen.pilot.press("A")
+        await seen.until("with archived chats", "Plan", "archived")
+        await seen.pilot.press("a")
+        await seen.until("nothing asked yet")
+
+
+# --- over a server in memory -----------------------------------------------------------------------------
+
+
+async def test_a_deletion_is_taken_back_and_the_server_never_heard_of_it(tmp_path: Path) -> None:
+    async with fake_list(tmp_path, chat(1), chat(2)) as seen:
+        assert "deleted – u undoes" in await seen.press("d")
+        assert "it is deleted – u takes that back" in await seen.press("enter")
+        assert "deleted – u undoes" not in await seen.press("u")
+        assert seen.client.asked == []
+
+
+async def test_a_deletion_is_sent_when_its_time_has_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deleting, "UNDO_SECONDS", 0.001)
+    async with fake_list(tmp_path, chat(1), chat(2)) as seen:
+        await seen.press("d")
+        while "Chat 1" in seen.now:
+            await seen.pilot.pause()
+        assert seen.client.asked == [("delete", "c1")]
+
+
+@pytest.mark.parametrize("key", ["q", "enter", "f3"])
+async def test_a_deletion_is_sent_when_the_list_is_left(tmp_path: Path, key: str) -> None:
+    async with fake_list(tmp_path, chat(1), chat(2)) as seen:
+        await seen.press("d", "down")
+        await seen.pilot.press(key)
+        while not seen.client.asked:
+            await seen.pilot.pause()
+        assert seen.client.asked == [("delete", "c1")]
+
+
+async def test_chats_and_rooms_are_one_key_apart(tmp_path: Path) -> None:
+    async with fake_list(tmp_path, chat(1), chat(2)) as seen:
+        await seen.pilot.press("f3")
+        while not isinstance(seen.app.screen, RoomsScreen):
+            await seen.pilot.pause()
+        await seen.pilot.press("f3")
+        while not isinstance(seen.app.screen, ConversationsScreen):
+            await seen.pilot.pause()
+        await seen.until("Chat 2")
+        assert len(seen.app.screen_stack) == 2
+
+
+async def test_the_filter_lists_what_has_the_words_and_one_more_slash_searches(tmp_path: Path) -> None:
+    async with fake_list(tmp_path, chat(1), chat(2, title="Redis?")) as seen:
+        text = await seen.press("slash", *"redis", "enter")
+        assert "1 of 2 chats found" in text
+        assert "Chat 1" not in text
+        assert "Chat 1" in await seen.press("escape")
+        await seen.press("slash", "slash")
+        assert isinstance(seen.app.screen, SearchScreen)
+
+
+async def test_what_the_server_lacks_is_not_offered_and_says_why(tmp_path: Path) -> None:
+    lacks = {"search": "this server does not offer searching", "change": "…", "create": "…"}
+    async with fake_list(tmp_path, chat(1), chat(2), lacks=lacks) as seen:
+        hints = (await seen.text()).splitlines()[-1]
+        assert "delete" in hints
+        assert not {"search", "settings", "new", "archive"} & set(hints.split())
+        for key in ("s", "e", "n", "R"):
+            assert "this server does not offer it" in await seen.press(key)
+        assert seen.client.asked == []
+        assert isinstance(seen.app.screen, ConversationsScreen)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (50, 14), (24, 6)])
+async def test_small_and_plain_terminals_show_hostile_titles_harmlessly(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    rows = (chat(1, title="[bold]x[/] " + NASTY, error=NASTY), chat(2, status="running", asks=True))
+    async with fake_list(tmp_path, *rows, size=size, is_ascii=True) as seen:
+        text = await seen.text()
+        assert "[bold]x[/]" in text
+        assert all(line.isascii() for line in text.splitlines() if "[bold]" not in line)
+        for keys in (("down", "e"), ("escape", "s")):
+            text += await seen.press(*keys)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+
+
+# --- searching -------------------------------------------------------------------------------------------
+
+
+async def test_words_are_found_wherever_they_were_said_and_opened_there(tmp_path: Path) -> None:
+    model = speaks(["A cold cache is no cache."], ["Use PostgreSQL."])
+    async with real_list(tmp_path, model, size=(100, 24)) as seen:
+        chat_id = await seen.made("Sessions")
+        await seen.answered(chat_id, "Redis?")
+        await seen.answered(chat_id, "Something else?", parent_id="")  # another branch hides the first
+        await seen.until("Sessions", "PostgreSQL")
+        await seen.press("s", *"cold cac")
+        text = await seen.until("1 found")
+        assert "Sessions · answer · now" in text
+        assert "A cold cache is no cache." in text
+        await seen.pilot.press("enter")
+        while seen.app.chat is None:
+            await seen.pilot.pause()
+        text = await seen.until("A cold cache is no cache.", "Redis?")
+        assert "PostgreSQL" not in text
+
+
+async def test_the_message_that_was_found_is_in_sight_in_a_long_chat(tmp_path: Path) -> None:
+    model = speaks(["The needle."], *(["Hay.\n\n" * 30] for _ in range(3)))
+    async with real_list(tmp_path, model, size=(80, 20)) as seen:
+        chat_id = await seen.made("Long")
+        for number in range(4):
+            await seen.answered(chat_id, f"Question {number}?")
+        await seen.press("s", *"needle")
+        await seen.until("1 found")
+        await seen.pilot.press("enter")
+        while seen.app.chat is None:
+            await seen.pilot.pause()
+        await seen.until("The needle.")
+
+
+async def test_what_is_found_is_harmless_and_what_fits_is_marked(tmp_path: Path) -> None:
+    hits = [Hit("c1", NASTY, "m", "user", f"before \x02match\x03 after {NASTY}", "2026-11-20T11:00:00+00:00")]
+    async with fake_list(tmp_path, chat(1), size=(80, 20), hits=hits) as seen:
+        text = await seen.press("s", "x")
+        assert "before match after" in text
+        assert "\x1b" not in text
+        assert "[bold]x[/]" in text
+        seen.client.refuse = Refused("too many questions", status=429)
+        assert "too many questions" in await seen.press("y")
+        await seen.press("enter")  # there is nothing to open
+        assert isinstance(seen.app.screen, SearchScreen)
+
+
+def test_a_snippet_keeps_its_spaces_and_survives_marks_that_are_not_closed() -> None:
+    assert snippet_of("a \x02b\x03 c") == ["a ", ("b", "bold underline"), " c"]
+    assert snippet_of("\x02b\x03\x02c\x03") == ["", ("b", "bold underline"), "", ("c", "bold underline"), ""]
+    assert snippet_of("a \x02open") == ["a ", "open"]
+    assert snippet_of("a\x03b") == ["a␃b"]
+    assert snippet_of("") == [""]
