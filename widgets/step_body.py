@@ -22,6 +22,7 @@ MAX_CELL_CHARACTERS: Final = 120
 MAX_ABOUT_CHARACTERS: Final = 120
 SHOWN_CHARACTERS: Final = 40  # of what a call is about: more may be cut by the width of the row
 MAX_FAILURE_CHARACTERS: Final = 40
+MARKS_IN_MARKS: Final = 3  # bold around code, and so on
 MORE: Final = "… {more} – o opens all"
 THINKING: Final = "thinking"
 RESULT: Final = "result"
@@ -31,7 +32,9 @@ PLACE_ARGUMENTS: Final = ("glob", "path", "folder")  # where something is looked
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _FENCE_SIGNS: Final = re.compile(r"^[ \t]*(`+)", re.MULTILINE)
 _DIFF: Final = re.compile(r"(?:\A|\n)(?:--- [^\n]*\n\+\+\+ [^\n]*\n)?@@ -[0-9,]+ \+[0-9,]+ @@")
-_SIGNS_OF_MARKUP: Final = re.compile(r"^[#>*+\-\s]+|[*`]+|(?<!\w)_+|_+(?!\w)")
+_BEGINS_A_LINE: Final = re.compile(r"\A\s*(?:(?:#{1,6}|[>*+-])\s+)*")
+# Signs of markup stand in pairs around words: a product, a glob and __name__ keep theirs.
+_MARKED: Final = re.compile(r"(?<![\w*`])(\*{1,3}|_|`{1,3})(?![\s*_])(.+?)(?<!\s)\1(?![\w*`])")
 
 
 class StepText(NamedTuple):
@@ -143,8 +146,11 @@ def _joined(parts: list[str]) -> str:
 def _first_words(text: str) -> str:
     """Return the first line that has words, without signs of markup."""
     for line in text[: 4 * MAX_ABOUT_CHARACTERS].lstrip().split("\n"):
-        if words := _SIGNS_OF_MARKUP.sub("", line).strip():
-            return inert_line(words, MAX_ABOUT_CHARACTERS)
+        words = _BEGINS_A_LINE.sub("", line, count=1)
+        for _ in range(MARKS_IN_MARKS):
+            words = _MARKED.sub(r"\2", words)
+        if any(letter.isalnum() for letter in words):
+            return inert_line(words.strip(), MAX_ABOUT_CHARACTERS)
     return ""
 
 

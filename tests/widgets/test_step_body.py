@@ -222,3 +222,20 @@ def test_whatever_comes_a_step_is_a_title_and_markdown(
 def test_names_in_the_first_words_of_a_thought_keep_their_underscores() -> None:
     text = step_text("thinking", content="**So** `current_time` of _a_ place")
     assert text.title == "thinking  So current_time of a place"
+
+
+@pytest.mark.parametrize(
+    ("thought", "words"),
+    [
+        ("17 * 23 + 4, that is for the calculator", "17 * 23 + 4, that is for the calculator"),
+        ("17*23 is 391", "17*23 is 391"),
+        ("- all of *.mk and *.py", "all of *.mk and *.py"),
+        ("-5 is below zero", "-5 is below zero"),
+        ("---\n\n***\n> **`init`** and *a* ***b***", "init and a b"),
+        ("a ** b, __name__ and `a_b * c`", "a ** b, __name__ and a_b * c"),
+        ("**So it begins", "**So it begins"),
+        ("…", ""),
+    ],
+)
+def test_signs_that_are_no_markup_stay_in_the_first_words_of_a_thought(thought: str, words: str) -> None:
+    assert step_text("thinking", content=thought).title == f"thinking  {words}".rstrip()
