@@ -218,6 +218,7 @@ async def test_a_question_is_shown_and_one_key_leads_to_it(key: str, sent: str) 
     async with opened() as screen:
         text = await asked(screen)
         assert "Mika · run_command asks:" in text
+        assert text.splitlines()[0].rstrip().endswith("‖ asks you")
         assert "make -n test" in text
         assert "a answer what is asked" in text.splitlines()[-1]
         await screen.press("y", "c")  # the panes have the focus: these are other keys there

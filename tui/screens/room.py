@@ -22,6 +22,7 @@ from agent_tui import events as ev
 from agent_tui.errors import AgentTuiError
 from tui.link import RoomLink
 from tui.screens import room_texts as texts
+from tui.screens import signs
 from tui.screens.chat_ask import AskBar
 from tui.screens.find_bar import FIND_BINDINGS, FindBar
 from tui.screens.quit import QuitScreen
@@ -164,6 +165,7 @@ class RoomScreen(RoomActs):
         state = self.state
         left = round(max(0.0, self._retry_at - time.monotonic()))
         shown = self._shown
+        waits = state.asking and state.link.status == "live" and not self._asked.intent
         progress = texts.progress(state) if state.loaded or state.round else ""
         self._top.show(
             [texts.title(state)],
@@ -172,7 +174,11 @@ class RoomScreen(RoomActs):
                 for rank, text in enumerate((texts.arrangement(shown, self.key_now), progress))
                 if text
             ],
-            [texts.status(state, self._asked, left, self.key_now)],
+            [
+                f"{signs.PAUSED} {say('chat.asks')}"
+                if waits
+                else texts.status(state, self._asked, left, self.key_now)
+            ],
         )
         facts = [
             Part(texts.oddities(state), 1),
