@@ -11,8 +11,9 @@ from textual.pilot import Pilot
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.net import Net
-from tests.backend.chat_backend import A_PATH, TOKEN, ChatBackend, chat_backend
+from tests.backend.chat_backend import A_PATH, TOKEN, chat_backend
 from tests.backend.engine.chat_house import call, speaks
+from tests.fakes.chat_server import QUESTION, OriginalChatServer
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedTool, writer
 from tests.tui.one_chat import OneChat
@@ -32,11 +33,11 @@ def held(*rounds: Script) -> ScriptedModel:
     return model
 
 
-class Terminal:
-    """A screen on a real backend; ``time`` is its own."""
+class Screen:
+    """What a person sees of a server, and does to it."""
 
-    def __init__(self, backend: ChatBackend, app: OneChat, pilot: Pilot[int], client: ChatClient) -> None:
-        self.backend, self.app, self.pilot, self.client = backend, app, pilot, client
+    def __init__(self, app: OneChat, pilot: Pilot[int]) -> None:
+        self.app, self.pilot = app, pilot
 
     def text(self) -> str:
         strips = self.app.screen._compositor.render_strips(self.app.size)
@@ -55,6 +56,14 @@ class Terminal:
         await self.pilot.press("enter")
 
 
+class Terminal(Screen):
+    """A screen on our own backend, and a client beside it."""
+
+    def __init__(self, app: OneChat, pilot: Pilot[int], client: ChatClient) -> None:
+        super().__init__(app, pilot)
+        self.client = client
+
+
 @asynccontextmanager
 async def terminal(folder: Path, model: ScriptedModel, tool: ScriptedTool) -> AsyncIterator[Terminal]:
     """Show a new chat of a backend."""
@@ -69,7 +78,7 @@ async def terminal(folder: Path, model: ScriptedModel, tool: ScriptedTool) -> As
         app.chat.now = lambda: float(next(ticks))  # every look is a second later
         try:
             async with app.run_test(size=(100, 40), notifications=True) as pilot:
-                seen = Terminal(backend, app, pilot, client)
+                seen = Terminal(app, pilot, client)
                 await seen.until("✓ ready")
                 yield seen
         finally:
@@ -159,3 +168,24 @@ async def test_another_wording_is_another_version_and_both_can_be_read(tmp_path:
         assert "Two." not in text
         await seen.pilot.press("r")
         await seen.until("Three.", "✓ ready")
+
+
+async def test_a_server_of_the_original_is_asked_and_read_and_its_words_stay() -> None:
+    async with OriginalChatServer() as server:
+        link = ChatLink(Server(server.url))
+        app = OneChat(link, chat_id="c1")
+        try:
+            async with app.run_test(size=(100, 40), notifications=True) as pilot:
+                seen = Screen(app, pilot)
+                await seen.until("✓ ready")
+                await seen.ask(QUESTION)
+                text = await seen.until("It has one target: 目标", "✓ ready")
+                assert "▸ thinking    I look." in text
+                assert "▸ read_file   Makefile" in text
+                await seen.ask("And again?")
+                await seen.until("And again?", "✓ ready")
+                assert server.posts == 2
+                await seen.pilot.press("tab", "r")
+                assert server.posts == 2  # it has no versions, and nothing is asked twice by itself
+        finally:
+            await link.close()

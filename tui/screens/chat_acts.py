@@ -105,8 +105,10 @@ class ChatActs(ChatAsking):
             return "" if self._reader_whole() is not None else say("chat.no_step")
         if act == "version" and not self._versions()[0]:
             return say("chat.no_version")
-        if act in ("edit", "again") and self.reader_question is None:
-            return say("chat.no_question")
+        if act in ("edit", "again"):
+            question = self.reader_question
+            if question is None or question.is_local:
+                return say("chat.no_question" if question is None else "chat.no_versions_here")
         if self.state.conversation.archived:
             return say("chat.is_archived")
         return say("chat.not_now") if self.is_busy else ""

@@ -95,6 +95,7 @@ CHAT: Final[dict[str, str]] = {
     # acts
     "chat.not_now": "wait until the answer is done, or stop it",
     "chat.no_question": "there is no question here",
+    "chat.no_versions_here": "this server keeps one version of each message",
     "chat.no_version": "there is no other version of this message",
     "chat.last_version": "there is no further version",
     "chat.no_step": "there is no step here",
