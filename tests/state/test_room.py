@@ -191,7 +191,19 @@ ids = st.sampled_from(["1", "2", "3", ""])
 names = st.sampled_from(["Mika", "Ada", "Zed", ""])
 agent_ids = st.sampled_from(["a", "b", "z", ""])
 texts = st.text(max_size=8)
+step_ids = st.sampled_from(["step-0", "step-1", "step-2"])
+steps = st.builds(
+    ev.Step,
+    step_ids,
+    type=st.sampled_from(["text", "thinking", "tool_call", "tool_result", "?"]),
+    content=st.sampled_from(["", "a", "\n\nb"]),
+    id_ref=step_ids,
+)
 any_event = st.one_of(
+    st.builds(ev.StepSet, ids, steps),
+    st.builds(ev.StepAdded, ids, step_ids, content=st.sampled_from(["", "a"]), arguments=st.just("{}")),
+    st.builds(ev.ToolStatusChanged, ids, step_ids, st.sampled_from(["asks", "running", "done"])),
+    st.builds(ev.TextAdded, ids, st.sampled_from(["a", "\n\nb"]), step_id=step_ids),
     st.builds(ev.RunStarted, ids, texts, st.booleans()),
     st.builds(ev.RunPaused, ids, st.none() | st.integers(0, 3), st.sampled_from(["", "pause", "crash"])),
     st.builds(ev.RunCompleted, ids, st.integers(0, 3)),
@@ -224,3 +236,5 @@ def test_no_order_of_events_breaks_the_books(events: list[ev.Event]) -> None:
     assert all(turn.length == len(turn.text) for turn in state.turns.values())
     assert all(sum(t.status == "speaking" for t in a.turns) <= 1 for a in state.agents.values())
     assert {turn.agent_id for turn in spoken} <= set(state.agents)
+    speaking = {agent.open_turn.id for agent in state.agents.values() if agent.open_turn is not None}
+    assert {turn_id for turn_id, _ in state.asking} <= speaking
