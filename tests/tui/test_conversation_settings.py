@@ -151,7 +151,9 @@ async def test_the_form_fits_a_small_terminal_and_its_last_line_stays(tmp_path: 
         assert text.isascii()
         assert "enter keep" in text
         seen.app.screen.query_one(ToolList).focus()
-        assert "read_file" in await seen.text()
+        text = await seen.text()
+        assert "read_file" in text
+        assert text.isascii()
 
 
 async def test_settings_hold_in_a_real_backend_and_open_in_the_chat_too(tmp_path: Path) -> None:
