@@ -13,7 +13,7 @@ import pytest
 from agent_tui.backend.engine.engine import NewAgent, NewRoom, RoomChange
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.hub import Frame
-from agent_tui.backend.models.model import ModelRequest, ThinkingPiece
+from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store import queries
 from agent_tui.backend.tools.toolbox import Toolbox
@@ -21,10 +21,10 @@ from agent_tui.config import Config
 from agent_tui.errors import NotFound, Refused
 from agent_tui.events import Message
 from tests.backend.engine.chat_house import call, kinds, results, statuses
-from tests.backend.engine.house import MODES, House, crash_copy, data, open_house
+from tests.backend.engine.house import MODES, House, data, open_house
 from tests.backend.engine.invariants import check_room
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
-from tests.fakes.scripted_tools import ScriptedBox, crash, echo, hang, reader, writer
+from tests.fakes.scripted_tools import ScriptedBox, echo, hang, reader, writer
 
 QUICK = Timing(retries=(0.0, 0.0), grace=0.05, tool_grace=0.05)
 
@@ -298,68 +298,6 @@ async def test_a_deleted_room_takes_its_steps_and_rules_with_it(tmp_path: Path) 
         await house.engine.delete_room(room.id)
         with pytest.raises(NotFound):
             await house.engine.answer(room.id, "m", "s", "once")
-
-
-# --- deaths -----------------------------------------------------------------------------------------------
-
-
-async def killed_everywhere(tmp_path: Path, mode: str) -> tuple[str, list[Path]]:
-    """Run a room with words, and calls that run, fail and ask; return it and a copy of each commit."""
-    copies: list[Path] = []
-
-    def copy(_frames: list[Frame]) -> None:
-        copies.append(crash_copy(tmp_path / "a.db", tmp_path / f"dead-{len(copies)}.db"))
-
-    def says(request: ModelRequest) -> Script:
-        if request.messages[-1].role == "tool":
-            return ["So it is."]
-        return [
-            ThinkingPiece("Hm"),
-            "I look.",
-            call("look"),
-            call("broken", index=1),
-            call("change", index=2),
-        ]
-
-    box = ScriptedBox(reader(), reader("broken", crash), writer(), allow=("change",))
-    async with open_house(tmp_path / "a.db", models(says), box=box, timing=QUICK) as house:
-        tools = ("look", "broken", "change")
-        room = await house.engine.create_room(a_room(mode, enabled_tools=tools))
-        house.log.watchers.append(copy)
-        await house.engine.run(room.id)
-        await house.log.ended(room.id)
-        await check_room(house, room.id)
-    return room.id, copies
-
-
-@pytest.mark.parametrize("mode", MODES)
-async def test_whenever_it_is_killed_nothing_runs_again_and_the_room_goes_on(
-    tmp_path: Path, mode: str
-) -> None:
-    id_, copies = await killed_everywhere(tmp_path, mode)
-    assert len(copies) > 12
-    seen: set[str] = set()
-    for dead in copies:
-        look, change = reader(), writer()
-        source = models(lambda request: ["Yes."])
-        box = ScriptedBox(look, change)
-        async with open_house(dead, source, box=box, timing=QUICK) as house:
-            await house.load(id_)
-            await check_room(house, id_)
-            room = await house.engine.room(id_)
-            assert (look.ran, change.ran, source.model.calls) == ([], [], [])  # type: ignore[attr-defined]
-            for message in await said(house, id_):
-                calls = [step.id for step in message.steps if step.type == "tool_call"]
-                answered = sorted(step.id_ref for step in message.steps if step.type == "tool_result")
-                assert answered == sorted(calls)
-                assert not {"asks", "running", ""} & set(statuses(message))
-                seen |= set(statuses(message))
-            if room.status != "completed":
-                await house.engine.resume(id_)
-                await house.log.until(id_, lambda h=house: h.log.of(id_)[-1].name == "room_completed")  # type: ignore[misc]
-            await check_room(house, id_)
-            assert (look.ran, change.ran) == ([], [])
-    assert {"unknown", "done", "failed"} <= seen
 
 
 async def test_what_is_under_way_is_listed_with_its_steps_so_far(tmp_path: Path) -> None:
