@@ -1,4 +1,4 @@
-"""A process that dies at any commit of a room whose agents use tools: nothing runs again, the room goes on."""
+"""A process that dies at any commit of a room with tools: nothing runs again, and the room goes on."""
 
 from __future__ import annotations
 
