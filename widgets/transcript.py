@@ -198,6 +198,11 @@ class Transcript(Folding, can_focus=True):
             self._view.stay()
 
     @property
+    def ascii_only(self) -> bool:
+        """Whether signs of ours are ASCII."""
+        return self._ascii_only
+
+    @property
     def new_below(self) -> int:
         """About how many rows came since following ended, and lie below the screen."""
         return self._view.rows_new

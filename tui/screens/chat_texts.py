@@ -14,6 +14,7 @@ from agent_tui.state.steps import StepState
 from tui.screens import signs
 from tui.screens.room_texts import dollars
 from tui.screens.words import ENGLISH, count, ordinal_try, say
+from widgets.signs import twin
 from widgets.step_body import MAX_ABOUT_CHARACTERS, escaped, fenced, step_body
 from widgets.step_body import step_head as head_of
 from widgets.units import duration, size
@@ -298,10 +299,10 @@ def _outcome_sign(success: bool) -> str:
     return signs.DONE if success else signs.FAILED
 
 
-def step_body_of(step: StepState, *, shows_all: bool = False) -> str:
+def step_body_of(step: StepState, *, shows_all: bool = False, ascii_only: bool = False) -> str:
     """Return the body of a step as Markdown."""
     if step.type == "tool_call" and step.status == "asks" and step.ask is not None:
-        return asking_body(step.ask)
+        return asking_body(step.ask, ascii_only=ascii_only)
     result = step.result.content.text if step.result is not None else None
     return step_body(
         step.type,
@@ -312,7 +313,7 @@ def step_body_of(step: StepState, *, shows_all: bool = False) -> str:
     )
 
 
-def asking_body(ask: ToolAsk, *, shows_all: bool = False) -> str:
+def asking_body(ask: ToolAsk, *, shows_all: bool = False, ascii_only: bool = False) -> str:
     """Return exactly what a tool would do, and which keys answer, as Markdown."""
     pieces = [f"{say('ask.may_run')}", fenced(ask.call)]
     if ask.preview.strip() and ask.preview.strip() != ask.call.strip():
@@ -320,15 +321,16 @@ def asking_body(ask: ToolAsk, *, shows_all: bool = False) -> str:
         shown = fenced(ask.preview, label, limit=None) if shows_all else fenced(ask.preview, label)
         pieces.append(shown)
     if not shows_all:  # the dialog names them itself
-        pieces.append(asking_keys(ask))
+        pieces.append(asking_keys(ask, ascii_only=ascii_only))
     return "\n\n".join(pieces)
 
 
-def asking_keys(ask: ToolAsk) -> str:
+def asking_keys(ask: ToolAsk, *, ascii_only: bool = False) -> str:
     """Return the keys that answer, as Markdown."""
+    own: Callable[[str], str] = twin if ascii_only else str  # a pattern stays what it is
     keys = [("y", say("ask.once")), ("c", say("ask.conversation"))]
     if ask.pattern:
         shown = escaped(inert_line(ask.pattern, MAX_ABOUT_CHARACTERS))
         keys.append(("a", say("ask.always", pattern=f'"{shown}"')))
-    keys += [("n", say("ask.deny")), ("d", say("ask.whole"))]
-    return " · ".join(f"**{key}** {text}" for key, text in keys)
+    keys += [("n", own(say("ask.deny"))), ("d", say("ask.whole"))]
+    return own(" · ").join(f"**{key}** {text}" for key, text in keys)

@@ -111,7 +111,7 @@ class StepRows:
         else:
             self._transcript.step_titled(key, *texts.step_head(step))
         if step.arguments.length <= WRITTEN_CHARACTERS or not texts.is_written(step):
-            self._transcript.body_later(key, _body_of(step))
+            self._transcript.body_later(key, _body_of(step, ascii_only=self._transcript.ascii_only))
             self._transcript.turn_closed(key)
         self.fold(key, is_folded=is_folded)
 
@@ -179,5 +179,5 @@ class StepRows:
             self._transcript.turn_closed(key, note)
 
 
-def _body_of(step: StepState) -> Callable[[], str]:
-    return partial(texts.step_body_of, step)
+def _body_of(step: StepState, *, ascii_only: bool) -> Callable[[], str]:
+    return partial(texts.step_body_of, step, ascii_only=ascii_only)
