@@ -10,12 +10,13 @@ import tempfile
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from rich.cells import cell_len
 
 from agent_tui.config import load
 from pictures import scenes
+from pictures.chats import many_chats, new_chat
 from pictures.rooms import many_rooms, new_room
 from tui import runtime
 from tui.app import AgentTuiApp
@@ -29,11 +30,14 @@ TEXT = re.compile(r'(<text[^>]*textLength=")([0-9.]+)("[^>]*>)([^<]*)(?=</text>)
 # A provider that is not there: what a room says of one that fails.
 OFFICE: Final = '[providers.office]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "large"\n'
 
+SUMS: Final = "What is 17 * 23 + 4, and what time is it in Tokyo?"
+FOLDED: Final = ("▸ current_time", "▸ calculator")
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
     """What is to be seen: a screen of ``size`` after ``scene``, over one room of so many agents; over many
-    rooms without any.
+    rooms without any; over a new chat, or many of them.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Picture:
     agents: int = 0
     theme: str = "dark"
     rate: int = 60  # tokens per second of each agent
+    chats: Literal["", "one", "many"] = ""
 
 
 PICTURES: Final = (
@@ -57,17 +62,28 @@ PICTURES: Final = (
     Picture("list", (120, 14), scenes.listed),
     Picture("new", (120, 30), scenes.new),
     Picture("setup", (120, 24), scenes.setup),
+    Picture("chat", (120, 30), scenes.asked(SUMS, unfolds=FOLDED), rate=400, chats="one"),
+    Picture("asks", (120, 30), scenes.asks, rate=400, chats="one"),
+    Picture("chats", (120, 30), scenes.searched, rate=0, chats="many"),
 )
 
 
 async def take(picture: Picture) -> None:
     """Play the scene, write what is on the screen then as an SVG file."""
-    if not picture.agents:
+    if picture.chats:
+        await (many_chats if picture.chats == "many" else new_chat)(Path.home() / "shop")
+    elif not picture.agents:
         await many_rooms()
-    app = AgentTuiApp(ScreenRequest(runtime.begin(), None, load()))
+    chat = "" if picture.chats else None
+    app = AgentTuiApp(ScreenRequest(runtime.begin(), None, load(), chat=chat))
     async with app.run_test(size=picture.size) as pilot:
         await picture.scene(pilot)
-        svg = TEXT.sub(with_cells, WEB_FONTS.sub("", app.export_screenshot(title="agent-tui rooms")))
+        svg = TEXT.sub(
+            with_cells,
+            WEB_FONTS.sub(
+                "", app.export_screenshot(title=f"agent-tui {'rooms' if chat is None else 'chat'}")
+            ),
+        )
         (HERE / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
 
 
@@ -87,8 +103,9 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory() as folder:
             os.environ |= {"AGENT_TUI_DATA": folder, "AGENT_TUI_CONFIG": f"{folder}/config.toml"}
+            os.environ["HOME"] = folder  # where the tools of a chat have their files
             os.environ["AGENT_TUI_DEMO_RATE"] = str(picture.rate)
-            config = f'theme = "{picture.theme}"\n{"" if picture.agents else OFFICE}'
+            config = f'theme = "{picture.theme}"\n{"" if picture.agents or picture.chats else OFFICE}'
             Path(folder, "config.toml").write_text(config, encoding="utf-8")
             try:
                 if picture.agents:

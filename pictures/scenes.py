@@ -8,8 +8,11 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from agent_tui.state.conversation import ConversationState
 from agent_tui.state.room import RoomState
 from tests.fakes.model_server import FakeModelServer, lists
+from tui.screens.chat import ChatScreen
+from tui.screens.conversations import ConversationsScreen
 from tui.screens.form_fields import Line
 from tui.screens.new_room import NewRoomScreen
 from tui.screens.room import RoomScreen
@@ -96,6 +99,43 @@ async def setup(pilot: Pilot[int]) -> None:
         await pilot.pause(HEADER_SECONDS)
 
 
+def asked(*questions: str, unfolds: Sequence[str] = ()) -> Scene:
+    """Ask in a chat, one question after another, and unfold steps of the answers with a click."""
+
+    async def play(pilot: Pilot[int]) -> None:
+        for number, question in enumerate(questions, 1):
+            await until_chat(pilot, lambda state: state.loaded and state.open_turn is None)
+            await write(pilot, question, "enter")
+            await until_chat(pilot, lambda state, most=2 * number: len(state.turns) == most)
+        await until_chat(pilot, lambda state: state.open_turn is None)
+        await pilot.pause(HEADER_SECONDS)
+        for step in unfolds:
+            await click_on(pilot, step)
+        await pilot.pause(HEADER_SECONDS)
+
+    return play
+
+
+async def asks(pilot: Pilot[int]) -> None:
+    """Have a tool ask whether it may change a file."""
+    await until_chat(pilot, lambda state: state.loaded)
+    await write(pilot, "write Tea: 38 tins left. to notes.txt", "enter")
+    await until_chat(pilot, lambda state: bool(state.asking))
+    await pilot.pause(HEADER_SECONDS)
+
+
+async def searched(pilot: Pilot[int]) -> None:
+    """Look for a word in all chats."""
+    await until_chat(pilot, lambda state: state.loaded)
+    while not isinstance(pilot.app.screen, ConversationsScreen):
+        await press(pilot, ["escape"])
+    await press(pilot, ["s", *"clean"])
+    while not pilot.app.screen.query_one(OptionList).option_count:
+        await pilot.pause(LOOK_SECONDS)
+    await press(pilot, ["down"])
+    await pilot.pause(HEADER_SECONDS)
+
+
 # --- the parts ---------------------------------------------------------------------------------------------
 
 
@@ -112,6 +152,22 @@ async def until_room(pilot: Pilot[int], holds: Callable[[RoomState], bool]) -> N
         isinstance(screen, RoomScreen) and holds(screen.state) for screen in pilot.app.screen_stack
     ):
         await pilot.pause(LOOK_SECONDS)
+
+
+async def until_chat(pilot: Pilot[int], holds: Callable[[ConversationState], bool]) -> None:
+    """Wait until the state of the chat is as wanted."""
+    while not any(
+        isinstance(screen, ChatScreen) and holds(screen.state) for screen in pilot.app.screen_stack
+    ):
+        await pilot.pause(LOOK_SECONDS)
+
+
+async def click_on(pilot: Pilot[int], words: str) -> None:
+    """Click on the last row that has these words."""
+    strips = pilot.app.screen._compositor.render_strips(pilot.app.size)
+    row = max(number for number, strip in enumerate(strips) if words in strip.text)
+    await pilot.click(offset=(strips[row].text.index(words), row))
+    await pilot.pause(0.1)
 
 
 def tokens_of(pilot: Pilot[int]) -> int:
