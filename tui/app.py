@@ -263,6 +263,13 @@ class AgentTuiApp(ChatApp):
         keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
         return say("keys.or").join(shown_all(key, ascii_only=self._ascii_only) for key in keys if key)
 
+    def action_leave_room(self) -> None:
+        """Go back to the list of rooms, which goes on where it was."""
+        if isinstance(self.screen, RoomScreen):
+            self.pop_screen()
+            if self._list is None:
+                self._show_list()
+
     def action_lists(self) -> None:
         """Go to the list of chats, or from chats to the list of rooms."""
         if isinstance(self.screen, ChatScreen | ConversationsScreen):
