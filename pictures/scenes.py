@@ -106,7 +106,7 @@ def asked(*questions: str, unfolds: Sequence[str] = ()) -> Scene:
         for number, question in enumerate(questions, 1):
             await until_chat(pilot, lambda state: state.loaded and state.open_turn is None)
             await write(pilot, question, "enter")
-            await until_chat(pilot, lambda state, most=2 * number: len(state.turns) == most)
+            await until_chat(pilot, has_turns(2 * number))
         await until_chat(pilot, lambda state: state.open_turn is None)
         await pilot.pause(HEADER_SECONDS)
         for step in unfolds:
@@ -152,6 +152,11 @@ async def until_room(pilot: Pilot[int], holds: Callable[[RoomState], bool]) -> N
         isinstance(screen, RoomScreen) and holds(screen.state) for screen in pilot.app.screen_stack
     ):
         await pilot.pause(LOOK_SECONDS)
+
+
+def has_turns(most: int) -> Callable[[ConversationState], bool]:
+    """Return a question to a chat: whether so much was asked and answered, or is just being."""
+    return lambda state: len(state.turns) == most
 
 
 async def until_chat(pilot: Pilot[int], holds: Callable[[ConversationState], bool]) -> None:
