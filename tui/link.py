@@ -14,9 +14,9 @@ from tui.request import Server, Source, reach
 from tui.screens.words import say
 
 if TYPE_CHECKING:
-    from agent_tui.clients.chat import ChatClient, Question
+    from agent_tui.clients.chat import ChatClient, Question  # noqa: F401  named below in quotes
     from agent_tui.clients.event_stream import Item
-    from agent_tui.clients.rooms import RoomsClient
+    from agent_tui.clients.rooms import RoomsClient  # noqa: F401  named below in quotes
 
 # How long a screen waits for its own backend before it looks whether that died and starts another.
 EMBEDDED_PATIENCE_SECONDS = 1.0
