@@ -12,9 +12,10 @@ from tests.fakes.scripted_tools import writer
 from tests.tui.chats_listed import Fake, chat, fake_list, real_list
 from tui.screens.chat import ChatScreen
 from tui.screens.choose import ChooseScreen
-from tui.screens.conversation_settings import ConversationForm, folder_of, temperature_of
+from tui.screens.conversation_settings import ConversationForm, temperature_of
 from tui.screens.conversations import ConversationsScreen
 from tui.screens.form_fields import Choice, Line
+from tui.screens.room_settings import folder_of
 from tui.screens.tool_list import ToolList
 from widgets.composer import Composer
 
