@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -34,7 +35,8 @@ async def test_a_backend_that_ended_or_was_killed_is_started_again_for_the_next_
         found = runtime.find()
         assert found is not None
         os.kill(found.pid, signal.SIGKILL)
-        os.waitid(os.P_PID, found.pid, os.WEXITED | os.WNOWAIT)  # its socket is gone a moment earlier
+        # Its socket is gone a moment earlier.
+        await asyncio.to_thread(os.waitid, os.P_PID, found.pid, os.WEXITED | os.WNOWAIT)
         assert [listed.id for listed in await (await link.client()).list()] == [room.id]
     finally:
         await link.close()
