@@ -156,7 +156,8 @@ class View:
 
     def to_start(self) -> None:
         """Move to the first row."""
-        if self.messages and self._place != Place(0, 0, 0):
+        is_drawn = bool(self._spans)  # before that the place says nothing
+        if self.messages and (self._place != Place(0, 0, 0) or not is_drawn):
             self._release(Place(0, 0, 0))
 
     def to_end(self) -> None:

@@ -79,6 +79,16 @@ async def test_all_that_would_change_is_seen_on_a_screen_of_its_own_and_answered
         assert chat.asked == ["answer a1 step-1 once"]
 
 
+async def test_all_that_it_would_do_is_read_from_its_beginning() -> None:
+    tall = ev.ToolAsk("make -n test", "\n".join(f"line {n}" for n in range(400)))
+    async with opened(message("q1", "Look."), size=(60, 14)) as chat:
+        await asking(chat, tall)
+        text = await chat.press("d")
+        assert "may run" in text
+        assert "line 3\n" in "\n".join(line.rstrip() for line in text.splitlines())
+        assert "line 399" in await chat.press("end")
+
+
 async def test_another_terminal_was_first_and_this_one_sees_it_gone() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await asking(chat, DIFF)

@@ -117,7 +117,10 @@ class PagerScreen(ModalScreen[str | None]):
         yield bottom
 
     def on_mount(self) -> None:
-        """Show the beginning."""
+        """Show the beginning, once there is a place for it: before that the first row is the last one."""
+        self.call_after_refresh(self._show)
+
+    def _show(self) -> None:
         self._transcript.turn_opened("whole")
         self._transcript.text_added("whole", self._body)
         self._transcript.turn_closed("whole")
