@@ -130,7 +130,7 @@ def with_queue(**fields: object) -> list[ev.Event]:
         ("composer", ["i", *"and now?"]),
         ("queue", ["u"]),
         ("settings", ["e"]),
-        ("agent", ["e", *["tab"] * 5, "enter"]),
+        ("agent", ["e", *["tab"] * 6, "enter"]),
     ],
     ids=["composer", "queue", "settings", "agent"],
 )
