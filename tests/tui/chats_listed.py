@@ -160,7 +160,8 @@ class Real(Chats):
         return asked.message_id
 
 
-def _app(folder: Path, server: Server, link: ChatLink, *, is_ascii: bool, chat_id: str) -> AgentTuiApp:
+def app_with(folder: Path, server: Server, link: ChatLink, *, is_ascii: bool, chat_id: str) -> AgentTuiApp:
+    """Return the program over ``link``."""
     config = Config(folder / "config.toml", screen=ScreenConfig(ascii=is_ascii))
     return AgentTuiApp(ScreenRequest(server, None, config, chat=chat_id), chat_link=link)
 
@@ -177,7 +178,7 @@ async def fake_list(
         setattr(client, name, value)
     link.calls = cast("Any", client)
     server = Server("http://127.0.0.1:9")
-    app = _app(folder, server, cast("ChatLink", link), is_ascii=is_ascii, chat_id="")
+    app = app_with(folder, server, cast("ChatLink", link), is_ascii=is_ascii, chat_id="")
     async with app.run_test(size=size, notifications=True) as pilot:
         seen = Fake(app, pilot)
         seen.client = client
@@ -195,7 +196,7 @@ async def real_list(
         server = Server(f"http://127.0.0.1:{backend.client.port}", TOKEN)
         link = ChatLink(server)
         await backend.chat(title="First")
-        app = _app(folder, server, link, is_ascii=False, chat_id="")
+        app = app_with(folder, server, link, is_ascii=False, chat_id="")
         try:
             async with app.run_test(size=size, notifications=True) as pilot:
                 seen = Real(app, pilot)

@@ -1,4 +1,4 @@
-"""The list, the forms, the composer, dialogs, strip, find bar and timeline can be read in every theme."""
+"""Lists, forms, lines, dialogs, strip, find bar, timeline and chats can be read in every theme."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.style import Style
 from textual.app import App
 from textual.theme import Theme
 
+from tests.tui.chat_views import asks, ends, in_a_chat, live, talk
 from tests.tui.rooms_listed import listed
 from tests.tui.terminal_palettes import DARK, LIGHT
 from tests.tui.test_rooms_looks import every_state, set_up, with_queue
@@ -90,6 +91,48 @@ async def of_the_room(folder: Path, theme: Theme) -> Texts:
     return texts
 
 
+async def of_chats(folder: Path, theme: Theme) -> Texts:
+    """Return all texts of chats: each kind of step, each end, the list, the search, the form."""
+    texts: Texts = set()
+    walks: Sequence[Sequence[str]] = (
+        ["tab", "F", "F"],
+        ["i", "slash"],
+        ["backspace", "ctrl+r"],
+        ["escape", "tab", "escape"],
+        ["down", "d"],
+        ["R"],
+        ["escape", "s"],
+        [*"cold"],
+        ["down"],
+        ["escape", "e"],
+        *[["tab"]] * 11,
+        ["escape", "slash", "x"],
+    )
+    async with in_a_chat(folder, *talk(), *ends()) as seen:
+        wear(seen.app, theme)
+        for keys in ([], *walks):
+            await seen.press(*keys)
+            texts |= shown(seen.app)
+    return texts | await of_questions(folder, theme)
+
+
+async def of_questions(folder: Path, theme: Theme) -> Texts:
+    """Return all texts of questions: those of a tool, and those that wait for an answer to end."""
+    texts: Texts = set()
+    walks: Sequence[Sequence[str]] = ([*"why"], ["enter"], ["tab", "u"], ["e"], ["escape", "escape"])
+    async with in_a_chat(folder, *talk()) as seen:
+        wear(seen.app, theme)
+        await seen.send(*live())
+        for keys in ([], *walks):
+            await seen.press(*keys)
+            texts |= shown(seen.app)
+        await seen.send(*asks())
+        for keys in ([], ["tab"], ["shift+tab"], ["d"], ["escape"], ["n"]):
+            await seen.press(*keys)
+            texts |= shown(seen.app)
+    return texts
+
+
 @pytest.mark.parametrize("name", COLOURED)
 async def test_every_text_of_the_list_and_the_room_stands_out(name: str, tmp_path: Path) -> None:
     theme = themes.load(name)
@@ -102,5 +145,19 @@ async def test_every_text_of_the_list_and_the_room_stands_out(name: str, tmp_pat
 async def test_they_can_be_read_in_the_terminals_own_colours(is_light: bool, tmp_path: Path) -> None:
     theme = themes.load(OWN, is_light=is_light)
     texts = await of_the_list(tmp_path, theme) | await of_the_room(tmp_path, theme)
+    for palette in LIGHT if is_light else DARK:
+        assert (palette.name, unreadable(texts, MIN_CONTRAST, palette)) == (palette.name, [])
+
+
+@pytest.mark.parametrize("name", COLOURED)
+async def test_every_text_of_chats_stands_out(name: str, tmp_path: Path) -> None:
+    texts = await of_chats(tmp_path, theme := themes.load(name))
+    assert len(texts) > 100
+    assert unreadable(texts, STRICT.get(theme.name, MIN_CONTRAST)) == []
+
+
+@pytest.mark.parametrize("is_light", [False, True])
+async def test_chats_can_be_read_in_the_terminals_own_colours(is_light: bool, tmp_path: Path) -> None:
+    texts = await of_chats(tmp_path, themes.load(OWN, is_light=is_light))
     for palette in LIGHT if is_light else DARK:
         assert (palette.name, unreadable(texts, MIN_CONTRAST, palette)) == (palette.name, [])

@@ -102,7 +102,7 @@ class SearchScreen(ModalScreen[tuple[str, str] | None]):
         facts = [say(who)] if who else []
         facts += [when] if (when := ago(hit.created_at, now)) else []
         head = own(" · ".join(["", *facts]), ascii_only=self._ascii_only)
-        return Content.assemble((title, "bold"), (head, "dim"), "\n  ", *snippet_of(hit.snippet))
+        return Content.assemble((title, "bold"), head, "\n  ", *snippet_of(hit.snippet))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Open what is highlighted."""

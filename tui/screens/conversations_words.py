@@ -42,7 +42,7 @@ CONVERSATIONS: Final[dict[str, str]] = {
     "chat_form.thinking": "thinks first",
     "chat_form.thinking.off": "no",
     "chat_form.thinking.on": "yes, where the model can",
-    "chat_form.workspace": "folder of the tools",
+    "chat_form.workspace": "folder of tools",
     "chat_form.workspace.none": "none",
     "chat_form.workspace.wrong": "a folder by its whole path, from {root} on",
     "chat_form.tools": "tools",

@@ -334,7 +334,7 @@ ENGLISH: Final[dict[str, str]] = {
     "settings.on_error.continue": "the room goes on",
     "settings.on_error.pause": "the room pauses",
     "settings.no_limit": "no limit",
-    "settings.workspace": "folder of the tools",
+    "settings.workspace": "folder of tools",
     "settings.tools": "tools its agents may use, space marks",
     "settings.agents": "agents, in the order they speak",
     "settings.hint": "enter keep · tab next · on an agent: enter change · a add · d remove"
