@@ -270,7 +270,8 @@ class ListScreen(Screen[None], Generic[T]):
         """Ask for another name."""
         item = self.one_for(f"{self.KIND}.rename")
         if item is not None:
-            asking = RenameScreen(self.listed.name_of(item), self.words("rename"))
+            name, title = self.listed.name_of(item), self.words("rename")
+            asking = RenameScreen(name, title, ascii_only=self._ascii_only)
             self.app.push_screen(asking, partial(self._rename, item))
 
     def _rename(self, item: T, name: str | None) -> None:

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from agent_tui.inert import inert_line
+from tui.screens.form_fields import own
 from tui.screens.words import say
 
 MAX_NAME_CHARACTERS: Final = 200
@@ -25,8 +26,9 @@ class RenameScreen(ModalScreen[str]):
         Binding("escape", "back", "Keep the old name", id="rename.back"),
     ]
 
-    def __init__(self, name: str, title: str) -> None:
+    def __init__(self, name: str, title: str, *, ascii_only: bool = False) -> None:
         super().__init__()
+        self._hint = own(say("rename.hint"), ascii_only=ascii_only)
         self._name = inert_line(name, MAX_NAME_CHARACTERS)
         self._title = title
 
@@ -34,7 +36,7 @@ class RenameScreen(ModalScreen[str]):
         with Vertical(classes="dialog"):
             yield Static(self._title, classes="title", markup=False)
             yield Input(self._name, compact=True, max_length=MAX_NAME_CHARACTERS, select_on_focus=False)
-            yield Static(say("rename.hint"), classes="hint", markup=False)
+            yield Static(self._hint, classes="hint", markup=False)
 
     @on(Input.Submitted)
     def keep(self, event: Input.Submitted) -> None:
