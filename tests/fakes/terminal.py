@@ -55,7 +55,9 @@ class Terminal:
     @property
     def text(self) -> str:
         """What stands on the terminal now."""
-        return "\n".join(self._screen.display)
+        # Not its ``display``: that fails while only the first cell of a wide letter is written over.
+        rows, columns = range(self._screen.lines), range(self._screen.columns)
+        return "\n".join("".join(self._screen.buffer[row][column].data for column in columns) for row in rows)
 
     def grounds(self, row: int) -> list[str]:
         """Return the background of each cell of a row, and whether it is reversed, as a name."""
