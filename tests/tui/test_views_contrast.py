@@ -10,6 +10,7 @@ from rich.style import Style
 from textual.app import App
 from textual.theme import Theme
 
+from tests.thorough import of_many
 from tests.tui.chat_views import asks, ends, in_a_chat, live, talk
 from tests.tui.rooms_listed import listed
 from tests.tui.terminal_palettes import DARK, LIGHT
@@ -133,7 +134,7 @@ async def of_questions(folder: Path, theme: Theme) -> Texts:
     return texts
 
 
-@pytest.mark.parametrize("name", COLOURED)
+@pytest.mark.parametrize("name", of_many(COLOURED, ("dark", "light")))
 async def test_every_text_of_the_list_and_the_room_stands_out(name: str, tmp_path: Path) -> None:
     theme = themes.load(name)
     texts = await of_the_list(tmp_path, theme) | await of_the_room(tmp_path, theme)
@@ -149,7 +150,7 @@ async def test_they_can_be_read_in_the_terminals_own_colours(is_light: bool, tmp
         assert (palette.name, unreadable(texts, MIN_CONTRAST, palette)) == (palette.name, [])
 
 
-@pytest.mark.parametrize("name", COLOURED)
+@pytest.mark.parametrize("name", of_many(COLOURED, ("dark", "light")))
 async def test_every_text_of_chats_stands_out(name: str, tmp_path: Path) -> None:
     texts = await of_chats(tmp_path, theme := themes.load(name))
     assert len(texts) > 100
