@@ -96,7 +96,7 @@ def live() -> list[ev.Event]:
 def asks() -> list[ev.Event]:
     """Return an answer whose tool asks."""
     call = ev.Step("step-1", 1, "tool_call", name="write_file", arguments='{"path": "Makefile"}')
-    asked = replace(cast("ev.ToolStatusChanged", status("asks", ask=ASK)), turn_id="live")
+    asked = replace(status("asks", ask=ASK), turn_id="live")
     return [*live(), ev.StepSet("live", call), asked]
 
 
