@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,7 +58,7 @@ _PATCH = ToolSpec(
 )
 
 
-class _ChangingTool:
+class _ChangingTool(ABC):
     """One file from what it is to what it shall be."""
 
     permission: Permission = "ask"
@@ -94,9 +95,9 @@ class _ChangingTool:
             return ToolOutput(f"{path}: made, {len(data):,} bytes", size=len(data))
         return ToolOutput(f"{path}: {counts(old, new)} lines, {len(data):,} bytes now", size=len(data))
 
+    @abstractmethod
     def _both(self, arguments: Mapping[str, Any], workspace: Workspace) -> tuple[str | None, str]:
         """Return the text that is there, None for none, and the one that shall be."""
-        raise NotImplementedError
 
 
 class WriteFile(_ChangingTool):
