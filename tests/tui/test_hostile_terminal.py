@@ -245,7 +245,7 @@ def look_at_the_room(view: Terminal) -> None:
     back(view, "What waits")
     view.send("e")
     view.wait_for("in the order they speak")
-    go_to(view, "1  ██ [red]Ada[/]", tabs=5)
+    go_to(view, "1  ██ [red]Ada[/]", tabs=6)
     view.send("\r")
     view.wait_for("[red]prompt[/]")
     back(view, "[red]prompt[/]")

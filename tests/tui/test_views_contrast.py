@@ -72,7 +72,7 @@ async def of_the_room(folder: Path, theme: Theme) -> Texts:
         [*"@M"],
         ["escape", "u"],
         ["escape", "e"],
-        [*["tab"] * 5],
+        [*["tab"] * 6],
         ["enter"],
         ["escape"],
         ["escape", "t"],
