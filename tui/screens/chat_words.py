@@ -124,7 +124,7 @@ CHAT: Final[dict[str, str]] = {
     "command.system.none": "the model is told nothing first",
     "command.tools.now": "tools: {names}",
     "command.tools.all": "tools: {names}; there are: {all}",
-    "command.tools.default": "those that need no permission",
+    "command.tools.default": "all that there are; those that change something ask first",
     "command.tools.none": "none",
     "command.tools.unknown": "there is no tool called {name}; there are: {names}",
     "command.thinking.on": "the model thinks first, where it can",
