@@ -106,7 +106,7 @@ async def typed(seen: Shown, *keys: str) -> None:
     await seen.press(*[names.get(key, key) for key in keys])
 
 
-@pytest.mark.parametrize("keys", [[], ["tab", "u"], ["tab", "u", "e"]], ids=["waiting", "queue", "changed"])
+@pytest.mark.parametrize("keys", [["tab", "u"], ["tab", "u", "e"]], ids=["queue", "changed"])
 async def test_questions_that_wait(tmp_path: Path, snapshot: SnapshotAssertion, keys: Sequence[str]) -> None:
     async with in_a_chat(tmp_path, *talk()) as seen:
         await seen.send(*live())
