@@ -63,6 +63,7 @@ async def test_while_an_answer_comes_questions_wait_and_are_asked_one_after_the_
         text = await chat.write("Second?", "enter")
         assert questions(chat) == []
         assert "next: First? (2)" in text
+        assert "Queue the next question…" in text
         text = await chat.send(*WHOLE)
         assert questions(chat) == ["First?"]
         assert "next: Second? (1)" in text

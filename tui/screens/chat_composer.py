@@ -64,6 +64,8 @@ class ChatComposer(Vertical):
         self.attachments: tuple[Attachment, ...] = ()
         self.queue: tuple[Waiting, ...] = ()
         self.is_held = False  # what waits is sent only when the person says so
+        self._queue_key = "u"
+        self._is_busy = False  # an answer is under way
         self.line = ChatLine(self._complete, self._takes_paste, placeholder=self._own("chat.placeholder"))
 
     def compose(self) -> ComposeResult:
@@ -118,8 +120,12 @@ class ChatComposer(Vertical):
         self._told, self._told_of = inert_line(note, 300), self.line.text
         self.show()
 
-    def show(self, key: str = "u", *, is_busy: bool = False) -> None:
-        """Say what waits, what is attached, and what may be completed; ``key`` shows what waits."""
+    def show(self, key: str | None = None, *, is_busy: bool | None = None) -> None:
+        """Say what waits, what is attached, and what may be completed; ``key`` shows what waits. What is not
+        told is as it was.
+        """
+        self._queue_key = self._queue_key if key is None else key
+        self._is_busy = self._is_busy if is_busy is None else is_busy
         if not self.is_mounted:
             return
         parts: list[Part | str] = []
@@ -128,12 +134,14 @@ class ChatComposer(Vertical):
             words = inert_line(first.text, MAX_SHOWN_CHARACTERS) or _names(first.attachments)
             text = say("chat.queued.held" if self.is_held else "chat.queued", words=words)
             parts = [Part(f"{text} ({count(len(self.queue))})")]
-        self._queued.show(parts, right=[Part(say("hint.queue"), 1, key)] if parts and key else [])
+        self._queued.show(
+            parts, right=[Part(say("hint.queue"), 1, self._queue_key)] if parts and self._queue_key else []
+        )
         self._queued.set_class(not parts, "-empty")
         note, right = self._about_line()
         self._note.show([note] if note else [], right=[right] if right else [])
         self._note.set_class(not note, "-empty")
-        name = "editing" if self.is_editing else "queue" if is_busy else ""
+        name = "editing" if self.is_editing else "queue" if self._is_busy else ""
         placeholder = self._own(f"chat.placeholder.{name}" if name else "chat.placeholder")
         if placeholder != self.line.placeholder:
             self.line.placeholder = placeholder
