@@ -203,6 +203,7 @@ async def test_no_size_of_the_screen_breaks_it(size: tuple[int, int]) -> None:
     async with opened(*said(1, "What?", "That."), size=size) as chat:
         await chat.send(started("a2", "a1"), call(turn_id="a2"))
         await chat.press("tab", "space", "F")
+        assert list(chat.app.chat.state.turns) == ["q1", "a1", "a2"]
 
 
 async def test_ascii_terminals_get_ascii_signs() -> None:

@@ -137,7 +137,9 @@ async def test_stop_keeps_the_words_and_the_next_question_knows_them(tmp_path: P
         await seen.pilot.press("escape")
         await seen.until("┄ stopped by you", "✓ ready")
         await seen.ask("Go on.")
-        (await model.called(2)).finish()
+        knowing = await model.called(2)
+        assert any("Half" in told.content for told in knowing.request.messages)
+        knowing.finish()
         await seen.until("Then this.", "✓ ready")
 
 
