@@ -77,7 +77,7 @@ class PacedDriver(LinuxDriver):
         self._is_leaving = False
         self._is_answered = Event()
         self._is_sync_told = False
-        self._was_early_read = False
+        self._early: EarlyInput | None = getattr(app, "early_input", None)
 
     def start_application_mode(self) -> None:
         """Take the terminal, at the start and after each suspension."""
@@ -139,32 +139,38 @@ class PacedDriver(LinuxDriver):
         super().process_message(message)
 
     def run_input_thread(self) -> None:
-        """Read what the terminal sends until the screen ends."""
-        early: EarlyInput | None = getattr(self._app, "early_input", None)
-        if early is not None and not self._was_early_read:
-            self._was_early_read = True
-            self._read_early(early)
-        super().run_input_thread()
+        """Read what the terminal sends until the screen ends or the terminal is gone.
 
-    def _read_early(self, early: EarlyInput) -> None:
-        """Hand on what was typed before the screen began, and keep late answers from passing for keys."""
+        One parser from the first byte to the last: a key or a paste that begins while answers are still
+        expected would be lost between two.
+        """
         parser = XTermParser()
         decode = getincrementaldecoder("utf-8")("replace").decode
+        early, self._early = self._early, None
         deadline = monotonic() + EARLY_SECONDS
-        typed = early.sift(b"")
-        while True:
-            if text := decode(typed):
+        typed: bytes | None = early.sift(b"") if early else b""
+        while typed is not None:
+            if text := decode(typed):  # fed nothing, the parser takes it for the end
                 for event in parser.feed(text):
                     self.process_message(event)
             for event in parser.tick():
                 self.process_message(event)
-            if not typed and (early.is_settled or monotonic() > deadline or self.exit_event.is_set()):
-                return
-            ready, _, _ = select.select([self.fileno], [], [], KEY_SECONDS)
-            data = os.read(self.fileno, READ_BYTES) if ready else b""
-            if ready and not data:  # the terminal is gone
-                return
-            typed = early.sift(data) if data else early.release()
+            typed = None if self.exit_event.is_set() else self._read()
+            if early is not None and typed is not None:
+                typed = early.sift(typed) if typed else early.release()
+                if early.is_settled or monotonic() > deadline:
+                    typed += early.release()
+                    early = None
+
+    def _read(self) -> bytes | None:
+        """Return what came, empty when nothing did for ``KEY_SECONDS``, ``None`` when nothing can any more."""
+        ready, _, _ = select.select([self.fileno], [], [], KEY_SECONDS)
+        if not ready:
+            return b""
+        try:
+            return os.read(self.fileno, READ_BYTES) or None
+        except OSError:  # a terminal that hung up
+            return None
 
     def disable_input(self) -> None:
         """Stop reading, but not before the open question is answered: the shell would get the answer."""

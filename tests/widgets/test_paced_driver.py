@@ -24,11 +24,15 @@ from widgets.transcript import Transcript
 class Early:
     is_settled = {settled}
     typed = b"\\x1b[1;2Pw\\xc3\\xa9"
+    begun = b""
     def sift(self, data):
-        typed, self.typed = self.typed + data.replace(b"LATE-ANSWER", b""), b""
-        return typed
+        typed, self.typed = self.typed + self.begun + data.replace(b"LATE-ANSWER", b""), b""
+        self.begun = typed[-1:] if typed.endswith(b"\\x1b") else b""
+        self.is_settled |= bool(self.begun)
+        return typed[: len(typed) - len(self.begun)]
     def release(self):
-        return b""
+        begun, self.begun = self.begun, b""
+        return begun
 
 class Program(App):
     def __init__(self):
@@ -49,6 +53,9 @@ class Program(App):
         if event.key == "q":
             os.write(1, b"leaving")
             self.exit()
+    def on_paste(self, event):
+        self.keys += f"[{{event.text}}]"
+        self.query_one(Transcript).text_replaced("t", self.keys)
 
 Program().run()
 """
@@ -171,6 +178,23 @@ def test_answers_that_come_late_are_no_keys(tmp_path: Path) -> None:
         view.send("aLATE-ANSWERb")
         view.wait_for("<a><b>")
         assert "<L>" not in view.text
+
+
+def test_a_key_that_looked_like_the_last_answer_is_a_key(tmp_path: Path) -> None:
+    with slow(tmp_path, 4, early=True, settled=False) as view:
+        view.wait_for("<é>")
+        view.send("\x1b")  # nothing else is expected once it came
+        view.wait_for("<escape>")
+        view.send("n")
+        view.wait_for("<escape><n>")
+
+
+def test_what_is_pasted_while_the_last_answer_comes_is_whole(tmp_path: Path) -> None:
+    with slow(tmp_path, 4, early=True, settled=False) as view:
+        view.wait_for("<é>")
+        view.send("\x1b[200~one\x1b")
+        view.send("[201~n")
+        view.wait_for("[one]<n>")
 
 
 def test_a_terminal_that_takes_nothing_stops_neither_the_program_nor_its_last_picture(tmp_path: Path) -> None:

@@ -189,10 +189,14 @@ class Room(RuleBasedStateMachine):
             else:
                 queue = self.do(engine.change_queued(self.room.id, id_, f"{text}!", None))
                 self.record.words[id_] = f"{text}!", to
-                assert f"{text}!" in [waiting.content for waiting in queue]
+                if f"{text}!" not in [waiting.content for waiting in queue]:  # it was said right afterwards
+                    assert self._said()[id_] == f"{text}!"
         except Refused:  # it was said
-            messages = self.do(engine.messages(self.room.id, None, None)).messages
-            assert id_ in {message.id for message in messages}
+            assert id_ in self._said()
+
+    def _said(self) -> dict[str, str]:
+        messages = self.do(self.house.engine.messages(self.room.id, None, None)).messages
+        return {message.id: message.content for message in messages}
 
     @rule(which=st.integers(0, 1))
     def stop_an_agent(self, which: int) -> None:
