@@ -79,7 +79,7 @@ async def opened(talker: Talker) -> AsyncIterator[tuple[Engine, Hub]]:
         try:
             yield engine, hub
         finally:
-            await engine.stop()
+            await engine.stop_all()
             hub.close()
             await store.close()
 

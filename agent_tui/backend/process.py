@@ -69,7 +69,7 @@ class _Inside:
 
     async def stop(self) -> None:
         """Cut all rooms and answers."""
-        await asyncio.gather(self.engine.stop("handover"), self.chats.stop_all("handover"))
+        await asyncio.gather(self.engine.stop_all("handover"), self.chats.stop_all("handover"))
 
 
 @dataclass(slots=True)

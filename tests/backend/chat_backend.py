@@ -92,7 +92,7 @@ async def chat_backend(
             try:
                 yield ChatBackend(WireClient(port, TOKEN), chats, hub, model, traffic)
             finally:
-                await engine.stop("handover")
+                await engine.stop_all("handover")
                 await chats.stop_all("handover")
                 hub.close()
     finally:

@@ -74,7 +74,7 @@ async def backend(
             try:
                 yield Backend(WireClient(port, TOKEN), engine, hub, traffic, stops, model)
             finally:
-                await engine.stop("handover")
+                await engine.stop_all("handover")
                 await asks.close()
                 hub.close()
     finally:

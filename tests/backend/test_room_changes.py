@@ -212,5 +212,5 @@ async def test_a_backend_that_stops_lets_waiting_lists_go(talking: Backend) -> N
     waiting = asyncio.create_task(poll(talking, cursor))
     while talking.traffic.under_way == 0:  # noqa: ASYNC110 - the server says it to nobody
         await asyncio.sleep(0)
-    await talking.engine.stop()
+    await talking.engine.stop_all()
     assert (await waiting)["rooms"] == []

@@ -6,11 +6,10 @@ Whatever is acknowledged is on record before: a process that dies right after it
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
 from uuid import uuid4
 
 from agent_tui.backend.engine import inbox
@@ -18,14 +17,11 @@ from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.inbox import Queue
 from agent_tui.backend.engine.retry import turn_to_retry
 from agent_tui.backend.engine.runner import Runner
-from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.runs import Runs
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import AgentSkips, Change, RoomRow, TurnAgain, TurnRow
-from agent_tui.backend.store.store import Store
 from agent_tui.errors import NotFound
 from agent_tui.events import AgentInfo, RoomInfo
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +50,9 @@ class Scene:
             await self.runner.quiet(agent_id)
 
 
-class Acts(ABC):
+class Acts(Runs[RoomRow, Runner]):
     """The part of the engine that people act through. Raises ``NotFound`` and ``StoreError`` as it does."""
 
-    _store: Store
-    _timing: Timing
-    _runners: dict[str, Runner]
     _changes: Changes
 
     # --- words -----------------------------------------------------------------------------------------
@@ -145,15 +138,6 @@ class Acts(ABC):
         """Return one room."""
 
     @abstractmethod
-    async def _whole(self, change: Coroutine[Any, Any, T]) -> T: ...
-
-    @abstractmethod
-    def _lock(self, room_id: str) -> asyncio.Lock: ...
-
-    @abstractmethod
-    async def _settled(self, room_id: str) -> RoomRow: ...
-
-    @abstractmethod
     def _check_start(self, row: RoomRow) -> None: ...
 
     @abstractmethod
@@ -180,7 +164,7 @@ class Acts(ABC):
     async def _scene(self, room_id: str) -> AsyncIterator[Scene]:
         """Hold the room between two steps; whoever does has its lock. Its run looks again afterwards."""
         await self._settled(room_id)
-        runner = self._runners.get(room_id)
+        runner = self._runs.get(room_id)
         turnstile = runner.turnstile if runner is not None else asyncio.Lock()
         async with turnstile:
             room, turns = await self._store.read(queries.state, room_id)

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from itertools import chain, repeat
-from typing import Any, TypeVar
 from uuid import uuid4
-from weakref import WeakValueDictionary
 
 from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.answer import Ending
@@ -31,32 +25,26 @@ from agent_tui.backend.engine.chat_fields import (
 from agent_tui.backend.engine.chat_record import answer_begun, answer_ended, conversation_changed, left_open
 from agent_tui.backend.engine.chat_run import ChatRun, Given, left_out, opened_model
 from agent_tui.backend.engine.rooms import MessagesPage
+from agent_tui.backend.engine.runs import MAX_PAGE_MESSAGES, Runs
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
-from agent_tui.backend.engine.unwatched import Unwatched
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.store import chat_queries
 from agent_tui.backend.store.chat_messages import question_message
 from agent_tui.backend.store.chat_rows import ChatCreated, ChatRow, ChatSet, Hit, ToolRule, Unsearchable
-from agent_tui.backend.store.rows import Change, EventsDropped, RoomDropped, RoomSet
+from agent_tui.backend.store.rows import Change, RoomSet
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import NotFound, Refused, StoreError
+from agent_tui.errors import NotFound, Refused
 from agent_tui.events import ConversationInfo
 from agent_tui.wire.rooms_encode import token_count
 
 __all__ = ["Asked", "Chats", "ConversationChange", "NewConversation", "Question"]
 
-MAX_PAGE_MESSAGES = 1_000
 MAX_HITS = 500
-# Others' words wait while something is deleted, so never much at once.
-EVENTS_PER_DELETE = 5_000
-MESSAGES_PER_DELETE = 100  # from the full text search, which takes its time
-
-T = TypeVar("T")
-log = logging.getLogger(__name__)
+MESSAGES_PER_DELETE = 100  # from the full text search, which takes its time; others' words wait meanwhile
 
 
-class Chats:
+class Chats(Runs[ChatRow, ChatRun]):
     """All chats of one store, in one event loop.
 
     Whatever changes a chat is done to its end even when its caller goes away, and one at a time for each
@@ -74,19 +62,10 @@ class Chats:
         timing: Timing | None = None,
     ) -> None:
         """``unwatched_seconds``: how long an answer goes on that nobody reads; None: to its end."""
-        self._store = store
-        self._hub = hub
+        super().__init__(store, hub, timing or Timing(), unwatched_seconds)
         self._models = models
         self._toolbox = toolbox
-        self._timing = timing or Timing()
         self._asks = Asks(store, self._timing, lambda: toolbox.allow)
-        self._runs: dict[str, ChatRun] = {}
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._menders: set[asyncio.Task[None]] = set()
-        self._stopping = False
-        self._unwatched = Unwatched(unwatched_seconds, self._timing.sleep, self._cut_unwatched)
-        hub.on_watchers.append(self._look)
 
     @property
     def asks(self) -> Asks:
@@ -102,26 +81,12 @@ class Chats:
         await self._asks.load()
         for row in await self._store.read(chat_queries.chats):
             if row.status == "running":
-                await self._close_left_open(row)
+                await self._recover(row)
 
     async def stop_all(self, reason: str = "handover") -> None:
         """Cut all answers and wait until that is on record."""
-        self._stopping = True
-        await self._unwatched.close()
         await self._asks.close()
-        for mender in self._menders:
-            mender.cancel()
-        for run in self._runs.values():
-            run.cut(reason)
-        if under_way := {*self._tasks, *self._menders}:
-            await asyncio.wait(under_way)
-        for run in list(self._runs.values()):
-            run.cut(reason)
-            await run.ended()
-
-    def running(self) -> int:
-        """Return how many answers are under way."""
-        return len(self._runs)
+        await super().stop_all(reason)
 
     # --- chats -----------------------------------------------------------------------------------------
 
@@ -202,16 +167,6 @@ class Chats:
 
     # --- one at a time for each chat -------------------------------------------------------------------
 
-    async def _whole(self, change: Coroutine[Any, Any, T]) -> T:
-        """Carry ``change`` out to its end, also when the caller is cancelled meanwhile."""
-        task = asyncio.create_task(change)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(task)
-
-    def _lock(self, room_id: str) -> asyncio.Lock:
-        return self._locks.setdefault(room_id, asyncio.Lock())
-
     async def _change(self, room_id: str, change: ConversationChange) -> ConversationInfo:
         async with self._lock(room_id):
             run = self._runs.get(room_id)
@@ -238,22 +193,14 @@ class Chats:
 
     async def _delete(self, room_id: str) -> ConversationInfo:
         async with self._lock(room_id):
-            if room_id in self._runs:
-                self._runs[room_id].cut("stop")
-                await self._runs[room_id].ended()
-            row = await self._store.read(chat_queries.chat, room_id)
-            await self._store.append(room_id, (), [RoomSet({"desired": "deleted"})])
-            self._hub.end(room_id)
-            await self._drop(row)
+            row = await self._deleted(room_id)
             self._asks.forget(room_id)
             return conversation_info(row, running=False)
 
     async def _drop(self, row: ChatRow) -> None:
         for _ in range(0, 2 * row.round_open, MESSAGES_PER_DELETE):
             await self._store.append(row.id, (), [Unsearchable(MESSAGES_PER_DELETE)])
-        for up_to in range(EVENTS_PER_DELETE, row.last_seq + EVENTS_PER_DELETE, EVENTS_PER_DELETE):
-            await self._store.append(row.id, (), [EventsDropped(up_to)])
-        await self._store.append(row.id, (), [RoomDropped()])
+        await super()._drop(row)
 
     async def _ask(self, room_id: str, question: Question) -> Asked:
         async with self._lock(room_id):
@@ -283,10 +230,7 @@ class Chats:
             opened=opened,
         )
         gate = self._asks.gate(row.id, turn.message_id)
-        run = ChatRun(self._store, self._models, self._toolbox, gate, self._timing, given)
-        self._runs[row.id] = run
-        run.start().add_done_callback(lambda task: self._ended(row.id, run, task))
-        self._look(row.id)
+        self._go(row.id, ChatRun(self._store, self._models, self._toolbox, gate, self._timing, given))
         return Asked(turn.message_id, first - 1)
 
     def _check_ask(self, row: ChatRow) -> None:
@@ -322,18 +266,10 @@ class Chats:
 
     # --- what happens by itself ------------------------------------------------------------------------
 
-    async def _settled(self, room_id: str) -> ChatRow:
-        """Return the chat once no answer of it is ending or broken off."""
-        run = self._runs.get(room_id)
-        if run is not None and run.reason:
-            await run.ended()
-        row = await self._store.read(chat_queries.chat, room_id)
-        if row.status == "running" and room_id not in self._runs:
-            await self._close_left_open(row)
-            row = await self._store.read(chat_queries.chat, room_id)
-        return row
+    async def _row(self, room_id: str) -> ChatRow:
+        return await self._store.read(chat_queries.chat, room_id)
 
-    async def _close_left_open(self, row: ChatRow) -> None:
+    async def _recover(self, row: ChatRow) -> None:
         found = await self._store.read(chat_queries.open_answer, row.id)
         if found is None:
             await self._store.append(row.id, (), [RoomSet({"status": "idle", "interrupted": ""})])
@@ -346,41 +282,6 @@ class Chats:
         end = answer_ended(row, turn, Ending(steps.in_order, "", reason, tokens, None, None, None, None))
         events = [*written.events, *end.events]
         await self._store.append(row.id, events, [*written.changes, *end.changes])
-
-    def _ended(self, room_id: str, run: ChatRun, task: asyncio.Task[None]) -> None:
-        if self._runs.get(room_id) is run:
-            del self._runs[room_id]
-        self._look(room_id)
-        error = None if task.cancelled() else task.exception()
-        if error is None:
-            return
-        if isinstance(error, StoreError):
-            log.error("the answer in %s broke off: %s", room_id, error)
-        else:
-            log.error("the answer in %s broke off because of a bug", room_id, exc_info=error)
-        self._hub.end(room_id, error if isinstance(error, StoreError) else StoreError("The answer broke off"))
-        if not self._stopping:
-            mender = asyncio.create_task(self._mend(room_id))
-            self._menders.add(mender)
-            mender.add_done_callback(self._menders.discard)
-
-    async def _mend(self, room_id: str) -> None:
-        """Close what broke off, as soon as the store can be written again."""
-        for delay in chain(self._timing.mend, repeat(self._timing.mend[-1])):
-            await self._timing.sleep(delay)
-            try:
-                async with self._lock(room_id):
-                    await self._settled(room_id)
-            except NotFound:
-                return
-            except StoreError as error:
-                log.info("the answer in %s cannot be closed yet: %s", room_id, error)
-            else:
-                return
-
-    def _look(self, room_id: str) -> None:
-        alone = room_id in self._runs and not self._hub.watchers(room_id)
-        self._unwatched.look(room_id, alone=alone and not self._stopping)
 
     def _cut_unwatched(self, room_id: str) -> None:
         if room_id in self._runs:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Coroutine, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from itertools import chain, repeat
 from types import MappingProxyType
-from typing import Any, TypeVar
-from weakref import WeakValueDictionary
 
 from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.acts import Acts, Scene
@@ -27,22 +24,18 @@ from agent_tui.backend.engine.rooms import (
     room_row,
 )
 from agent_tui.backend.engine.runner import Runner
+from agent_tui.backend.engine.runs import MAX_PAGE_MESSAGES
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
-from agent_tui.backend.engine.unwatched import Unwatched
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.store import queries
-from agent_tui.backend.store.rows import EventsDropped, RoomCreated, RoomDropped, RoomRow, RoomSet
+from agent_tui.backend.store.rows import RoomCreated, RoomRow, RoomSet
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import NotFound, Refused, StoreError
+from agent_tui.errors import NotFound, Refused
 from agent_tui.events import RoomInfo
 
 __all__ = ["Engine", "MessagesPage", "NewAgent", "NewRoom", "RoomChange"]
 
-MAX_PAGE_MESSAGES = 1_000
-EVENTS_PER_DELETE = 5_000  # other rooms' words wait while events are deleted, so never many at once
-
-T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
@@ -66,18 +59,9 @@ class Engine(Acts):
         """``unwatched_seconds``: how long a room runs without anybody watching; None: for ever. ``tools``:
         what agents may use in rooms that say so; without it nothing.
         """
-        self._store = store
-        self._hub = hub
+        super().__init__(store, hub, timing or Timing(), unwatched_seconds)
         self._models = models
-        self._timing = timing or Timing()
         self._tools = tools
-        self._runners: dict[str, Runner] = {}
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._menders: set[asyncio.Task[None]] = set()
-        self._stopping = False
-        self._unwatched = Unwatched(unwatched_seconds, self._timing.sleep, self._pause_unwatched)
-        hub.on_watchers.append(self._look)
         self._changes = Changes()
         store.subscribe(self._changes.publish)
 
@@ -99,24 +83,10 @@ class Engine(Acts):
             elif row.desired == "running":
                 await self._store.append(row.id, (), [RoomSet({"desired": "paused"})])
 
-    async def stop(self, reason: str = "handover") -> None:
+    async def stop_all(self, reason: str = "handover") -> None:
         """Cut all rooms and wait until that is on record. They stay wanted: a later start may resume them."""
-        self._stopping = True
         self._changes.close()
-        await self._unwatched.close()
-        for mender in self._menders:
-            mender.cancel()
-        for runner in self._runners.values():
-            runner.cut(reason)
-        # First what is being done for callers: it may still start the task of a run, or end one.
-        if under_way := {*self._tasks, *self._menders}:
-            await asyncio.wait(under_way)
-        for runner in list(self._runners.values()):
-            await runner.ended()
-
-    def running(self) -> int:
-        """Return how many rooms run."""
-        return len(self._runners)
+        await super().stop_all(reason)
 
     # --- rooms -----------------------------------------------------------------------------------------
 
@@ -148,7 +118,7 @@ class Engine(Acts):
 
     async def room(self, room_id: str) -> RoomInfo:
         """Return one room."""
-        ran = set(self._runners)
+        ran = set(self._runs)
         row, stands = await self._store.read(queries.room_and_stands, room_id)
         return self._info(row, stands, ran)
 
@@ -205,19 +175,9 @@ class Engine(Acts):
 
     # --- one at a time for each room -------------------------------------------------------------------
 
-    async def _whole(self, change: Coroutine[Any, Any, T]) -> T:
-        """Carry ``change`` out to its end, also when the caller is cancelled meanwhile."""
-        task = asyncio.create_task(change)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(task)
-
-    def _lock(self, room_id: str) -> asyncio.Lock:
-        return self._locks.setdefault(room_id, asyncio.Lock())
-
     async def _change(self, room_id: str, change: RoomChange) -> RoomInfo:
         async with self._lock(room_id):
-            runner = self._runners.get(room_id)
+            runner = self._runs.get(room_id)
             async with runner.turnstile if runner is not None else nullcontext():
                 row = await self._store.read(queries.room, room_id)
                 written = changed(row, change, self._models, self._timing.now().isoformat())
@@ -234,22 +194,11 @@ class Engine(Acts):
 
     async def _delete(self, room_id: str) -> RoomInfo:
         async with self._lock(room_id):
-            if room_id in self._runners:
-                self._runners[room_id].cut("stop")
-                await self._runners[room_id].ended()
-            row = await self._store.read(queries.room, room_id)
-            await self._store.append(room_id, (), [RoomSet({"desired": "deleted"})])
-            self._hub.end(room_id)
-            await self._drop(row)
+            row = await self._deleted(room_id)
             self._changes.remove(room_id)
             if self._tools is not None:
                 self._tools.forget(room_id)
             return self._info(row)
-
-    async def _drop(self, row: RoomRow) -> None:
-        for up_to in range(EVENTS_PER_DELETE, row.last_seq + EVENTS_PER_DELETE, EVENTS_PER_DELETE):
-            await self._store.append(row.id, (), [EventsDropped(up_to)])
-        await self._store.append(row.id, (), [RoomDropped()])
 
     async def _run(self, room_id: str) -> int:
         async with self._lock(room_id):
@@ -280,23 +229,12 @@ class Engine(Acts):
 
     async def _pause(self, room_id: str, reason: str) -> RoomInfo:
         async with self._lock(room_id):
-            runner = self._runners.get(room_id)
+            runner = self._runs.get(room_id)
             if runner is not None and not runner.reason:
                 paused = RoomSet({"desired": "paused", "interrupted": reason}, while_running=True)
                 await self._store.append(room_id, (), [paused])
                 runner.cut(reason)
             return await self.room(room_id)
-
-    async def _settled(self, room_id: str) -> RoomRow:
-        """Return the room once no run of it is ending or broken off: what is asked for comes after that."""
-        runner = self._runners.get(room_id)
-        if runner is not None and runner.reason:
-            await runner.ended()
-        row = await self._store.read(queries.room, room_id)
-        if row.status == "running" and room_id not in self._runners:
-            await self._recover(row)
-            row = await self._store.read(queries.room, room_id)
-        return row
 
     def _check_start(self, row: RoomRow) -> None:
         if row.archived:
@@ -307,50 +245,19 @@ class Engine(Acts):
 
     async def _start(self, row: RoomRow) -> int:
         self._check_start(row)
-        runner = self._runners[row.id] = Runner(self._store, self._models, self._timing, row, self._tools)
+        runner = self._runs[row.id] = Runner(self._store, self._models, self._timing, row, self._tools)
         try:
             seq = await runner.begin()
         except BaseException:
-            del self._runners[row.id]
+            del self._runs[row.id]
             raise
-        runner.start().add_done_callback(lambda task: self._ended(row.id, runner, task))
-        self._look(row.id)
+        self._go(row.id, runner)
         return seq
 
     # --- what happens by itself ------------------------------------------------------------------------
 
-    def _ended(self, room_id: str, runner: Runner, task: asyncio.Task[None]) -> None:
-        if self._runners.get(room_id) is runner:  # else somebody was faster and runs it again
-            del self._runners[room_id]
-        self._look(room_id)
-        if task.cancelled():
-            return
-        error = task.exception()
-        if error is None:
-            return
-        if isinstance(error, StoreError):
-            log.error("room %s stopped: %s", room_id, error)
-        else:
-            log.error("room %s stopped because of a bug", room_id, exc_info=error)
-        self._hub.end(room_id, error if isinstance(error, StoreError) else StoreError("The room stopped"))
-        if not self._stopping:
-            mender = asyncio.create_task(self._mend(room_id))
-            self._menders.add(mender)
-            mender.add_done_callback(self._menders.discard)
-
-    async def _mend(self, room_id: str) -> None:
-        """Close what a failed run left open, as soon as the store can be written again."""
-        for delay in chain(self._timing.mend, repeat(self._timing.mend[-1])):
-            await self._timing.sleep(delay)
-            try:
-                async with self._lock(room_id):
-                    await self._settled(room_id)
-            except NotFound:
-                return
-            except StoreError as error:
-                log.info("room %s cannot be closed yet: %s", room_id, error)
-            else:
-                return
+    async def _row(self, room_id: str) -> RoomRow:
+        return await self._store.read(queries.room, room_id)
 
     async def _recover(self, row: RoomRow) -> None:
         """Close the turns and the run that ended without saying so. Speaks no word."""
@@ -358,23 +265,14 @@ class Engine(Acts):
         runner.cut((row.interrupted if row.desired == "paused" else "") or "crash")
         await runner.go_on()
 
-    def _look(self, room_id: str) -> None:
-        runner = self._runners.get(room_id)
-        alone = runner is not None and not runner.keep_running and not self._hub.watchers(room_id)
-        self._unwatched.look(room_id, alone=alone and not self._stopping)
+    def _needs_watching(self, run: Runner) -> bool:
+        return not run.keep_running
 
-    def _pause_unwatched(self, room_id: str) -> None:
-        task = asyncio.create_task(self._pause(room_id, "unwatched"))
-        self._tasks.add(task)
-        task.add_done_callback(self._paused_unwatched)
-
-    def _paused_unwatched(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a room that nobody watches could not be paused: %s", error)
+    def _cut_unwatched(self, room_id: str) -> None:
+        self._task(self._pause(room_id, "unwatched")).add_done_callback(_say_failed)
 
     async def _read_rooms(self, ids: Collection[str] | None) -> list[RoomInfo]:
-        ran = set(self._runners)
+        ran = set(self._runs)
         rows, stands = await self._store.read(queries.rooms_and_stands, ids)
         return [self._info(row, stands, ran) for row in rows]
 
@@ -382,7 +280,12 @@ class Engine(Acts):
         self, row: RoomRow, stands: Mapping[str, str] = MappingProxyType({}), ran: Collection[str] = ()
     ) -> RoomInfo:
         """``ran``: the rooms that ran before ``row`` was read; their run may have ended well since."""
-        if row.status == "running" and row.id not in self._runners and row.id not in ran:
+        if row.status == "running" and row.id not in self._runs and row.id not in ran:
             # Its run broke off and could not be closed yet: nothing speaks, whatever the record says.
             row = replace(row, status="paused", interrupted="crash")
         return room_info(row, stands)
+
+
+def _say_failed(task: asyncio.Task[RoomInfo]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("a room that nobody watches could not be paused: %s", error)

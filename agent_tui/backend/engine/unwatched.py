@@ -31,7 +31,8 @@ class Unwatched:
             self._timers[room_id] = asyncio.create_task(self._wait(room_id, self._seconds))
 
     async def close(self) -> None:
-        """Stop all waiting."""
+        """Stop all waiting, now and later."""
+        self._seconds = None
         timers = list(self._timers.values())
         self._timers.clear()
         for timer in timers:

@@ -115,7 +115,7 @@ async def open_house(
         await house.engine.start(resume=resume)
         yield house
     finally:
-        await house.engine.stop()
+        await house.engine.stop_all()
         await house.asks.close()
         house.hub.close()
         await house.store.close()

@@ -91,7 +91,7 @@ async def test_whoever_hangs_is_let_go_when_the_room_or_the_engine_stops(tmp_pat
         elif how == "delete":
             await house.engine.delete_room(room.id)
         else:
-            await house.engine.stop()
+            await house.engine.stop_all()
         await house.log.seen(room.id, "room_paused")
         assert model.open_calls() == []
 

@@ -50,7 +50,7 @@ async def test_a_stop_cuts_the_rooms_and_they_go_on_at_the_next_start(tmp_path: 
     file, model = tmp_path / "rooms.db", ScriptedModel(words)
     async with open_house(file, FakeModels(model)) as house:
         room = await speaking(house, model, mode)
-        await house.engine.stop("handover")
+        await house.engine.stop_all("handover")
         assert house.log.names(room.id)[-1] == "room_paused"
         stopped = await house.engine.room(room.id)
         assert (stopped.status, stopped.interrupted) == ("paused", "handover")

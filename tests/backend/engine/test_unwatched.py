@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent_tui.backend.engine.engine import RoomChange
 from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.unwatched import Unwatched
 from agent_tui.backend.hub import Frame
 from tests.backend.engine.house import House, new_room, open_house, words
 from tests.fakes.clock import FakeClock
@@ -117,3 +118,13 @@ async def test_a_room_that_is_paused_keeps_no_timer(tmp_path: Path) -> None:
         assert room.clock.sleepers == 0
         await room.clock.advance(100)
         assert (await room.house.engine.room(room.room_id)).interrupted == "pause"
+
+
+async def test_what_is_alone_after_the_end_starts_no_timer() -> None:
+    clock, told = FakeClock(), list[str]()
+    timers = Unwatched(30.0, clock.sleep, told.append)
+    timers.look("before", alone=True)
+    await timers.close()
+    timers.look("after", alone=True)
+    await clock.advance(60.0)
+    assert (told, clock.sleepers) == ([], 0)

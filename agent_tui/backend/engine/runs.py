@@ -1,0 +1,204 @@
+"""What the engines of rooms and of chats share: changes that are carried out to their end, one at a time for
+each room, and runs, which end well or badly.
+
+A chat is a room here, with one agent, and each of its answers is a run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine
+from itertools import chain, repeat
+from typing import Any, Generic, Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.unwatched import Unwatched
+from agent_tui.backend.hub import Hub
+from agent_tui.backend.store.rows import EventsDropped, RoomDropped, RoomSet
+from agent_tui.backend.store.store import Store
+from agent_tui.errors import NotFound, StoreError
+
+MAX_PAGE_MESSAGES = 1_000
+EVENTS_PER_DELETE = 5_000  # other rooms' words wait while events are deleted, so never many at once
+
+log = logging.getLogger(__name__)
+
+
+class Run(Protocol):
+    """What goes on in one room until it ends by itself or is cut; ``reason`` is why it was cut."""
+
+    reason: str
+
+    def start(self) -> asyncio.Task[None]:
+        """Begin; the task raises ``StoreError``, and only that."""
+        ...
+
+    def cut(self, reason: str) -> None:
+        """Make the end come, with what was said so far."""
+        ...
+
+    async def ended(self) -> None:
+        """Wait for the end, well or badly."""
+        ...
+
+
+class Row(Protocol):
+    """What of a stored room or chat counts here."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def last_seq(self) -> int: ...
+
+
+T = TypeVar("T")
+AnyRun = TypeVar("AnyRun", bound=Run)
+AnyRow = TypeVar("AnyRow", bound=Row)
+
+
+class Runs(ABC, Generic[AnyRow, AnyRun]):
+    """All runs of the rooms of one store, in one event loop, by the rooms' ids."""
+
+    def __init__(self, store: Store, hub: Hub, timing: Timing, unwatched_seconds: float | None) -> None:
+        """``unwatched_seconds``: how long a run goes on that nobody watches; None: to its end."""
+        self._store = store
+        self._hub = hub
+        self._timing = timing
+        self._runs: dict[str, AnyRun] = {}
+        self._stopping = False
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._menders: set[asyncio.Task[None]] = set()
+        self._unwatched = Unwatched(unwatched_seconds, timing.sleep, self._cut_unwatched)
+        hub.on_watchers.append(self._look)
+
+    async def stop_all(self, reason: str = "handover") -> None:
+        """Cut all runs and wait until that is on record."""
+        self._stopping = True
+        await self._unwatched.close()
+        for mender in self._menders:
+            mender.cancel()
+        for run in self._runs.values():
+            run.cut(reason)
+        # First what is being done for callers: it may still begin a run, or end one.
+        if under_way := {*self._tasks, *self._menders}:
+            await asyncio.wait(under_way)
+        late = list(self._runs.values())
+        for run in late:
+            run.cut(reason)
+        for run in late:
+            await run.ended()
+
+    def running(self) -> int:
+        """Return how many runs are under way."""
+        return len(self._runs)
+
+    # --- what differs ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    async def _row(self, room_id: str) -> AnyRow:
+        """Return what is stored; raises ``NotFound``."""
+
+    @abstractmethod
+    async def _recover(self, row: AnyRow) -> None:
+        """Close what a run left open that ended without saying so. Speaks no word."""
+
+    @abstractmethod
+    def _cut_unwatched(self, room_id: str) -> None:
+        """Nobody has watched the room for too long."""
+
+    def _needs_watching(self, run: AnyRun) -> bool:
+        """Return whether the run ends when nobody watches."""
+        return True
+
+    # --- one at a time for each room -------------------------------------------------------------------
+
+    async def _whole(self, change: Coroutine[Any, Any, T]) -> T:
+        """Carry ``change`` out to its end, also when the caller is cancelled meanwhile."""
+        return await asyncio.shield(self._task(change))
+
+    def _task(self, change: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(change)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _lock(self, room_id: str) -> asyncio.Lock:
+        return self._locks.setdefault(room_id, asyncio.Lock())
+
+    async def _settled(self, room_id: str) -> AnyRow:
+        """Return the room once no run of it is ending or broken off; whoever calls this has its lock."""
+        run = self._runs.get(room_id)
+        if run is not None and run.reason:
+            await run.ended()
+        row = await self._row(room_id)
+        if row.status == "running" and room_id not in self._runs:
+            await self._recover(row)
+            row = await self._row(room_id)
+        return row
+
+    async def _deleted(self, room_id: str) -> AnyRow:
+        """Stop the run, end the readers, delete the room; return it as it was last."""
+        if room_id in self._runs:
+            self._runs[room_id].cut("stop")
+            await self._runs[room_id].ended()
+        row = await self._row(room_id)
+        await self._store.append(room_id, (), [RoomSet({"desired": "deleted"})])
+        self._hub.end(room_id)
+        await self._drop(row)
+        return row
+
+    async def _drop(self, row: AnyRow) -> None:
+        for up_to in range(EVENTS_PER_DELETE, row.last_seq + EVENTS_PER_DELETE, EVENTS_PER_DELETE):
+            await self._store.append(row.id, (), [EventsDropped(up_to)])
+        await self._store.append(row.id, (), [RoomDropped()])
+
+    # --- what happens by itself ------------------------------------------------------------------------
+
+    def _go(self, room_id: str, run: AnyRun) -> None:
+        """Let the run begin, and see to its end."""
+        self._runs[room_id] = run
+        run.start().add_done_callback(lambda task: self._ended(room_id, run, task))
+        self._look(room_id)
+
+    def _ended(self, room_id: str, run: AnyRun, task: asyncio.Task[None]) -> None:
+        if self._runs.get(room_id) is run:  # else somebody was faster and runs it again
+            del self._runs[room_id]
+        self._look(room_id)
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            return
+        if isinstance(error, StoreError):
+            log.error("the run of %s broke off: %s", room_id, error)
+        else:
+            log.error("the run of %s broke off because of a bug", room_id, exc_info=error)
+        self._hub.end(room_id, error if isinstance(error, StoreError) else StoreError("The run broke off"))
+        if not self._stopping:
+            mender = asyncio.create_task(self._mend(room_id))
+            self._menders.add(mender)
+            mender.add_done_callback(self._menders.discard)
+
+    async def _mend(self, room_id: str) -> None:
+        """Close what broke off, as soon as the store can be written again."""
+        for delay in chain(self._timing.mend, repeat(self._timing.mend[-1])):
+            await self._timing.sleep(delay)
+            try:
+                async with self._lock(room_id):
+                    await self._settled(room_id)
+            except NotFound:
+                return
+            except StoreError as error:
+                log.info("the run of %s cannot be closed yet: %s", room_id, error)
+            else:
+                return
+
+    def _look(self, room_id: str) -> None:
+        """See whether somebody watches what runs."""
+        run = self._runs.get(room_id)
+        alone = run is not None and self._needs_watching(run) and not self._hub.watchers(room_id)
+        self._unwatched.look(room_id, alone=alone)
