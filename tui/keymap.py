@@ -16,10 +16,12 @@ from typing import Final
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 
+from tui.app import AgentTuiApp
 from tui.key_names import character_of, parse, shown, shown_all
 from tui.screens.agent_form import AgentFormScreen
 from tui.screens.chat import ChatScreen
-from tui.screens.chat_ask import AskBar, AskScreen, PagerScreen, ReasonScreen
+from tui.screens.chat_ask import AskBar, AskScreen, ReasonScreen
+from tui.screens.chat_pager import PagerScreen
 from tui.screens.chat_queue import ChatQueueScreen
 from tui.screens.choose import ChooseScreen
 from tui.screens.conversation_settings import ConversationForm
@@ -40,21 +42,10 @@ from tui.screens.theme_picker import ThemeScreen
 from widgets.composer import Composer
 from widgets.transcript import Transcript
 
-APP_BINDINGS: Final[list[BindingType]] = [
-    Binding("ctrl+q", "leave", "Quit", id="app.quit", priority=True),
-    Binding("q", "leave", "Quit", id="app.quit.quick"),
-    Binding("question_mark", "help", "The keys of the screen", id="app.help"),
-    Binding("ctrl+p", "command_palette", "Every command, and the themes", id="app.palette", priority=True),
-    Binding("ctrl+t", "themes", "Choose a theme", id="app.theme"),
-    Binding("f3", "lists", "Go to the chats, or back to the rooms", id="app.lists"),
-    Binding("f4", "setup", "Set up a provider of models", id="app.setup"),
-    Binding("ctrl+z", "suspend_process", "Suspend to the shell", id="app.suspend", priority=True),
-]
-
 APP: Final = "app"
 # Where bindings live: scope → (what declares them, the scope around it). A dialog covers everything.
-SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
-    APP: (None, ""),
+SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
+    APP: (AgentTuiApp, ""),
     "room": (RoomScreen, APP),
     "pane": (Transcript, "room"),
     "composer": (Composer, "room"),
@@ -77,7 +68,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode] | None, str]]] = {
     "search": (SearchScreen, ""),
     "choose": (ChooseScreen, ""),
     "pager": (PagerScreen, ""),
-    "asked": (AskScreen, "pager"),
+    "asked": (AskScreen, ""),
     "reason": (ReasonScreen, ""),
     "chat_queue": (ChatQueueScreen, ""),
 }
@@ -164,10 +155,8 @@ def shared() -> frozenset[str]:
     return frozenset(entry.id for entry in catalogue() if entry.scope == "room" and entry.id in own)
 
 
-def _bindings(owner: type[DOMNode] | None) -> list[Binding]:
-    """Return what ``owner`` and our classes under it declare (``None`` is the app), one for each key."""
-    if owner is None:
-        return list(Binding.make_bindings(APP_BINDINGS))
+def _bindings(owner: type[DOMNode]) -> list[Binding]:
+    """Return what ``owner`` and our classes under it declare, one for each key."""
     declared: list[BindingType] = []
     for cls in owner.__mro__:
         if cls.__module__.startswith(_OURS):

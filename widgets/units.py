@@ -25,6 +25,11 @@ def duration(seconds: float) -> str:
     return f"{hours:,} h {rest} min" if rest else f"{hours:,} h"
 
 
+def elapsed(seconds: int) -> str:
+    """Return how long something takes by now: "4 s", "2 min 5 s"; in whole seconds, so that it is calm."""
+    return duration(seconds) if seconds >= 10 else f"{max(0, seconds)} s"
+
+
 def size(count: int) -> str:
     """Return so many bytes as "840 B", "1.2 kB", "34 kB" or "5.6 MB"."""
     value, unit = float(max(0, count)), 0

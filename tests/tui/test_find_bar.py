@@ -121,7 +121,7 @@ async def test_what_is_pasted_is_harmless_and_short() -> None:
         text = await screen.text()
         assert "evil" in text
         assert not set(text) & set("\x1b\x07\u202e")
-        assert len(screen.app.room._bar._line.value) == MAX_ASKED_CHARACTERS
+        assert len(screen.app.room._find_bar._line.value) == MAX_ASKED_CHARACTERS
 
 
 @pytest.mark.parametrize("size", [(80, 24), (20, 5), (5, 2), (1, 1)])

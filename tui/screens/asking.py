@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Final
 
 from textual import work
-from textual.screen import Screen
 
 from agent_tui.errors import AgentTuiError, Refused
 from agent_tui.state.steps import StepState
 from tui.screens.chat_ask import AskBar, AskScreen, Decision, ReasonScreen
+from tui.screens.live_screen import LiveScreen
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 
@@ -23,15 +23,12 @@ Spot = tuple[str, str]
 """A turn and a step of it, by id."""
 
 
-class Asking(Screen[None]):
+class Asking(LiveScreen):
     """Shows the oldest call that asks, and sends what the person decides."""
 
-    _ascii_only: bool
-    _bar_of_asks: AskBar
-    _clock: FrameClock
-
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, clock: FrameClock, *, ascii_only: bool) -> None:
+        super().__init__(clock, ascii_only=ascii_only)
+        self._bar_of_asks = AskBar(ascii_only=ascii_only)
         self.now: Callable[[], float] = time.monotonic
         self._answered: set[Spot] = set()  # on its way to the server
         self._ask_spot: Spot | None = None  # what the bar asks
@@ -69,10 +66,6 @@ class Asking(Screen[None]):
     @abstractmethod
     async def _send_answer(self, spot: Spot, decision: Decision, pattern: str, reason: str) -> None:
         """Tell the server."""
-
-    @abstractmethod
-    def _show_soon(self) -> None:
-        """Say in the lines what is going on now, with the next frame."""
 
     # --- what asks -------------------------------------------------------------------------------------
 
@@ -120,9 +113,9 @@ class Asking(Screen[None]):
         if spot is None or step is None or step.ask is None:
             return
 
-        def decide(decision: str | None) -> None:
-            if decision in ("once", "conversation", "always", "deny"):
-                self._decide(spot, decision)  # type: ignore[arg-type]  # one of the four
+        def decide(decision: Decision | None) -> None:
+            if decision is not None:
+                self._decide(spot, decision)
 
         screen = AskScreen(self._name_of(spot, step), step.ask, self._clock, ascii_only=self._ascii_only)
         self.app.push_screen(screen, decide)

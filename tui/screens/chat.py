@@ -2,54 +2,43 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import ClassVar
 
-from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
-from textual.reactive import Reactive
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
 from agent_tui import events as ev
-from agent_tui.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
 from tui.chat_files import Files
 from tui.link import ChatLink
 from tui.screens import chat_texts as texts
-from tui.screens import signs
-from tui.screens.chat_ask import AskBar
 from tui.screens.chat_command_acts import ChatCommands
 from tui.screens.chat_composer import ChatComposer
 from tui.screens.chat_feed import ChatFeed
-from tui.screens.chat_pane import ChatTranscript, OnePane
-from tui.screens.find_bar import FIND_BINDINGS, FindBar
+from tui.screens.chat_pane import ChatTranscript
+from tui.screens.find_bar import FindBar, OneTranscript
 from tui.screens.form_fields import own
+from tui.screens.live_texts import Hint, connected, oddities
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
-from widgets.status_line import Part, StatusLine
+from widgets.status_line import Part
 from widgets.transcript import Transcript
-
-LOOK_SECONDS = 0.5  # how often a countdown is looked at
+from widgets.units import elapsed
 
 
 class ChatScreen(ChatCommands):
-    """One chat. Everything shown comes from ``ConversationState``; the loop in ``_follow`` is the only way
-    in, and for servers that show an answer only while they give it the one in ``ChatActs``.
+    """One chat. What is shown comes in by the loop of ``LiveScreen``, from servers that show an answer only
+    while they give it by the one in ``ChatActs``.
     """
 
     CSS_PATH = "chat.tcss"
     AUTO_FOCUS = "#chat-line"
-    # See ``RoomScreen``: whoever looks different with the focus repaints itself.
-    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
-        *FIND_BINDINGS,
         # Textual's own binding of tab would come first.
         Binding("tab", "step_on(1)", "Complete, or the next part", id="chat.next", priority=True),
         Binding("shift+tab", "step_on(-1)", "The part before", id="chat.previous", priority=True),
@@ -62,25 +51,15 @@ class ChatScreen(ChatCommands):
     def __init__(
         self, link: ChatLink, conversation_id: str, clock: FrameClock, *, ascii_only: bool = False
     ) -> None:
-        super().__init__()
+        super().__init__(clock, ascii_only=ascii_only)
         self.state = ConversationState(ev.ConversationInfo(conversation_id))
-        self.failure: AgentTuiError | None = None  # why the chat cannot be followed, for the exit code
-        self.key_now: Callable[[str], str] = str  # what a default key is now; "" where it is none
         self._link = link
-        self._clock = clock
-        self._ascii_only = ascii_only
         self._transcript = ChatTranscript(clock=clock, ascii_only=ascii_only, id="chat", classes="-hidden")
         self._feed = ChatFeed(self._transcript, self.state)
-        # Held, not looked for: the clock may tell them something while the screen is being taken down.
-        self._top = StatusLine(id="top", ascii_only=ascii_only)
         self._place = Static(own(say("chat.loading"), ascii_only=ascii_only), id="loading", markup=False)
-        self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
-        self._find_bar = FindBar(OnePane(self._transcript), ascii_only=ascii_only)
-        self._bar_of_asks = AskBar(ascii_only=ascii_only)
+        self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
         self._composer = ChatComposer(conversation_id, ascii_only=ascii_only)
-        self._chrome = _Chrome(self._show)
-        self._retry_at = 0.0
-        self._looking: Timer | None = None
+        self._pending = "", 0.0  # what is waited for, and since when
 
     def compose(self) -> ComposeResult:
         yield self._top
@@ -90,12 +69,6 @@ class ChatScreen(ChatCommands):
         yield self._composer
         yield self._find_bar
         yield self._bottom
-
-    def on_mount(self) -> None:
-        """Show what is known, then follow the chat."""
-        self._looking = self.set_interval(LOOK_SECONDS, self._show_soon, pause=True)
-        self._show()
-        self._follow()
 
     @property
     def may_leave(self) -> bool:
@@ -107,17 +80,10 @@ class ChatScreen(ChatCommands):
         """Whether words are coming."""
         return self.state.open_turn is not None
 
-    # --- the only loop ---------------------------------------------------------------------------------
+    # --- what comes in ---------------------------------------------------------------------------------
 
-    @work(group="follow", exclusive=True)
-    async def _follow(self) -> None:
-        try:
-            async with aclosing(self._link.follow(self.state.conversation.id)) as events:
-                async for event in events:
-                    await self._apply(event)
-        except AgentTuiError as error:
-            self.failure = error
-            await self._apply(ev.LinkChanged("refused", str(error)))
+    def _events(self) -> AsyncGenerator[ev.Event, None]:
+        return self._link.follow(self.state.conversation.id)
 
     async def _apply(self, event: ev.Event) -> None:
         self.state.apply(event)
@@ -130,17 +96,13 @@ class ChatScreen(ChatCommands):
         self._show_soon()
 
     def _note(self, event: ev.Event) -> None:
-        """Keep what only this screen knows: moments, places."""
-        match event:
-            case ev.LinkChanged(status="waiting", delay=delay):
-                self._retry_at = time.monotonic() + delay
-            case ev.ConversationLoaded(conversation) | ev.ConversationChanged(conversation):
-                folder = Path(conversation.workspace) if conversation.workspace else Path.cwd()
-                if folder != self._composer.files.folder:
-                    self._composer.files = Files(folder)
-                self._go_there()
-            case _:
-                pass
+        super()._note(event)
+        if isinstance(event, ev.ConversationLoaded | ev.ConversationChanged):
+            workspace = event.conversation.workspace
+            folder = Path(workspace) if workspace else Path.cwd()
+            if folder != self._composer.files.folder:
+                self._composer.files = Files(folder)
+            self._go_there()
 
     def _go_there(self) -> None:
         """Go to the message that was asked for, once there is something to see."""
@@ -151,27 +113,20 @@ class ChatScreen(ChatCommands):
 
     # --- what the lines say ------------------------------------------------------------------------------
 
-    def _show_soon(self) -> None:
-        """Have the lines told with the next frame, however many events come until then."""
-        self._clock.mark(self._chrome)
-
-    def _show(self) -> None:
-        if not self.is_mounted:
-            return
+    def _show_lines(self) -> None:
         state, shown = self.state, self._shown
-        left = round(max(0.0, self._retry_at - time.monotonic()))
         about = [Part(texts.provider(state), 3), Part(texts.model(state), 1)] if state.loaded else []
         self._top.show(
             [texts.title(state)],
             [part for part in about if part.text],
-            [texts.status(state, shown, left)],
+            [self._timed(texts.status(state, shown, self._seconds_left))],
         )
         hints = [(hint, self._key_of(hint)) for hint in texts.hints(state, shown)]
         facts = [
-            Part(texts.oddities(state), 1),
+            Part(oddities(state.unknown_count), 1),
             Part(texts.workspace(state), 9),
             Part(texts.used(state), 4),
-            Part(f"{signs.SPEAKING} {say('link.connected')}" if state.link.status == "live" else "", 8),
+            Part(connected(state.link), 8),
         ]
         self._bottom.show(
             [Part(hint.text, hint.rank, key) for hint, key in hints if key],
@@ -179,13 +134,21 @@ class ChatScreen(ChatCommands):
         )
         self._composer.show(self.key_now("u"), is_busy=self.is_busy)
         self._show_place()
-        if self._looking is not None:
-            if state.link.status == "waiting":
-                self._looking.resume()
-            else:
-                self._looking.pause()
 
-    def _key_of(self, hint: texts.Hint) -> str:
+    def _timed(self, status: texts.Status) -> str:
+        """Return what goes on; of what is pending, since when."""
+        pending, since = self._pending
+        if status.pending != pending:
+            since = self.now()
+            self._pending = status.pending, since
+        seconds = int(self.now() - since) if status.pending else 0
+        return f"{status.text} {elapsed(seconds)}" if seconds else status.text
+
+    @property
+    def _is_counting(self) -> bool:
+        return bool(self._pending[0]) or self.state.link.status == "waiting"
+
+    def _key_of(self, hint: Hint) -> str:
         """Return the key of a hint as it is now, "" for none; signs that are typed are no keys."""
         return hint.key if hint.key in texts.TYPED else self.key_now(hint.key)
 
@@ -219,10 +182,6 @@ class ChatScreen(ChatCommands):
             on_question=turn is not None and turn.role == "user",
             has_versions=turn is not None and len(turn.versions) > 1,
         )
-
-    def on_descendant_focus(self) -> None:
-        """Say which keys make sense there."""
-        self._show_soon()
 
     def on_resize(self, event: Resize) -> None:
         """Leave the words what they need."""
@@ -274,48 +233,6 @@ class ChatScreen(ChatCommands):
         """Fold all steps, or those of one kind; unfold them if all are folded."""
         self._feed.fold_all(kind)
 
-    def action_find(self) -> None:
-        """Ask what to find in the chat."""
-        self._find_bar.ask_what_to_find()
-
-    def action_find_step(self, step: int) -> None:
-        """Go to the next match, or to the one before."""
-        if not self._find_bar.step(step):
-            self.notify(say("find.nothing_asked"), markup=False)
-
-    def action_go_to(self) -> None:
-        """Ask for the number of a message."""
-        self._find_bar.ask_for_a_number()
-
-    def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
-        """Say how many there are."""
-        self._find_bar.take_found(event)
-
     def on_transcript_fold_toggled(self, event: Transcript.FoldToggled) -> None:
         """Keep it so."""
         self._feed.note_fold(event.key, is_folded=event.is_folded)
-
-    def on_transcript_selection_changed(self) -> None:
-        """Say what can be done with what is selected."""
-        self._show_soon()
-
-    def on_followed_transcript_follow_changed(self) -> None:
-        """Say how to get back to the end."""
-        self._show_soon()
-
-    def on_find_bar_changed(self) -> None:
-        """Say which keys make sense now."""
-        self._show_soon()
-
-
-class _Chrome:
-    """Lets the frame clock call ``show``."""
-
-    is_shown = True
-
-    def __init__(self, show: Callable[[], None]) -> None:
-        self._show = show
-
-    def draw(self) -> bool:
-        self._show()
-        return False

@@ -14,11 +14,12 @@ from agent_tui.errors import AgentBusy, AgentTuiError, StreamLost, TimedOut
 from agent_tui.state.conversation import ChatTurn
 from tui.chat_drafts import MAX_QUEUED, Waiting, new_key
 from tui.chat_files import Unfit, with_named
-from tui.screens.chat_ask import PagerScreen
 from tui.screens.chat_asking import ChatAsking
+from tui.screens.chat_pager import PagerScreen
 from tui.screens.chat_queue import ChatQueueScreen
 from tui.screens.words import say
 from widgets.composer import Composer
+from widgets.frame_clock import FrameClock
 
 if TYPE_CHECKING:
     from agent_tui.clients.chat import ChatClient, Question
@@ -57,8 +58,8 @@ class ChatActs(ChatAsking):
         Binding("u", "queue", "Questions that wait", id="chat.queue"),
     ]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, clock: FrameClock, *, ascii_only: bool) -> None:
+        super().__init__(clock, ascii_only=ascii_only)
         self._unsent: Sending | None = None  # it could not be sent
         self._is_sending = False
         self._is_awaiting = False  # it was taken, and nothing was heard of its answer yet
@@ -96,7 +97,7 @@ class ChatActs(ChatAsking):
         return found
 
     def why_not(self, act: str) -> str:
-        """Return why edit, again, version, queue, open_step or back cannot be done now; ``""`` if it can."""
+        """Return why edit, again, version, queue or open_step cannot be done now; ``""`` if it can."""
         if not self.state.loaded:
             return say("help.why.not_now")
         if act == "queue":

@@ -15,12 +15,12 @@ from textual.widgets import Input, Static
 from agent_tui.events import ToolAsk
 from agent_tui.inert import inert_line
 from tui.screens import signs
+from tui.screens.chat_pager import WholeScreen
 from tui.screens.chat_texts import asking_body
 from tui.screens.form_fields import Line, own
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
-from widgets.transcript import Transcript
 
 Decision = Literal["once", "conversation", "always", "deny"]
 MAX_CALL_CHARACTERS: Final = 300
@@ -33,7 +33,7 @@ class AskBar(StatusLine, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer('once')", "Let the tool run once", id="ask.once"),
-        Binding("c", "answer('conversation')", "Let it run in this chat", id="ask.conversation"),
+        Binding("c", "answer('conversation')", "Let it run in this conversation", id="ask.conversation"),
         Binding("a", "answer('always')", "Let it run always", id="ask.always"),
         Binding("n", "answer('deny')", "Do not let it run", id="ask.deny"),
         Binding("d", "whole", "See all that it would do", id="ask.whole"),
@@ -90,49 +90,15 @@ class AskBar(StatusLine, can_focus=True):
             self.post_message(self.Wrote(event.character))
 
 
-class PagerScreen(ModalScreen[str | None]):
-    """Shows one text, all of it."""
-
-    CSS_PATH = "chat.tcss"
-    AUTO_FOCUS = "Transcript"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,o", "dismiss", "Back", id="pager.close"),
-    ]
-    HINT: ClassVar[str] = "pager.hint"
-
-    def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
-        super().__init__()
-        self._title = title
-        self._body = body
-        self._ascii_only = ascii_only
-        self._transcript = Transcript(clock=clock, ascii_only=ascii_only)
-
-    def compose(self) -> ComposeResult:
-        top = StatusLine(ascii_only=self._ascii_only)
-        top.show([inert_line(self._title, MAX_CALL_CHARACTERS)])
-        bottom = StatusLine(ascii_only=self._ascii_only, is_dim=True)
-        bottom.show([say(self.HINT)])
-        yield top
-        yield self._transcript
-        yield bottom
-
-    def on_mount(self) -> None:
-        """Show the beginning, once there is a place for it: before that the first row is the last one."""
-        self.call_after_refresh(self._show)
-
-    def _show(self) -> None:
-        self._transcript.turn_opened("whole")
-        self._transcript.text_added("whole", self._body)
-        self._transcript.turn_closed("whole")
-        self._transcript.action_to_start()
-
-
-class AskScreen(PagerScreen):
-    """Shows all that a tool would do; closes with a decision, or with None."""
+class AskScreen(WholeScreen[Decision]):
+    """Shows all that a tool would do; closes with a decision, or with None. No line to type in: letters
+    decide here.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "Back, nothing decided", id="asked.close"),
         Binding("y", "dismiss('once')", "Once", id="asked.once", priority=True),
-        Binding("c", "dismiss('conversation')", "In this chat", id="asked.conversation"),
+        Binding("c", "dismiss('conversation')", "In this conversation", id="asked.conversation"),
         Binding("a", "dismiss('always')", "Always", id="asked.always"),
         Binding("n", "dismiss('deny')", "No", id="asked.deny"),
     ]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Final
 
 from textual.events import Key
 
-from agent_tui import events as ev
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from tui.link import ChatLink
@@ -17,6 +15,7 @@ from tui.screens.chat_composer import ChatComposer
 from tui.screens.chat_feed import ChatFeed
 from tui.screens.chat_line import ChatLine
 from tui.screens.chat_pane import ChatTranscript
+from widgets.frame_clock import FrameClock
 
 QUIET_SECONDS: Final = 0.7  # who typed less than this ago is writing, and is not asked in between
 
@@ -30,15 +29,11 @@ class ChatAsking(Asking):
     _link: ChatLink
     _transcript: ChatTranscript
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, clock: FrameClock, *, ascii_only: bool) -> None:
+        super().__init__(clock, ascii_only=ascii_only)
         self._typed_at = 0.0
         self._was_following = False  # before a question was brought into sight
         self._was_reading = False  # before a question had the focus
-
-    @abstractmethod
-    async def _apply(self, event: ev.Event) -> None:
-        """Take an event into the state and onto the screen."""
 
     # --- what asks -------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from agent_tui.events import ConversationChanged, ConversationInfo
 from agent_tui.inert import inert, inert_line
 from tui.chat_commands import COMMANDS, typed
 from tui.screens.chat_acts import ChatActs
-from tui.screens.chat_ask import PagerScreen
+from tui.screens.chat_pager import PagerScreen
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.conversation_settings import ConversationForm
 from tui.screens.words import say

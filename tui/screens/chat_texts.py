@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from agent_tui.events import ToolAsk
 from agent_tui.inert import inert_line
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.state.steps import StepState
 from tui.screens import signs
-from tui.screens.room_texts import dollars
-from tui.screens.words import ENGLISH, count, ordinal_try, say
+from tui.screens.live_texts import Hint, dollars, link_status
+from tui.screens.words import ENGLISH, count, say
 from widgets.signs import twin
 from widgets.step_body import MAX_ABOUT_CHARACTERS, escaped, fenced, step_body
 from widgets.step_body import step_head as head_of
@@ -25,7 +25,6 @@ MAX_NAME_CHARACTERS: Final = 60
 HEAD_CHARACTERS: Final = 400
 WRITING: Final = ""  # the status of a call whose arguments still come
 TYPED: Final = ("@", "/")  # in the line
-KeyNow = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +46,13 @@ class Shown:
     has_versions: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """What ``key`` does; those of a low ``rank`` stay longest."""
+class Status(NamedTuple):
+    """What is going on. ``pending`` names what is waited for, where the screen is to say since when: it is
+    the same as long as that is.
+    """
 
-    key: str
     text: str
-    rank: int = field(default=1)
+    pending: str = ""
 
 
 # --- the line above ----------------------------------------------------------------------------------------
@@ -77,55 +76,51 @@ def model(state: ConversationState) -> str:
     return inert_line(named, MAX_NAME_CHARACTERS) or say("chat.model.default")
 
 
-def status(state: ConversationState, shown: Shown, seconds_left: int = 0, key_now: KeyNow = str) -> str:
+def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Status:
     """Return the one text that says what is going on, with its sign."""
-    if link := _link(state, seconds_left):
-        return link
+    if link := link_status(state.link, seconds_left):
+        return Status(link)
     turn = state.open_turn
     if shown.is_stopping and turn is not None:
-        return f"{signs.WAITING} {say('chat.stopping')}"
+        return Status(f"{signs.WAITING} {say('chat.stopping')}", "stop")
     if state.asking:
-        return f"{signs.PAUSED} {say('chat.asks')}"
+        return Status(f"{signs.PAUSED} {say('chat.asks')}")
     if turn is not None:
         return _doing(turn)
     if shown.is_sending or state.conversation.status == "running":
-        return f"{signs.WAITING} {say('chat.sending')}"
+        return Status(f"{signs.WAITING} {say('chat.sending')}", "send")
     if state.run_error:
         detail = inert_line(state.run_error, MAX_DETAIL_CHARACTERS)
-        return f"{signs.FAILED} {say('chat.failed', detail=detail)}"
+        return Status(f"{signs.FAILED} {say('chat.failed', detail=detail)}")
     if state.conversation.archived:
-        return f"{signs.DONE} {say('chat.archived')}"
-    return f"{signs.DONE} {say('chat.ready')}" if state.loaded else ""
+        return Status(f"{signs.DONE} {say('chat.archived')}")
+    return Status(f"{signs.DONE} {say('chat.ready')}" if state.loaded else "")
 
 
-def _doing(turn: ChatTurn) -> str:
+def _doing(turn: ChatTurn) -> Status:
     newest = next(reversed(turn.steps.all.values()), None)
-    if newest is None:
-        return f"{signs.WAITING} {say('chat.waiting')}"
+    if running := _running(turn):
+        name = inert_line(running[0].name, MAX_NAME_CHARACTERS)
+        one, more = say("chat.using", name=name), say("chat.using.several", count=count(len(running)))
+        text = f"{signs.SPEAKING} {one if len(running) == 1 else more}"
+        return Status(text, f"step {turn.id} {running[0].id}")
+    if newest is None or newest.type == "tool_result" or newest.result is not None:
+        after = newest.id if newest is not None else ""
+        return Status(f"{signs.WAITING} {say('chat.waiting')}", f"model {turn.id} {after}")
     if newest.type == "thinking":
-        return f"{signs.THINKING} {say('chat.thinking')}"
-    if newest.type == "tool_call" and newest.status == "running":
-        return f"{signs.SPEAKING} {say('chat.using', name=inert_line(newest.name, MAX_NAME_CHARACTERS))}"
-    return f"{signs.SPEAKING} {say('chat.answering')}"
+        return Status(f"{signs.THINKING} {say('chat.thinking')}", f"step {turn.id} {newest.id}")
+    return Status(f"{signs.SPEAKING} {say('chat.answering')}")
 
 
-def _link(state: ConversationState, seconds_left: int) -> str:
-    link = state.link
-    detail = inert_line(link.detail, MAX_DETAIL_CHARACTERS)
-    match link.status:
-        case "live" | "ended" | "lost":  # without a log the answers say themselves how they ended
-            return ""
-        case "connecting" if link.attempt > 1:
-            return f"{signs.WAITING} {say('link.trying', attempt=ordinal_try(link.attempt))}"
-        case "connecting":
-            return f"{signs.WAITING} {detail or say('link.connecting')}"
-        case "waiting":
-            attempt = ordinal_try(max(1, link.attempt))
-            if seconds_left < 1:
-                return f"{signs.WAITING} {say('link.trying', attempt=attempt)}"
-            return f"{signs.WAITING} {say('link.waiting', seconds=seconds_left, attempt=attempt)}"
-        case "refused":
-            return f"{signs.FAILED} {say('link.refused', detail=detail)}"
+def _running(turn: ChatTurn) -> list[StepState]:
+    """Return the calls that run now, the one that began first before the others."""
+    found: list[StepState] = []
+    for step in reversed(turn.steps.all.values()):
+        if step.type in ("text", "thinking"):
+            break  # those before it are over
+        if step.type == "tool_call" and step.status == "running":
+            found.insert(0, step)
+    return found
 
 
 # --- the line below ----------------------------------------------------------------------------------------
@@ -201,11 +196,6 @@ def workspace(state: ConversationState) -> str:
     if home != "/" and (folder == home or folder.startswith(f"{home}/")):
         folder = f"~{folder[len(home) :]}"
     return say("chat.workspace", folder=inert_line(folder, MAX_NAME_CHARACTERS))
-
-
-def oddities(state: ConversationState) -> str:
-    """Return how much came that nobody understands; "" for nothing."""
-    return say("room.unknown", count=count(state.unknown_count)) if state.unknown_count else ""
 
 
 # --- turns -------------------------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
+from textual.screen import Screen, ScreenResultType
 from textual.widgets import Input, Static
 
 from agent_tui.inert import inert, inert_line
-from tui.screens.room_texts import Shown
 from tui.screens.words import count, say
 from widgets.finding import Found
 from widgets.status_line import StatusLine
@@ -20,17 +20,9 @@ from widgets.transcript import Transcript
 Asks = Literal["", "find", "go_to"]
 MAX_ASKED_CHARACTERS = 200
 
-FIND_BINDINGS: list[BindingType] = [
-    Binding("slash", "find", "Find in the transcript", id="pane.find"),
-    Binding("n", "find_step(1)", "Next match", id="pane.find_next"),
-    Binding("N", "find_step(-1)", "Match before", id="pane.find_previous"),
-    Binding("g", "go_to", "Go to a message by its number", id="pane.go_to"),
-]
-"""The keys of the screen that the bar is on."""
-
 
 class Searched(Protocol):
-    """What is searched: the panes of a room, or the one transcript of a chat."""
+    """What is searched: the panes of a room, or one transcript."""
 
     @property
     def active(self) -> Transcript | None:
@@ -42,17 +34,14 @@ class Searched(Protocol):
         """How many messages there are to go to."""
         ...
 
-    @property
-    def shown(self) -> Shown:
-        """What is in sight."""
-        ...
-
     def go_to_message(self, number: int) -> None:
         """Bring a message to the top, counted from 1."""
         ...
 
     def elsewhere(self, needle: str) -> tuple[str, int]:
-        """Return which other agent said ``needle``, and how often; ("", 0) for none."""
+        """Return which agent said ``needle`` where the reader does not look, and how often; ("", 0) for
+        none.
+        """
         ...
 
     def focus_current(self) -> None:
@@ -179,7 +168,7 @@ class FindBar(Horizontal):
             return
         needle, found = self._line.value, event.found
         text = found_text(needle, found)
-        if found.is_complete and not found.total and not self._panes.shown.is_timeline:
+        if found.is_complete and not found.total:
             name, number = self._panes.elsewhere(needle)
             if number:
                 text = say("find.elsewhere", count=count(number), name=inert_line(name, 20))
@@ -209,6 +198,59 @@ class FindBar(Horizontal):
     @property
     def _line(self) -> _Line:
         return self.query_one(_Line)
+
+
+class OneTranscript:
+    """What is searched where there is nothing else."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+
+    @property
+    def active(self) -> Transcript | None:
+        """The transcript."""
+        return self._transcript
+
+    @property
+    def message_count(self) -> int:
+        """How many messages there are to go to."""
+        return self._transcript.message_count
+
+    def go_to_message(self, number: int) -> None:
+        """Bring a message to the top, counted from 1."""
+        self._transcript.go_to_message(number)
+
+    def elsewhere(self, needle: str) -> tuple[str, int]:
+        """There is nowhere else."""
+        return "", 0
+
+    def focus_current(self) -> None:
+        """Give the focus to the transcript."""
+        self._transcript.screen.set_focus(self._transcript, scroll_visible=False)
+
+
+class FindingScreen(Screen[ScreenResultType]):
+    """A screen with the bar, and its keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "find", "Find in the transcript", id="pane.find"),
+        Binding("n", "find_step(1)", "Next match", id="pane.find_next"),
+        Binding("N", "find_step(-1)", "Match before", id="pane.find_previous"),
+    ]
+    _find_bar: FindBar
+
+    def action_find(self) -> None:
+        """Ask what to find in the transcript that has the focus."""
+        self._find_bar.ask_what_to_find()
+
+    def action_find_step(self, step: int) -> None:
+        """Go to the next match, or to the one before."""
+        if not self._find_bar.step(step):
+            self.notify(say("find.nothing_asked"), markup=False)
+
+    def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
+        """Say how many there are."""
+        self._find_bar.take_found(event)
 
 
 class _Line(Input):

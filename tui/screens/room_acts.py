@@ -14,15 +14,15 @@ from agent_tui import events as ev
 from agent_tui.errors import AgentTuiError
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Agent
+from tui.link import RoomLink
 from tui.screens.question import QuestionScreen
 from tui.screens.queue import Change, QueueScreen
-from tui.screens.room_composer import RoomComposer
-from tui.screens.room_panes import RoomPanes
 from tui.screens.room_running import RoomRunning
 from tui.screens.room_settings import SettingsScreen
 from tui.screens.room_texts import labels_of
 from tui.screens.words import say
 from widgets.composer import Composer, whispered
+from widgets.frame_clock import FrameClock
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
@@ -53,11 +53,9 @@ class RoomActs(RoomRunning):
         Binding("u", "queue", "Words that wait", id="room.queue"),
         Binding("e", "settings", "Change the room", id="room.settings"),
     ]
-    _ascii_only: bool
-    _panes: RoomPanes
-    _composer: RoomComposer
 
-    def _begin_acts(self) -> None:
+    def __init__(self, link: RoomLink, room_id: str, clock: FrameClock, *, ascii_only: bool) -> None:
+        super().__init__(link, room_id, clock, ascii_only=ascii_only)
         self._sending: Sending | None = None  # not yet acknowledged
         self._is_sending = self._is_asking = False
         self._is_more = False  # something else is to be sent behind what is on its way

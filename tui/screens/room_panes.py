@@ -123,12 +123,11 @@ class RoomPanes(Container):
             self.active.go_to_message(number)
 
     def elsewhere(self, needle: str) -> tuple[str, int]:
-        """Return which other agent said ``needle`` most often, and how often; ("", 0) if none did.
-
-        Looks no further back than ``MAX_LOOKED_THROUGH`` characters of each.
+        """Return which other agent said ``needle`` most often, and how often; ("", 0) if none did. In the
+        timeline there are no others. Looks at the last ``MAX_LOOKED_THROUGH`` characters of each.
         """
         found: dict[str, int] = {}
-        for agent in self._state.ordered_agents:
+        for agent in self._state.ordered_agents if not self._is_timeline else ():
             left = MAX_LOOKED_THROUGH
             for turn in reversed(agent.turns if agent.id != self._current else ()):
                 text = turn.text if needle != needle.lower() else turn.text.lower()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
-from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -19,6 +17,7 @@ from tui.screens import room_texts as texts
 from tui.screens.quit import Choice, QuitScreen
 from tui.screens.room_asking import RoomAsking
 from tui.screens.words import say
+from widgets.frame_clock import FrameClock
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
@@ -27,7 +26,7 @@ ASK_AGAIN_SECONDS = 2.0  # a second key press within this is the same wish
 
 
 class RoomRunning(RoomAsking):
-    """The part of a room screen that runs it; ``_apply`` and ``_show`` are the screen's."""
+    """The part of a room screen that runs it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("p,space", "pause_or_resume", "Pause or resume the room", id="room.pause"),
@@ -37,21 +36,12 @@ class RoomRunning(RoomAsking):
         Binding("c", "go_on", "Continue after an interruption", id="room.continue"),
     ]
 
-    def __init__(self, link: RoomLink, room_id: str) -> None:
-        super().__init__()
+    def __init__(self, link: RoomLink, room_id: str, clock: FrameClock, *, ascii_only: bool) -> None:
+        super().__init__(clock, ascii_only=ascii_only)
         self.state = RoomState(id=room_id)
-        self.key_now: Callable[[str], str] = str  # what a default key is now; "" where it is none
         self._link = link
         self._asked = texts.Asked()
         self._asked_at = 0.0
-
-    @abstractmethod
-    async def _apply(self, event: ev.Event) -> None:
-        """Take an event into the state and onto the screen."""
-
-    @abstractmethod
-    def _show(self) -> None:
-        """Say in headers and lines what is going on now."""
 
     # --- running ---------------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,13 +12,13 @@ from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Agent, Turn
 from tui.screens import signs
-from tui.screens.words import ENGLISH, count, ordinal_try, say
+from tui.screens.live_texts import MAX_DETAIL_CHARACTERS, Hint, KeyNow, dollars, link_status
+from tui.screens.words import ENGLISH, count, say
+from widgets.units import elapsed
 
 Intent = Literal["", "pausing", "resuming", "starting"]
-KeyNow = Callable[[str], str]
 NAMELESS = ("", "用户")  # what servers of the protocol call a person who gave no name
 MAX_TITLE_CHARACTERS = 300
-MAX_DETAIL_CHARACTERS = 120
 LAST_WORDS_CHARACTERS = 400
 # What begins headings, quotes, items, fences, tables and rules; what marks emphasis and code.
 _MARKS = re.compile(r"^[\s#>]+|^\s*[-*+]\s+|^\s*```.*|^[\s|:*_=~-]+$|\*\*|~~|`|^\s*\||\|\s*$")
@@ -53,6 +52,8 @@ def status(state: RoomState, asked: Asked, seconds_left: int = 0, key_now: KeyNo
         return link
     if asked.intent:
         return f"{signs.WAITING} {say('room.' + asked.intent)}"
+    if state.asking:
+        return f"{signs.PAUSED} {say('chat.asks')}"
     match state.status:
         case "running":
             return f"{signs.SPEAKING} {say('room.live')}"
@@ -72,26 +73,14 @@ def _with_key(name: str, key: str) -> str:
 
 
 def _link(state: RoomState, seconds_left: int, key_now: KeyNow) -> str:
-    link = state.link
-    detail = inert_line(link.detail, MAX_DETAIL_CHARACTERS)
-    match link.status:
-        case "live":
-            return ""
-        case "connecting" if link.attempt > 1:
-            return f"{signs.WAITING} {say('link.trying', attempt=ordinal_try(link.attempt))}"
-        case "connecting":
-            return f"{signs.WAITING} {detail or say('link.connecting')}"
-        case "waiting":
-            attempt = ordinal_try(max(1, link.attempt))
-            if seconds_left < 1:
-                return f"{signs.WAITING} {say('link.trying', attempt=attempt)}"
-            return f"{signs.WAITING} {say('link.waiting', seconds=seconds_left, attempt=attempt)}"
-        case "ended":
-            return "" if state.status != "idle" else f"{signs.WAITING} {detail or say('link.ended')}"
+    match state.link.status:
+        case "ended" if state.status == "idle":
+            detail = inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)
+            return f"{signs.WAITING} {detail or say('link.ended')}"
         case "lost":
             return f"{signs.CUT} {_with_key('link.lost', key_now('c'))}"
-        case "refused":
-            return f"{signs.FAILED} {say('link.refused', detail=detail)}"
+        case _:
+            return link_status(state.link, seconds_left)
 
 
 def _paused(state: RoomState, asked: Asked, key_now: KeyNow) -> str:
@@ -115,22 +104,6 @@ def _over_budget(state: RoomState, key: str) -> str:
     else:
         text = say("room.paused.budget")
     return f"{text} · {say('room.paused.raise', press=key)}" if key else text
-
-
-def dollars(amount: float) -> str:
-    """Return an amount of US dollars, small ones with the digits that say anything."""
-    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """A key (none where letters do it) and what it does; ``rank`` says how soon it may go when the row is
-    narrow, 0 is never.
-    """
-
-    key: str
-    text: str
-    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +204,6 @@ def _resume_hint(state: RoomState) -> str:
     return say("hint.resume.all", count=len(due)) if due else say("hint.resume")
 
 
-def connected(state: RoomState) -> str:
-    """Return "● connected" while the room is followed; what is wrong stands in the top line."""
-    return f"{signs.SPEAKING} {say('link.connected')}" if state.link.status == "live" else ""
-
-
 def models(state: RoomState) -> str:
     """Return the model that speaks, when it is the same for all agents."""
     names = {model(agent) for agent in state.ordered_agents}
@@ -264,11 +232,6 @@ def used(state: RoomState, spoken: int) -> str:
     return f"{text} · {say('room.cost.none')}" if is_free else text
 
 
-def oddities(state: RoomState) -> str:
-    """Return how many events nobody understood, or nothing."""
-    return say("room.unknown", count=count(state.unknown_count)) if state.unknown_count else ""
-
-
 def model(agent: Agent) -> str:
     """Return which model speaks for the agent; the demo model is always called that."""
     return say("room.demo") if agent.provider_id == "demo" else inert_line(agent.model, 60)
@@ -284,7 +247,7 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
         case "speaking":
             return f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
         case "thinking":
-            return f"{signs.THINKING} {say('agent.thinking', seconds=since_seconds)}"
+            return f"{signs.THINKING} {say('agent.thinking', time=elapsed(since_seconds))}"
         case "said":
             return f"{signs.DONE} {say('agent.said')}"
         case "cut":

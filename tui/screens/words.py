@@ -57,7 +57,7 @@ ENGLISH: Final[dict[str, str]] = {
     # an agent
     "agent.waiting": "waiting",
     "agent.waits_for": "waits for {name}",
-    "agent.thinking": "thinking {seconds} s",
+    "agent.thinking": "thinking {time}",
     "agent.speaking": "{rate} tok/s",
     "agent.said": "said",
     "agent.cut": "cut",

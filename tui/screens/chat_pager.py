@@ -1,0 +1,85 @@
+"""One text, all of it, on a screen of its own."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen, ScreenResultType
+from textual.widget import Widget
+
+from agent_tui.inert import inert_line
+from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript
+from tui.screens.words import say
+from widgets.frame_clock import FrameClock
+from widgets.status_line import StatusLine
+from widgets.transcript import Transcript
+
+MAX_TITLE_CHARACTERS = 300
+
+
+class WholeScreen(ModalScreen[ScreenResultType]):
+    """Shows ``body``, which is Markdown, from its beginning."""
+
+    CSS_PATH = "chat.tcss"
+    AUTO_FOCUS = "Transcript"
+    HINT: ClassVar[str]  # which words say what the keys do
+
+    def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._title = title
+        self._body = body
+        self._ascii_only = ascii_only
+        self._transcript = Transcript(clock=clock, ascii_only=ascii_only)
+        self._bottom = StatusLine(ascii_only=ascii_only, is_dim=True)
+
+    def compose(self) -> ComposeResult:
+        top = StatusLine(ascii_only=self._ascii_only)
+        top.show([inert_line(self._title, MAX_TITLE_CHARACTERS)])
+        self._bottom.show([say(self.HINT)])
+        yield top
+        yield self._transcript
+        yield from self._below()
+        yield self._bottom
+
+    def _below(self) -> list[Widget]:
+        """Return what stands between the text and the last row."""
+        return []
+
+    def on_mount(self) -> None:
+        """Show the beginning, once there is a place for it: before that the first row is the last one."""
+        self.call_after_refresh(self._show)
+
+    def _show(self) -> None:
+        self._transcript.turn_opened("whole")
+        self._transcript.text_added("whole", self._body)
+        self._transcript.turn_closed("whole")
+        self._transcript.action_to_start()
+
+
+class PagerScreen(WholeScreen[None], FindingScreen[None]):
+    """Shows one text, in which can be searched."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,o", "back", "Back", id="pager.close"),
+    ]
+    HINT = "pager.hint"
+
+    def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
+        super().__init__(title, body, clock, ascii_only=ascii_only)
+        self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
+
+    def _below(self) -> list[Widget]:
+        return [self._find_bar]
+
+    def on_find_bar_changed(self) -> None:
+        """Say which keys make sense now."""
+        self._bottom.show([say("pager.hint.found" if self._find_bar.is_finding else self.HINT)])
+
+    def action_back(self) -> None:
+        """Leave what was opened last: the search, the text."""
+        if self._find_bar.asks:
+            self._find_bar.close()
+        else:
+            self.dismiss()

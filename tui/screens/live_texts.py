@@ -1,0 +1,60 @@
+"""What the screens of a room and of a chat say alike: pure functions from what is known to text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from agent_tui.events import LinkChanged
+from agent_tui.inert import inert_line
+from tui.screens import signs
+from tui.screens.words import count, ordinal_try, say
+
+MAX_DETAIL_CHARACTERS: Final = 120
+KeyNow = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A key (none where letters do it) and what it does; ``rank`` says how soon it may go when the row is
+    narrow, 0 is never.
+    """
+
+    key: str
+    text: str
+    rank: int = 0
+
+
+def link_status(link: LinkChanged, seconds_left: int) -> str:
+    """Return how it stands with the server, with its sign; "" where that is no news: while it is live, and
+    with servers that are heard only while something runs.
+    """
+    detail = inert_line(link.detail, MAX_DETAIL_CHARACTERS)
+    match link.status:
+        case "live" | "ended" | "lost":
+            return ""
+        case "refused":
+            return f"{signs.FAILED} {say('link.refused', detail=detail)}"
+        case "connecting" if link.attempt <= 1:
+            return f"{signs.WAITING} {detail or say('link.connecting')}"
+        case "connecting" | "waiting":
+            attempt = ordinal_try(max(1, link.attempt))
+            if link.status == "connecting" or seconds_left < 1:
+                return f"{signs.WAITING} {say('link.trying', attempt=attempt)}"
+            return f"{signs.WAITING} {say('link.waiting', seconds=seconds_left, attempt=attempt)}"
+
+
+def connected(link: LinkChanged) -> str:
+    """Return "● connected" while all that happens comes in; what is wrong stands in the top line."""
+    return f"{signs.SPEAKING} {say('link.connected')}" if link.status == "live" else ""
+
+
+def oddities(unknown_count: int) -> str:
+    """Return how many events nobody understood, or nothing."""
+    return say("room.unknown", count=count(unknown_count)) if unknown_count else ""
+
+
+def dollars(amount: float) -> str:
+    """Return an amount of US dollars, small ones with the digits that say anything."""
+    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
