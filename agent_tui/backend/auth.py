@@ -94,7 +94,8 @@ class Guard:
         if self._token is None or scope["path"] in OPEN_PATHS:
             return None
         if not self._token_is_right(_values(headers, b"authorization"), self._token):
-            return problem(HTTPStatus.UNAUTHORIZED, "The token is missing or wrong")
+            detail = "Send the header Authorization: Bearer TOKEN."
+            return problem(HTTPStatus.UNAUTHORIZED, "The token is missing or wrong", detail)
         return None
 
     def _host_is_known(self, values: list[str]) -> bool:

@@ -1,7 +1,7 @@
 """JSON bodies of requests: read with a limit, then field by field with a complaint that names the field.
 
 Everything here is hostile: a body may be endless, no JSON, deeply nested or of the wrong types. Unknown
-fields are ignored (cli.md), ``null`` counts as left out.
+fields are ignored (cli.md), ``null`` counts as left out, and no body at all as an object without fields.
 """
 
 from __future__ import annotations
@@ -69,16 +69,27 @@ def _no_constant(name: str) -> NoReturn:
 
 
 async def read_fields(request: Request, max_bytes: int = MAX_BODY_BYTES) -> Fields:
-    """Return the body's fields; raises ``Refused`` 400 for what is no JSON and 422 for no object."""
+    """Return the body's fields, none where there is no body; raises ``Refused`` 400 for what is no JSON and
+    422 for no object.
+    """
     body = await read_body(request, max_bytes=max_bytes)
     try:
-        value = json.loads(body, parse_constant=_no_constant)
+        value = json.loads(body, parse_constant=_no_constant) if body else {}
     except (ValueError, RecursionError) as error:
-        detail = "" if isinstance(error, UnicodeDecodeError | RecursionError) else str(error)[:200]
-        raise Refused("The body is not valid JSON", detail, status=HTTPStatus.BAD_REQUEST) from None
+        raise Refused("The body is not valid JSON", _why(error), status=HTTPStatus.BAD_REQUEST) from None
     if not isinstance(value, dict):
         raise wrong_field("body", "must be a JSON object")
     return Fields(value)
+
+
+def _why(error: ValueError | RecursionError) -> str:
+    match error:
+        case UnicodeDecodeError():
+            return "It is not UTF-8."
+        case RecursionError():
+            return "It is nested too deep."
+        case _:
+            return str(error)[:200]
 
 
 def wrong_field(name: str, complaint: str) -> Refused:

@@ -130,15 +130,19 @@ class Conversations:
             return EventStream(pieces(frames, None), self._keep_alive_seconds, there.pop_all())
 
     async def events(self, request: Request) -> Response:
-        """Answer with what comes after an event: to the end of that answer, or with ``follow`` for ever."""
+        """Answer with what comes after an event: to the end of that answer, or with ``follow`` for ever. Who
+        names no event is told the newest answer, or with ``follow`` all there is.
+        """
         chat_id = _id(request)
         form = _form(request)
         follow = room_requests.switch(request, "follow")
         after = room_requests.last_event_id(request)
         if after is None:
-            after = room_requests.number(request, "after") or 0
+            after = room_requests.number(request, "after")
         chat = await self._chats.conversation(chat_id)
-        after = min(after, chat.last_event_id)  # more was never said
+        if after is None:
+            after = 0 if follow else await self._hub.answer_start(chat_id, chat.last_event_id) - 1
+        after = min(max(after, 0), chat.last_event_id)  # more was never said
         is_idle = chat.status != "running" and not follow
         if is_idle and after == chat.last_event_id:
             return Response(status_code=HTTPStatus.NO_CONTENT)

@@ -144,9 +144,11 @@ async def test_a_reader_is_told_one_answer_at_a_time(looking: ChatBackend) -> No
     path = await looking.chat()
     first, second = await looking.ask(path, headers=FULL), await looking.ask(path, headers=FULL)
     for headers in (PLAIN, DELTAS, FULL):
-        one = await looking.all_frames("GET", f"{path}/events", headers=headers)
+        one = await looking.all_frames("GET", f"{path}/events?after=0", headers=headers)
         two = await looking.all_frames("GET", f"{path}/events?after={one[-1].id}", headers=headers)
         assert (one[-1].raw, two[-1].raw) == (first[-1].raw, second[-1].raw)
+        newest = await looking.all_frames("GET", f"{path}/events", headers=headers)  # who names no event
+        assert (newest[-1].raw, grown(newest)) == (second[-1].raw, grown(second))
 
 
 async def test_leaving_never_stops_an_answer_and_who_comes_back_hears_the_rest_live(

@@ -71,7 +71,7 @@ async def test_a_conversation_is_made_shown_changed_listed_and_deleted(
 
 
 async def test_nothing_at_all_is_enough_for_a_conversation(chatting: ChatBackend) -> None:
-    for body in ({}, {"title": None, "enabled_tools": None, "temperature": None}):
+    for body in (None, {}, {"title": None, "enabled_tools": None, "temperature": None}):
         made = (await chatting.post(A_PATH, body)).json
         assert (made["title"], made["enabled_tools"], made["temperature"]) == ("", None, None)
         assert (made["provider_id"], made["model"]) == ("scripts", "scripts-model")
@@ -177,6 +177,8 @@ async def test_what_no_question_can_be_is_refused_and_nothing_is_asked(chatting:
         ({"content": "x", "attachments": ["a.txt"]}, 422, "attachments[0]"),
         ({"content": "x", "attachments": [file, {"name": "b"}]}, 422, "attachments[1].content"),
         ({"content": "x", "attachments": [{"content": "b"}]}, 422, "attachments[0].name"),
+        ({"attachments": [{**file, "name": " \n"}]}, 422, "needs a name"),
+        ({"content": "x", "enabled_tools": [""]}, 422, "1 to 100 characters"),
         ({"content": "x", "attachments": [{**file, "content": 1}]}, 422, "attachments[0].content"),
         ({"content": "x", "attachments": [{**file, "type": 1}]}, 422, "attachments[0].type"),
         ({"content": "x", "attachments": [file] * 21}, 422, "attachments"),

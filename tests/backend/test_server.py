@@ -93,7 +93,7 @@ async def test_an_odd_or_endless_id_is_just_not_found(talking: Backend) -> None:
         assert_problem(await client.call("GET", f"/api/rooms/{known}/messages?after={odd}"), 404)
 
 
-NO_JSON = (b"", b"{", b"nope", b"\xff\xfe\xfa", b'{"task": "x"',
+NO_JSON = (b" ", b"{", b"nope", b"\xff\xfe\xfa", b'{"task": "x"',
            b'{"task": NaN}', b"[" * 99_999, b'{"a":' * 99_999,
            b'{"task": "x"} trailing', b'{"max_rounds": ' + b"9" * 5000 + b"}")  # fmt: skip
 
@@ -103,7 +103,7 @@ async def test_a_body_that_is_no_json_is_a_400_and_one_that_is_no_object_a_422(
 ) -> None:
     for body in NO_JSON:
         assert_problem(await talking.client.call("POST", "/api/rooms", body), 400)
-    for body in (b"[]", b"1", b'"task"', b"null", b"true"):
+    for body in (b"[]", b"1", b'"task"', b"null", b"true", b""):
         assert_problem(await talking.client.call("POST", "/api/rooms", body), 422)
 
 

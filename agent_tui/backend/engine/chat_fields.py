@@ -257,9 +257,9 @@ def _tools(tools: tuple[str, ...] | None) -> tuple[str, ...] | None:
 
 
 def _checked_attachment(attachment: Attachment) -> Attachment:
-    if not 0 < len(attachment.name) <= MAX_FILE_NAME_CHARACTERS:
-        _refuse("An attachment needs a name", f"Of at most {MAX_FILE_NAME_CHARACTERS:,} characters.")
     name = " ".join(storable(attachment.name).split())
+    if not 0 < len(name) <= MAX_FILE_NAME_CHARACTERS:
+        _refuse("An attachment needs a name", f"Of at most {MAX_FILE_NAME_CHARACTERS:,} characters.")
     type_ = storable(attachment.type[:MAX_FILE_NAME_CHARACTERS])
     return Attachment(name, storable(attachment.content), type_)
 

@@ -14,7 +14,7 @@ MAX_TOOL_NAME_CHARACTERS = 100
 def checked_tools(tools: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of tools, each once; raises ``Refused`` (422)."""
     if len(tools) > MAX_TOOLS or any(not 0 < len(name) <= MAX_TOOL_NAME_CHARACTERS for name in tools):
-        detail = f"At most {MAX_TOOLS} names of tools."
+        detail = f"At most {MAX_TOOLS} names of tools, each of 1 to {MAX_TOOL_NAME_CHARACTERS} characters."
         raise Refused("The enabled_tools are out of bounds", detail, status=422)
     return tuple(dict.fromkeys(map(storable, tools)))
 
