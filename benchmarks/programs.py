@@ -206,8 +206,8 @@ class Ours(AgentTuiApp):
     BINDINGS: ClassVar[list[BindingType]] = [PRESS]
 
     def __init__(self, load: Load, meter: Meter) -> None:
-        super().__init__(ScreenRequest(NOWHERE, "room-1", Config(Path("config.toml"))))
-        self._link = Script(load, meter, self)
+        request = ScreenRequest(NOWHERE, "room-1", Config(Path("config.toml")))
+        super().__init__(request, Script(load, meter, self))
 
     async def _found(self, find: Callable[[], Awaitable[T]]) -> T:
         return cast("T", Found("room-1"))

@@ -129,8 +129,6 @@ def _nodes(screen: Screen[object]) -> dict[str, DOMNode]:
     """Return what the actions of each scope act on, as far as it is there."""
     nodes: dict[str, DOMNode] = {APP: screen.app}
     for scope, (owner, _) in SCOPES.items():
-        if owner is None:
-            continue
         if issubclass(owner, Screen):
             if isinstance(screen, owner):
                 nodes[scope] = screen

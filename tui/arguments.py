@@ -26,7 +26,7 @@ COMMANDS = {
     "rooms": ROOM_COMMANDS,
     "chat": (),
     "ask": (),
-    "conversations": ("list", "search", "export", "delete", "rename"),
+    "conversations": ("list", "search", "show", "export", "delete", "rename"),
     "tools": ("list", "rules", "forget"),
     "serve": (),
     "backend": ("status", "stop"),
@@ -49,9 +49,13 @@ class Connection(NamedTuple):
 
 
 class ScreenArguments(NamedTuple):
-    """A command line that asks for a screen: the list of rooms, or the one that ``room`` names."""
+    """A command line that asks for a screen: the list of rooms, the one that ``room`` names, or a chat (""
+    is the newest, with ``is_new`` a new one).
+    """
 
-    room: str | None
+    room: str | None = None
+    chat: str | None = None
+    is_new: bool = False
 
 
 def completing(environ: Mapping[str, str]) -> bool:
@@ -88,11 +92,19 @@ def screen_arguments(rest: Sequence[str]) -> ScreenArguments | None:
     """Return which screen the command line asks for, or ``None`` for every other command line."""
     match list(rest):
         case [] | ["rooms"]:
-            return ScreenArguments(None)
+            return ScreenArguments()
         case ["rooms", "--", room] if room:
             return ScreenArguments(room)
         case ["rooms", room] if room and not room.startswith("-") and room not in ROOM_COMMANDS:
             return ScreenArguments(room)
+        case ["chat"]:
+            return ScreenArguments(chat="")
+        case ["chat", "--new"]:
+            return ScreenArguments(chat="", is_new=True)
+        case ["chat", "--", chat] if chat.strip():
+            return ScreenArguments(chat=chat)
+        case ["chat", chat] if chat.strip() and not chat.startswith("-"):
+            return ScreenArguments(chat=chat)
         case _:
             return None
 

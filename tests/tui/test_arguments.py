@@ -52,17 +52,21 @@ def test_a_token_never_shows_in_what_is_logged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rest", "room"),
+    ("rest", "asked"),
     [
-        ([], None),
-        (["rooms"], None),
-        (["rooms", "my-room"], "my-room"),
-        (["rooms", "--", "list"], "list"),
-        (["rooms", "--", "--odd"], "--odd"),
+        ([], ScreenArguments()),
+        (["rooms"], ScreenArguments()),
+        (["rooms", "my-room"], ScreenArguments("my-room")),
+        (["rooms", "--", "list"], ScreenArguments("list")),
+        (["rooms", "--", "--odd"], ScreenArguments("--odd")),
+        (["chat"], ScreenArguments(chat="")),
+        (["chat", "--new"], ScreenArguments(chat="", is_new=True)),
+        (["chat", "last week"], ScreenArguments(chat="last week")),
+        (["chat", "--", "--new"], ScreenArguments(chat="--new")),
     ],
 )
-def test_these_command_lines_ask_for_a_screen(rest: list[str], room: str | None) -> None:
-    assert screen_arguments(rest) == ScreenArguments(room)
+def test_these_command_lines_ask_for_a_screen(rest: list[str], asked: ScreenArguments) -> None:
+    assert screen_arguments(rest) == asked
 
 
 @pytest.mark.parametrize(
@@ -73,6 +77,10 @@ def test_these_command_lines_ask_for_a_screen(rest: list[str], room: str | None)
         ["rooms", ""],
         ["rooms", "-x"],
         ["rooms", "a", "b"],
+        ["chat", " "],
+        ["chat", "-x"],
+        ["chat", "--new", "a"],
+        ["chat", "--help"],
         ["serve"],
         ["nonsense"],
     ],

@@ -133,6 +133,11 @@ async def test_in_mid_answer_it_is_asked_first(tmp_path: Path) -> None:
         assert seen.app.return_value == 0
 
 
+async def test_ctrl_c_says_how_to_leave_and_how_to_stop_the_answer(tmp_path: Path) -> None:
+    async with program(tmp_path) as seen:
+        assert "q or ctrl+q quits, esc stops the answer" in await seen.press("ctrl+c")
+
+
 async def test_help_and_palette_have_what_a_chat_can_do_and_why_not(tmp_path: Path) -> None:
     async with program(tmp_path) as seen:
         await seen.press("tab")

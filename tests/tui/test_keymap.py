@@ -271,3 +271,7 @@ async def test_ctrl_c_says_how_to_leave_with_the_keys_of_now(tmp_path: Path) -> 
         assert "q or ctrl+q quits, p pauses the room" in await seen.press("ctrl+c")
     async with opened_app(tmp_path, keys={"app.quit.quick": "", "room.pause": ""}) as seen:
         assert "ctrl+q quits, ctrl+s pauses the room" in await seen.press("ctrl+c")
+    async with opened_app(tmp_path, rooms=2) as seen:
+        text = await seen.press("ctrl+c")
+        assert "q or ctrl+q quits" in text
+        assert "pauses" not in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from tests.fakes.terminal import ENTERS_SCREEN, LEAVES_SCREEN, terminal
 from tests.tui.programs import PROGRAM, own_environ
+from tui.exits import UNREACHABLE
 
 RUN = """
 import sys
@@ -40,6 +43,28 @@ tui.startup.is_terminal = lambda: True
 tui.startup.restored = __import__("contextlib").nullcontext
 tui.startup.begin = lambda: object.__new__(tui.runtime.Starting)
 """
+
+# Holds the program up where it wants its screens, and tells what is loaded by then.
+HELD = """
+import json, sys
+class Held:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "tui.places":
+            with open("loaded.json", "w") as file:
+                json.dump(sorted(sys.modules), file)
+            open("go").close()
+sys.meta_path.insert(0, Held)
+from tui.__main__ import main
+sys.argv = ["agent-tui", *sys.argv[1:]]
+sys.exit(main())
+"""
+NOT_IN_FIRST_FRAME = (
+    *("tui.actions", "tui.keymap", "tui.link", "tui.screens.list_screen", "tui.screens.form_fields"),
+    *("widgets.composer", "widgets.transcript", "agent_tui.clients", "agent_tui.events", "agent_tui.state"),
+    *("textual.widgets._text_area", "typer", "email", "http", "urllib.request"),
+    *("httpx", "jsonschema", "pydantic", "pygments", "regex", "sqlalchemy"),
+)
 
 BREAKS = """
 import os, sys, tty, types
@@ -72,6 +97,23 @@ def test_the_screen_is_asked_for_without_the_parser_and_its_code_is_ours(tmp_pat
     (tmp_path / "config.toml").write_text('theme = "light"\n', encoding="utf-8")
     done = run(tmp_path, ASKED)
     assert (done.returncode, done.stdout, done.stderr) == (7, "my-room True light []\n", "")
+
+
+@pytest.mark.parametrize("arguments", [["rooms"], ["chat"], ["chat", "--new"]])
+def test_the_first_frame_stands_before_a_screen_or_a_client_is_loaded(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "go")
+    command = [sys.executable, "-P", "-c", HELD, *arguments, "--url", "http://127.0.0.1:1"]
+    with terminal(command, own_environ(tmp_path), tmp_path) as screen:
+        screen.wait_for("the backend")
+        (tmp_path / "go").write_bytes(b"")
+        loaded = set(json.loads((tmp_path / "loaded.json").read_bytes()))
+        assert "textual.app" in loaded
+        assert not loaded & set(NOT_IN_FIRST_FRAME)
+        screen.wait_for("reconnecting in")
+        screen.send("q")
+        assert screen.wait_for_end() == UNREACHABLE
 
 
 @pytest.mark.parametrize("arguments", [[], ["rooms"], ["rooms", "my-room"]])

@@ -1,0 +1,322 @@
+"""Where a person can be: rooms, chats, their lists, the dialogs above them, and the ways between.
+
+Loaded while the first frame stands, for it brings every screen of the program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from textual.app import SystemCommand
+from textual.events import Key
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
+
+from agent_tui.errors import ConfigError
+from agent_tui.events import ConversationInfo, RoomInfo
+from agent_tui.inert import inert_line
+from tui import themes
+from tui.actions import Offer, offers, sections
+from tui.exits import DONE, UNREACHABLE, exit_code
+from tui.first_chat import first_chat
+from tui.first_room import Found, first_room
+from tui.key_names import shown_all
+from tui.keymap import resolve
+from tui.link import ChatLink, RoomLink
+from tui.request import ScreenRequest
+from tui.screens.chat import ChatScreen
+from tui.screens.conversations import ConversationsScreen
+from tui.screens.help import HelpScreen
+from tui.screens.list_screen import ListScreen
+from tui.screens.question import QuestionScreen
+from tui.screens.quit import QuitScreen
+from tui.screens.room import RoomScreen
+from tui.screens.rooms import RoomsScreen
+from tui.screens.setup import SetupScreen
+from tui.screens.theme_picker import ThemeScreen, wear
+from tui.screens.words import count, say
+from widgets.composer import Composer
+
+if TYPE_CHECKING:
+    from tui.app import AgentTuiApp
+
+NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
+LEAVE_SECONDS: Final = 3.0  # how long leaving a list waits for the server to delete what was deleted there
+
+S = TypeVar("S", bound=Screen[None])
+
+
+class Places:
+    """The screens of one program: opens them, goes from one to another, and leaves."""
+
+    def __init__(
+        self, app: AgentTuiApp, request: ScreenRequest, link: RoomLink | None, chat_link: ChatLink | None
+    ) -> None:
+        self.link = link or RoomLink(request.source)
+        self.chat_link = chat_link or ChatLink(request.source)
+        self.keymap = resolve(request.config.keys)
+        self._app = app
+        self._request = request
+        self._ascii_only = app.ascii_only
+        self._theme_name = request.config.theme  # as it stands in the config file
+        app.set_keymap(self.keymap.for_textual())
+        problems = len(self.keymap.problems)  # ``config check`` has them all
+        if problems:
+            key = "keys.problems.one" if problems == 1 else "keys.problems"
+            app.notify(say(key, count=count(problems)), severity="warning", markup=False)
+
+    # --- where one is ----------------------------------------------------------------------------------
+
+    @property
+    def room(self) -> RoomScreen | None:
+        """The room that is open, if one is."""
+        return self._open_one(RoomScreen)
+
+    @property
+    def chat(self) -> ChatScreen | None:
+        """The chat that is open, if one is."""
+        return self._open_one(ChatScreen)
+
+    def _open_one(self, kind: type[S]) -> S | None:
+        return next((screen for screen in self._app.screen_stack if isinstance(screen, kind)), None)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody speaks."""
+        room, chat = self.room, self.chat
+        return not (room and room.state.speaking) and not (chat and chat.is_speaking)
+
+    # --- rooms -----------------------------------------------------------------------------------------
+
+    async def first_room(self) -> Found | list[RoomInfo]:
+        """Find the room to open first, or those to choose from; raises what ``first_room`` raises."""
+        return await first_room(self.link, self._request.room, os.environ)
+
+    def open_found(self, found: Found | list[RoomInfo]) -> None:
+        """Show what ``first_room`` found."""
+        if isinstance(found, list):
+            self.show_rooms(found)
+        else:
+            self.open_room(found.room_id, start=found.start)
+
+    def show_rooms(self, rooms: Iterable[RoomInfo] = ()) -> None:
+        """Show the list of rooms; ``rooms`` are the ones known already."""
+        screen = RoomsScreen(self.link, rooms, ascii_only=self._ascii_only)
+        screen.key_of = self.key_names
+        self._app.push_screen(screen)
+
+    def open_room(self, room_id: str, *, start: bool = False) -> None:
+        """Show a room; one that is open stays."""
+        if self.room is None:
+            clock, ascii_only = self._app.clock, self._ascii_only
+            screen = RoomScreen(self.link, room_id, clock, start=start, ascii_only=ascii_only)
+            screen.key_now = self.keymap.now
+            self._app.push_screen(screen)
+
+    def leave_room(self) -> None:
+        """Go back to the list of rooms, which goes on where it was."""
+        if isinstance(self._app.screen, RoomScreen):
+            self._app.pop_screen()
+            if self._open_one(RoomsScreen) is None:
+                self.show_rooms()
+
+    # --- chats -----------------------------------------------------------------------------------------
+
+    async def first_chat(self) -> str:
+        """Find the chat to open first; raises what ``first_chat.first_chat`` does."""
+        return await first_chat(self.chat_link, self._request.chat or "", is_new=self._request.is_new)
+
+    def open_chat(self, conversation_id: str, message_id: str = "") -> None:
+        """Show a chat, at its end or at one of its messages; one that is open makes room for it."""
+        app = self._app
+        screen = ChatScreen(self.chat_link, conversation_id, app.clock, ascii_only=self._ascii_only)
+        screen.key_now = self.keymap.now_in_a_chat
+        screen.show_message(message_id)
+        if isinstance(app.screen, ChatScreen):
+            app.switch_screen(screen)
+        else:
+            app.push_screen(screen)
+
+    def open_listed_chat(self, conversation_id: str, message_id: str) -> None:
+        """Open a chat that was chosen in the list, unless one was opened since."""
+        if isinstance(self._app.screen, ConversationsScreen):
+            self.open_chat(conversation_id, message_id)
+
+    def show_chats(self, chats: Iterable[ConversationInfo] = ()) -> None:
+        """Show the list of chats; ``chats`` are the ones known already."""
+        screen = ConversationsScreen(self.chat_link, chats, ascii_only=self._ascii_only)
+        screen.key_of = self.key_names
+        self._app.push_screen(screen)
+
+    def leave_chat(self) -> None:
+        """Go back to the list of chats, which goes on where it was."""
+        if isinstance(self._app.screen, ChatScreen):
+            self._app.pop_screen()
+            if self._open_one(ConversationsScreen) is None:
+                self.show_chats()
+
+    # --- from one to the other, and out ----------------------------------------------------------------
+
+    def switch_lists(self) -> None:
+        """Go to the list of chats, or from chats to the list of rooms."""
+        if isinstance(self._app.screen, ChatScreen | ConversationsScreen):
+            self._run("lists", self._leave_for(self.show_rooms))
+        elif isinstance(self._app.screen, RoomScreen | RoomsScreen):
+            self._run("lists", self._leave_for(self.show_chats))
+
+    async def _leave_for(self, show: Callable[[], None]) -> None:
+        """Leave everything that is open, and show something else."""
+        await self._settle()
+        while len(self._app.screen_stack) > 1:
+            await self._app.pop_screen()
+        show()
+
+    async def _settle(self) -> None:
+        """Have everything deleted that was to be deleted."""
+        for screen in self._app.screen_stack:
+            if isinstance(screen, ListScreen):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(screen.deletions.settle(), LEAVE_SECONDS)
+
+    def leave(self) -> None:
+        """Quit; ask first while somebody speaks. Asked already, the same key means to stay."""
+        room, chat = self.room, self.chat
+        if chat is not None and not chat.may_leave:
+            self._ask_to_leave_chat()
+        elif room is None or room.may_leave:
+            self._run("leave", self._leave(self._leaving_code()))
+        elif isinstance(self._app.screen, QuitScreen):
+            self._app.screen.action_choose("stay")
+        else:
+            room.ask_to_leave()
+
+    async def _leave(self, code: int) -> None:
+        await self._settle()
+        self._app.exit(code)
+
+    def _leaving_code(self) -> int:
+        shown = self.room or self.chat
+        if shown is None:
+            return UNREACHABLE if self._app.is_unreachable else DONE
+        if shown.failure is not None:
+            return exit_code(shown.failure)
+        return UNREACHABLE if shown.state.link.status == "waiting" else DONE
+
+    def _ask_to_leave_chat(self) -> None:
+        if isinstance(self._app.screen, QuestionScreen):
+            self._app.screen.action_answer(False)
+            return
+
+        def answered(is_wanted: bool | None) -> None:
+            if is_wanted:
+                self._app.exit(DONE)
+
+        key = "chat.quit" if self._request.embedded else "chat.quit.served"
+        self._app.push_screen(QuestionScreen(say(key), ascii_only=self._ascii_only), answered)
+
+    def _run(self, group: str, work: Coroutine[Any, Any, None]) -> None:
+        self._app.run_worker(work, group=group, exclusive=True)
+
+    # --- keys ------------------------------------------------------------------------------------------
+
+    def keep_still(self, line: Widget) -> None:
+        """Keep the cursor of a line of text from blinking: nothing moves without a reason."""
+        if isinstance(line, Input | TextArea):
+            line.cursor_blink = False
+
+    async def type_on(self, event: Key) -> None:
+        """Give a line that has just got the focus what was typed behind the key that opened it.
+
+        Keys come in bursts over a slow line: those that are under way when the focus moves come up to the
+        app unanswered, and would be taken for keys of the screen ("/pause" would pause).
+        """
+        line = self._app.focused
+        if isinstance(line, Input | TextArea) and event.is_printable and event.character:
+            event.prevent_default()
+            if isinstance(line, Input):
+                line.insert_text_at_cursor(event.character)
+            else:
+                line.insert(event.character)
+        elif isinstance(line, Composer) and await self._app.does_first(event.key):
+            event.prevent_default()  # enter, in the same burst: its own keys come before those of the screen
+
+    def key_names(self, *binding_ids: str) -> str:
+        """Return the first key of each action for a person, "q or ctrl+q"; who has none is left out."""
+        keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
+        return say("keys.or").join(shown_all(key, ascii_only=self._ascii_only) for key in keys if key)
+
+    @property
+    def how_to_quit(self) -> str:
+        """The keys that do, "q or ctrl+q quits"."""
+        return say("quit.how", quit=self.key_names("app.quit.quick", "app.quit"))
+
+    def say_how_to_quit(self) -> None:
+        """Tell who pressed ctrl+c, and how to have quiet, which may be what was meant."""
+        how = self.how_to_quit
+        if self.room is not None:
+            pauses = self.key_names("room.pause") or self.key_names("room.pause.anywhere")
+            how = say("quit.how.room", quit=how, pause=pauses)
+        elif self.chat is not None:
+            how = say("quit.how.chat", quit=how, stop=self.key_names("chat.back"))
+        self._app.notify(how, markup=False)
+
+    def show_help(self) -> None:
+        """Show the keys of this screen."""
+        shown = sections(self._app.screen, self.keymap, ascii_only=self._ascii_only)
+        self._app.push_screen(HelpScreen(shown))
+
+    def commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
+        """Yield the palette: everything that the screen can do, with its keys, and the themes."""
+        for offer in offers(screen, self.keymap):
+            if NOT_IN_PALETTE.isdisjoint(offer.ids):
+                keys = shown_all(offer.keys, ascii_only=self._ascii_only) or say("help.no_key")
+                line = f"{keys} – {offer.reason}" if offer.reason else keys
+                yield SystemCommand(offer.description, line, partial(self._do, offer))
+        for name in (themes.AUTO, *themes.names(self._app.themes_folder)):
+            yield SystemCommand(say("theme.use", name=name), say("theme.once"), partial(self._wear, name))
+
+    async def _do(self, offer: Offer) -> None:
+        """Do what was chosen in the palette, or say why it cannot be done now."""
+        if offer.reason:
+            self._app.notify(f"{offer.description}: {offer.reason}", markup=False)
+        else:
+            await self._app.run_action(offer.action, offer.node)
+
+    # --- themes and providers --------------------------------------------------------------------------
+
+    def _wear(self, name: str) -> None:
+        """Wear a theme until the end; of one that cannot be read, say what is wrong."""
+        is_light, folder = self._app.is_light, self._app.themes_folder
+        try:
+            wear(self._app, themes.load(themes.resolve(name, is_light), folder, is_light=is_light))
+        except ConfigError as error:
+            self._app.notify(inert_line(str(error)), severity="warning", markup=False)
+
+    def choose_theme(self) -> None:
+        """Let a theme be chosen."""
+
+        def kept(name: str | None) -> None:
+            self._theme_name = name or self._theme_name
+
+        path = self._request.config.path
+        screen = ThemeScreen(path, self._theme_name, self._app.is_light, ascii_only=self._ascii_only)
+        self._app.push_screen(screen, kept)
+
+    def set_up(self) -> None:
+        """Set up a provider of models for the backend of this machine."""
+        if not self._request.embedded:
+            self._app.notify(say("setup.foreign"), severity="warning", markup=False)
+            return
+
+        def done(name: str | None) -> None:
+            if self._request.setup:
+                self._app.exit(DONE, message=say("setup.done", name=name) if name else None)
+
+        path = self._request.config.path
+        self._app.push_screen(SetupScreen(path, self.link.client, ascii_only=self._ascii_only), done)
