@@ -1,0 +1,118 @@
+"""Keys that come in one burst do what they would have done one by one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from textual import events
+from textual.app import ComposeResult
+from textual.pilot import Pilot
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from widgets.keys_in_order import KeysInOrder
+
+
+class Line(ModalScreen[str]):
+    """Closes with what was typed."""
+
+    BINDINGS = [("escape", "dismiss('')", "Back")]  # noqa: RUF012 - as Textual wants it
+
+    def compose(self) -> ComposeResult:
+        yield Input(select_on_focus=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value)
+
+
+class Form(KeysInOrder[None]):
+    """Two lines; ``f2`` asks for a third, ``ctrl+s`` keeps what both hold."""
+
+    BINDINGS = [  # noqa: RUF012
+        ("f2", "ask", "Ask"),
+        ("f3", "go", "Go"),
+        ("ctrl+s", "save", "Keep"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[list[str]] = []
+        self.asked: list[str | None] = []
+
+    def compose(self) -> ComposeResult:
+        yield Input(select_on_focus=False)
+        yield Input(select_on_focus=False)
+
+    @property
+    def values(self) -> list[str]:
+        return [line.value for line in self.screen_stack[0].query(Input)]
+
+    def action_save(self) -> None:
+        self.kept.append(self.values)
+
+    def action_ask(self) -> None:
+        self.push_screen(Line(), self.asked.append)
+
+    async def action_go(self) -> None:
+        await self.focused.remove() if self.focused else None
+
+
+@asynccontextmanager
+async def form() -> AsyncIterator[tuple[Form, Pilot[None]]]:
+    app = Form()
+    async with app.run_test() as pilot:
+        yield app, pilot
+
+
+async def burst(pilot: Pilot[None], *keys: str) -> None:
+    """Type keys without waiting for anything; what begins with ">" is pasted."""
+    for key in keys:
+        is_letter = len(key) == 1
+        pilot.app.post_message(
+            events.Paste(key[1:]) if key[0] == ">" else events.Key(key, key if is_letter else None)
+        )
+    settled = [None]
+    while pilot.app._is_answering or settled:  # type: ignore[attr-defined]
+        settled.clear()
+        await pilot.pause()
+
+
+@pytest.mark.parametrize(
+    ("keys", "values"),
+    [
+        (("a", "b", "backspace", "c"), ["ac", ""]),
+        (("a", "b", "left", "c", "end", "d"), ["acbd", ""]),
+        (("a", "tab", "b", "shift+tab", "c", "tab", "tab", "d"), ["acd", "b"]),
+        (("a", ">bc", "backspace", "tab", ">d", "e"), ["ab", "de"]),
+    ],
+    ids=["what is deleted", "where it stands", "which line", "what is pasted"],
+)
+async def test_a_key_waits_for_the_one_before_it(keys: tuple[str, ...], values: list[str]) -> None:
+    async with form() as (app, pilot):
+        await burst(pilot, *keys)
+        assert app.values == values
+
+
+async def test_a_key_with_priority_overtakes_no_letter() -> None:
+    async with form() as (app, pilot):
+        app._bindings.bind("ctrl+s", "save", priority=True)
+        await burst(pilot, "a", "b", "ctrl+s", "c", "tab", "d", "ctrl+s")
+        assert app.kept == [["ab", ""], ["abc", "d"]]
+
+
+async def test_what_is_typed_behind_a_key_that_opens_a_line_stands_in_that_line() -> None:
+    async with form() as (app, pilot):
+        await burst(pilot, "a", "f2", "b", "c", "backspace", "d", "enter", "e", "f2", "f", "escape", "g")
+        assert app.asked == ["bd", ""]
+        assert app.values == ["aeg", ""]
+
+
+async def test_keys_go_on_after_a_line_that_was_taken_away_with_what_was_typed_into_it() -> None:
+    async with form() as (app, pilot):
+        await burst(pilot, "a", "f3", "b", "tab", "c", "backspace", "d")
+        assert len(app.values) == 1
+        assert "d" in app.values[0]
+        await burst(pilot, "e")
+        assert app.values[0].endswith("e")

@@ -1,0 +1,72 @@
+"""Keys that are answered one after the other, in the order in which they were typed.
+
+Textual gives each key to the widget that has the focus when it is read. What a key is bound to is done
+later, once it came up through all that stands above that widget; a key with priority is answered before
+those that are under way. So where keys come in bursts (a slow line, a paste without brackets, a quick hand)
+letters would overtake the backspace before them, ``esc`` the letters, and what is typed behind ``tab`` would
+go to the field before.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from textual import events
+from textual.app import App, ReturnType
+from textual.dom import DOMNode
+
+ROUNDS = 2  # up through the widgets: behind the key itself, then behind what it had them say
+
+
+class KeysInOrder(App[ReturnType]):
+    """Holds a key, or what was pasted, until the one before it was answered."""
+
+    def __init__(self, **options: Any) -> None:
+        """See ``App``."""
+        super().__init__(**options)
+        self._is_answering = False  # a key is under way
+        self._typed: deque[events.Key | events.Paste] = deque()  # what waits behind it
+
+    async def on_event(self, event: events.Event) -> None:
+        """Answer what was typed, once it is its turn; everything else at once."""
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+            await super().on_event(event)
+        elif self._is_answering:
+            self._typed.append(event)
+        else:
+            await self._answer(event)
+
+    async def _answer(self, event: events.Key | events.Paste) -> None:
+        self._is_answering = True
+        went_to = self._typed_into
+        await super().on_event(event)
+        self._follow(went_to, ROUNDS)
+
+    @property
+    def _typed_into(self) -> DOMNode:
+        return self.focused or (self.screen if self.screen_stack else self)
+
+    def _follow(self, node: DOMNode, rounds: int) -> None:
+        """Go on once ``node`` and all above it have done with what they were told so far.
+
+        One that is being taken down takes nothing any more: then there is nothing to wait for in it.
+        """
+        above: DOMNode | None = node
+        while above is not None and above is not self:
+            if above.call_later(self._follow_above, above, rounds):
+                return
+            above = above.parent
+        self.call_later(self._go_on, rounds - 1)
+
+    def _follow_above(self, node: DOMNode, rounds: int) -> None:
+        self._follow(node.parent or self, rounds)
+
+    async def _go_on(self, rounds: int) -> None:
+        """Wait for what the key led to; then answer the next one."""
+        if rounds:
+            self._follow(self._typed_into, rounds)
+        elif self._typed:
+            await self._answer(self._typed.popleft())
+        else:
+            self._is_answering = False
