@@ -132,6 +132,15 @@ def _search(
     return conversations_commands.search(source, wanted, limit, output_format)
 
 
+@conversations.command("show", cls=Command)
+def _show(context: typer.Context, conversation: Conversation, output_format: Output = "text") -> int:
+    wanted = named(conversation)
+    source = choose_source(connection_of(context), CHAT)
+    from tui import conversations_commands
+
+    return conversations_commands.show(source, wanted, output_format)
+
+
 @conversations.command("export", cls=Command)
 def _export(
     context: typer.Context, conversation: Conversation, form: ExportFormat = "md", out: OutFile = None

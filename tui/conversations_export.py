@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.config import DEMO_PROVIDER
 from agent_tui.errors import AgentTuiError, NotFound, NotOffered
 from agent_tui.events import ConversationInfo, Message
 from agent_tui.wire.chat import decode_messages
 from agent_tui.wire.chat_encode import conversation_fields
 from tui import connect, exits
+from tui.commands import asked, model_named, spent
 from tui.export import Document, deliver, deliver_json, moment, rendered
-from tui.request import Server, Source, reach
+from tui.request import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +36,16 @@ def export_conversation(
 
     Raises ``ConfigError`` when the file cannot be written, and what the client raises.
     """
-    chat = asyncio.run(_fetch(reach(source), wanted))
+
+    async def chat_of(client: ChatClient) -> ExportedChat:
+        return await fetch(client, await connect.conversation_id(client, wanted))
+
+    chat = asked(source, connect.chat_client, chat_of)
     if form == "json":
         deliver_json({"conversation": chat.raw_conversation, "messages": list(chat.raw_messages)}, out)
     else:
         deliver(rendered(of_conversation(chat.conversation, chat.messages), form), out)
     return exits.DONE
-
-
-async def _fetch(server: Server, wanted: str) -> ExportedChat:
-    async with connect.chat_client(server) as client:
-        return await fetch(client, await connect.conversation_id(client, wanted))
 
 
 async def fetch(client: ChatClient, conversation_id: str) -> ExportedChat:
@@ -66,16 +64,12 @@ async def fetch(client: ChatClient, conversation_id: str) -> ExportedChat:
 
 def of_conversation(conversation: ConversationInfo, messages: Sequence[Message]) -> Document:
     """Return the document of a conversation."""
-    model = "demo model" if conversation.provider_id == DEMO_PROVIDER else conversation.model
-    spent = f"{conversation.tokens:,} tokens" if conversation.tokens else ""
-    if conversation.cost is not None:
-        spent += f"{' · ' if spent else ''}${conversation.cost:,.4f}"
     found = [
         ("Conversation", conversation.id),
         ("Status", conversation.status),
-        ("Model", model),
+        ("Model", model_named(conversation.provider_id, conversation.model)),
         ("Told to the model", conversation.system_prompt),
-        ("Used", spent),
+        ("Used", spent(conversation.tokens, conversation.cost)),
         ("Made", moment(conversation.created_at)),
         ("Changed", moment(conversation.updated_at)),
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
@@ -20,7 +19,8 @@ from agent_tui.room_file import room_file_text
 from agent_tui.wire.rooms import decode_messages
 from agent_tui.wire.rooms_encode import room_fields
 from tui import connect, exits, output
-from tui.request import Server, Source, reach
+from tui.commands import asked, spent
+from tui.request import Source
 from tui.screens.words import say
 
 ExportFormat = Literal["md", "json", "html", "toml"]
@@ -70,7 +70,11 @@ def export_room(source: Source, wanted: str, form: ExportFormat, out: Path | Non
 
     Raises ``ConfigError`` when the file cannot be written, and what the client raises.
     """
-    exported = asyncio.run(_fetch(reach(source), wanted, with_messages=form != "toml"))
+
+    async def room_of(client: RoomsClient) -> Exported:
+        return await fetch(client, wanted, with_messages=form != "toml")
+
+    exported = asked(source, connect.rooms_client, room_of)
     if form == "toml":
         deliver(room_file_text(exported.room), out, is_harmless=True)
     elif form == "json":
@@ -85,11 +89,6 @@ def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
     names = {agent.id: agent.name for agent in room.agents}
     is_said = any(message.text.strip() == room.task.strip() for message in messages[:1])
     return Document(room.name or room.id, facts(room), messages, "" if is_said else room.task, names)
-
-
-async def _fetch(server: Server, wanted: str, *, with_messages: bool) -> Exported:
-    async with connect.rooms_client(server) as client:
-        return await fetch(client, wanted, with_messages=with_messages)
 
 
 async def fetch(client: RoomsClient, wanted: str, *, with_messages: bool = True) -> Exported:
@@ -221,9 +220,6 @@ def moment(written: str) -> str:
 def facts(room: RoomInfo) -> list[tuple[str, str]]:
     """Return what is to be said about a room, as (label, text)."""
     status = f"{room.status} ({room.interrupted})" if room.interrupted else room.status
-    spent = f"{room.tokens:,} tokens" if room.tokens else ""
-    if room.cost is not None:
-        spent += f"{' · ' if spent else ''}${room.cost:,.4f}"
     agents = [f"{agent.name} ({agent.model})" if agent.model else agent.name for agent in room.agents]
     found = [
         ("Room", room.id),
@@ -231,7 +227,7 @@ def facts(room: RoomInfo) -> list[tuple[str, str]]:
         ("Mode", room.execution_mode),
         ("Round", f"{room.current_round} of {room.max_rounds}" if room.max_rounds else ""),
         ("Agents", ", ".join(agents)),
-        ("Used", spent),
+        ("Used", spent(room.tokens, room.cost)),
         ("Made", moment(room.created_at)),
         ("Changed", moment(room.updated_at)),
     ]

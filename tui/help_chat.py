@@ -60,6 +60,7 @@ What was asked and answered.
 
   list                    the conversations, newest activity first
   search WORDS…           the messages that hold these words
+  show CONVERSATION       what is set in one, and what it has used
   export CONVERSATION     write one to a file
   delete CONVERSATION     delete one and everything said in it
   rename CONVERSATION TITLE
@@ -82,12 +83,19 @@ answered it; in a snippet each match stands between U+0002 and U+0003.
 
   --limit N               so many at most (default: 20)
 {SERVER}""",
+    "conversations show": f"""\
+Usage: agent-tui conversations show CONVERSATION [--output text|json]
+
+Shows one conversation: its model, its tools and their folder, what it has used.
+As json: the body of GET /api/conversations/ID, as the server answered it.
+{_CONVERSATION}{SERVER}""",
     "conversations export": f"""\
 Usage: agent-tui conversations export CONVERSATION [--format md|json|html]
                                       [--out FILE]
 
 Writes a conversation, its thoughts and its tools, in order, to stdout or to a
-file.
+file: of questions and answers that have several versions the one that is shown.
+agent-tui chat CONVERSATION shows another one ([ and ]).
 {_CONVERSATION}
   --format FORMAT         md (default): Markdown, as the model wrote it
                           html: one page that needs nothing else; thoughts and

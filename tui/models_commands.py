@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Literal
 
 from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.clients.rooms import RoomsClient
@@ -11,33 +10,34 @@ from agent_tui.config import DEMO_PROVIDER, load
 from agent_tui.errors import AgentTuiError, TransportError
 from agent_tui.inert import inert_line
 from tui import connect, exits, output
-from tui.request import Server, Source, reach
+from tui.commands import OutputFormat, asked
+from tui.request import Server, Source
 
 SHOWN_MODELS = 12
 MAX_ERROR_CHARACTERS = 600
+NO_PROVIDERS = "this server names no providers"
 ONLY_DEMO = "only the demo model is there, which speaks from a script; set up another: agent-tui models setup"
 
 
-def list_models(source: Source, output_format: Literal["text", "json"]) -> int:
+def list_models(source: Source, output_format: OutputFormat) -> int:
     """Print one line for each provider; as json ``{"providers": [{id, name, kind, model, models, error}…]}``
     with ``error`` "" where it answered. Raises ``ConfigError`` where our own backend reads a broken file.
     """
     if not isinstance(source, Server):
         load()
-    server = reach(source)
 
-    async def ask() -> list[dict[str, object]]:
-        async with connect.rooms_client(server) as client:
-            found = await client.providers()
-            return list(await asyncio.gather(*(_asked(client, one) for one in found)))
+    async def ask(client: RoomsClient) -> list[dict[str, object]]:
+        return await asyncio.gather(*(_asked(client, one) for one in await client.providers()))
 
-    answers = asyncio.run(ask())
+    answers = asked(source, connect.rooms_client, ask)
     if output_format == "json":
         output.write_json({"providers": answers})
     else:
         for answer in answers:
             output.say(_line(answer))
-    if all(answer["kind"] == DEMO_PROVIDER for answer in answers):
+    if not answers:
+        output.notice(NO_PROVIDERS)
+    elif all(answer["kind"] == DEMO_PROVIDER for answer in answers):
         output.notice(ONLY_DEMO)
     return exits.FAILED if any(answer["error"] for answer in answers) else exits.DONE
 

@@ -2,91 +2,78 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
-from typing import Literal, TypeVar
-
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.config import DEMO_PROVIDER
-from agent_tui.errors import ConfigError
 from agent_tui.events import AgentInfo, RoomInfo
 from agent_tui.inert import inert_line
-from agent_tui.wire.rooms import decode_room, decode_rooms
 from agent_tui.wire.rooms_encode import room_fields
 from tui import connect, exits, output
+from tui.commands import (
+    MAX_NAME_CHARACTERS,
+    OutputFormat,
+    age,
+    agrees_to_delete,
+    asked,
+    called,
+    check_may_delete,
+    listed,
+    model_named,
+    told,
+)
 from tui.new_room import NewRoom
-from tui.request import Source, reach
-from tui.screens.words import count, say
+from tui.request import Source
+from tui.screens.words import count
 
-OutputFormat = Literal["text", "json"]
-Answer = TypeVar("Answer")
-MAX_NAME_CHARACTERS = 60
+HEAD = ("ID", "NAME", "STATUS", "ROUND", "AGENTS", "CHANGED")
 NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui rooms shows a demo'
 
 
 def list_rooms(source: Source, output_format: OutputFormat) -> int:
     """Print the rooms; as JSON the body of ``GET /api/rooms`` as it was answered."""
-    body = _ask(source, lambda client: client.list_raw())
     if output_format == "json":
-        output.write_json(body)
+        output.write_json(asked(source, connect.rooms_client, lambda client: client.list_raw()))
         return exits.DONE
-    rooms = decode_rooms(body)
-    if rooms:
-        now = datetime.now(UTC)
-        head = ("ID", "NAME", "STATUS", "ROUND", "AGENTS", "CHANGED")
-        output.say(output.table([head, *(_row(room, now) for room in rooms)]))
-    else:
-        output.notice(NO_ROOMS)
-    return exits.DONE
+    rooms = asked(source, connect.rooms_client, lambda client: client.list())
+    return listed(HEAD, map(_row, rooms), NO_ROOMS)
 
 
 def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:
     """Make a room and print its id."""
-    room = _ask(source, lambda client: connect.create(client, new))
-    if output_format == "json":
-        output.write_json(room_fields(room))
-    else:
-        output.say(inert_line(room.id))
-    return exits.DONE
+    room = asked(source, connect.rooms_client, lambda client: connect.create(client, new))
+    return told(inert_line(room.id), room_fields(room), output_format)
 
 
 def show_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
     """Print one room; as JSON the body of ``GET /api/rooms/{id}`` as it was answered."""
 
-    async def show(client: RoomsClient) -> object:
+    async def raw(client: RoomsClient) -> object:
         return await client.show_raw(await connect.room_id(client, wanted))
 
-    body = _ask(source, show)
+    async def read(client: RoomsClient) -> RoomInfo:
+        return await client.show(await connect.room_id(client, wanted))
+
     if output_format == "json":
-        output.write_json(body)
+        output.write_json(asked(source, connect.rooms_client, raw))
     else:
-        output.say(_described(decode_room(body), datetime.now(UTC)))
+        output.say(_described(asked(source, connect.rooms_client, read)))
     return exits.DONE
 
 
 def delete_room(source: Source, wanted: str, yes: bool, output_format: OutputFormat) -> int:
     """Delete a room, asking first; raises ``ConfigError`` when nobody can be asked."""
-    if not yes and not sys.stdin.isatty():
-        raise ConfigError("deleting needs --yes where nobody can be asked")
+    check_may_delete(yes)
 
     async def delete(client: RoomsClient) -> RoomInfo | None:
         room_id = await connect.room_id(client, wanted)
         room = await client.show(room_id)
-        if not yes and not output.agrees(f"delete {_called(room)} and everything said in it?"):
+        if not yes and not agrees_to_delete(called(room.id, room.name)):
             return None
         await client.delete(room_id)
         return room
 
-    room = _ask(source, delete)
+    room = asked(source, connect.rooms_client, delete)
     if room is None:
-        output.notice("kept")
-    elif output_format == "json":
-        output.write_json(room_fields(room))
-    else:
-        output.say(f"deleted {_called(room)}")
-    return exits.DONE
+        return exits.DONE
+    return told(f"deleted {called(room.id, room.name)}", room_fields(room), output_format)
 
 
 def pause_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
@@ -95,9 +82,9 @@ def pause_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
     async def pause(client: RoomsClient) -> RoomInfo:
         return await client.pause(await connect.room_id(client, wanted))
 
-    room = _ask(source, pause)
+    room = asked(source, connect.rooms_client, pause)
     # The answer may come before the words are cut: "paused" is said only of a room that is.
-    return _print_status(room, "pausing" if room.status == "running" else room.status, output_format)
+    return _status_told(room, "pausing" if room.status == "running" else room.status, output_format)
 
 
 def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
@@ -106,44 +93,24 @@ def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> int
     async def resume(client: RoomsClient) -> RoomInfo:
         return await client.resume(await connect.room_id(client, wanted))
 
-    room = _ask(source, resume)
-    return _print_status(room, room.status, output_format)
-
-
-def _ask(source: Source, question: Callable[[RoomsClient], Awaitable[Answer]]) -> Answer:
-    """Return what the server answers; the embedded backend is waited for first."""
-    server = reach(source)
-
-    async def ask() -> Answer:
-        async with connect.rooms_client(server) as client:
-            return await question(client)
-
-    return asyncio.run(ask())
+    room = asked(source, connect.rooms_client, resume)
+    return _status_told(room, room.status, output_format)
 
 
 # --- how rooms read --------------------------------------------------------------------------------------
 
 
-def _print_status(room: RoomInfo, status: str, output_format: OutputFormat) -> int:
-    if output_format == "json":
-        output.write_json(room_fields(room))
-    else:
-        output.say(f"{_called(room)}: {inert_line(status)}")
-    return exits.DONE
+def _status_told(room: RoomInfo, status: str, output_format: OutputFormat) -> int:
+    return told(f"{called(room.id, room.name)}: {inert_line(status)}", room_fields(room), output_format)
 
 
-def _called(room: RoomInfo) -> str:
-    name = inert_line(room.name, MAX_NAME_CHARACTERS)
-    return f"{inert_line(room.id)} ({name})" if name else inert_line(room.id)
-
-
-def _row(room: RoomInfo, now: datetime) -> tuple[str, ...]:
+def _row(room: RoomInfo) -> tuple[str, ...]:
     name = inert_line(room.name or room.task, MAX_NAME_CHARACTERS)
     rounds = f"{room.current_round}/{room.max_rounds}"
-    return room.id, name, room.status, rounds, str(len(room.agents)), age(room.updated_at, now)
+    return room.id, name, room.status, rounds, str(len(room.agents)), age(room.updated_at)
 
 
-def _described(room: RoomInfo, now: datetime) -> str:
+def _described(room: RoomInfo) -> str:
     status = f"{room.status} ({room.interrupted})" if room.interrupted else room.status
     facts = [
         ("id", room.id),
@@ -153,32 +120,14 @@ def _described(room: RoomInfo, now: datetime) -> str:
         ("mode", room.execution_mode),
         ("round", f"{room.current_round} of {room.max_rounds}"),
         ("events", count(room.last_event_id)),
-        ("made", age(room.created_at, now)),
-        ("changed", age(room.updated_at, now)),
+        ("made", age(room.created_at)),
+        ("changed", age(room.updated_at)),
     ]
     agents = [(f"agent {n}", _spoken_for(agent)) for n, agent in enumerate(room.agents, 1)]
     return output.table([(label, text) for label, text in facts + agents if text])
 
 
 def _spoken_for(agent: AgentInfo) -> str:
-    """Return "Ada · some-model"; whatever model was wished for, the demo is called the demo."""
-    model = "demo model" if agent.provider_id == DEMO_PROVIDER else inert_line(agent.model)
+    """Return "Ada · some-model"."""
+    model = model_named(agent.provider_id, agent.model)
     return f"{inert_line(agent.name)} · {model}" if model else inert_line(agent.name)
-
-
-def age(written: str, now: datetime) -> str:
-    """Return how long ago a time was, in words up to a day, then as a date; nothing for no time."""
-    try:
-        moment = datetime.fromisoformat(written)
-    except ValueError:
-        return ""
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    minutes = (now - moment).total_seconds() // 60
-    if minutes < 1:
-        return say("time.now")
-    if minutes < 60:
-        return say("time.minutes", minutes=int(minutes))
-    if minutes < 24 * 60:
-        return say("time.hours", hours=int(minutes // 60))
-    return moment.astimezone().strftime("%Y-%m-%d")

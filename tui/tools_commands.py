@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.chat_answers import ToolRule
+from agent_tui.clients.chat_answers import ToolInfo, ToolRule
 from agent_tui.errors import ConfigError, NotFound
 from agent_tui.inert import inert_line
-from tui import exits, output
-from tui.conversations_commands import ask_server
+from tui import connect, exits, output
+from tui.commands import OutputFormat, age, asked, listed, told
 from tui.request import Source
-from tui.rooms_commands import age
 
-OutputFormat = Literal["text", "json"]
 MAX_DESCRIPTION_CHARACTERS: Final = 80
 RUNS: Final = {"read": "runs", "ask": "asks first"}  # permission → what it means
 NO_TOOLS: Final = "no tools"
@@ -24,38 +21,21 @@ NO_RULES: Final = "nothing is always allowed: every tool that changes or reaches
 
 def list_tools(source: Source, output_format: OutputFormat) -> int:
     """Print the tools that agents may use here; as JSON ``{"tools": […]}`` with their parameters."""
-    tools = ask_server(source, lambda client: client.tools())
+    tools = asked(source, connect.chat_client, lambda client: client.tools())
     if output_format == "json":
         output.write_json({"tools": [asdict(tool) for tool in tools]})
-    elif tools:
-        head = ("TOOL", "PERMISSION", "FROM", "WHAT IT DOES")
-        rows = [
-            (
-                tool.name,
-                RUNS.get(tool.permission, tool.permission),
-                tool.source,
-                inert_line(tool.description, MAX_DESCRIPTION_CHARACTERS),
-            )
-            for tool in tools
-        ]
-        output.say(output.table([head, *rows]))
-    else:
-        output.notice(NO_TOOLS)
-    return exits.DONE
+        return exits.DONE
+    return listed(("TOOL", "PERMISSION", "FROM", "WHAT IT DOES"), map(_tool_row, tools), NO_TOOLS)
 
 
 def list_rules(source: Source, output_format: OutputFormat) -> int:
     """Print what is always allowed, but for what the config file allows; as JSON ``{"rules": […]}``."""
-    rules = ask_server(source, lambda client: client.rules())
+    rules = asked(source, connect.chat_client, lambda client: client.rules())
     if output_format == "json":
         output.write_json({"rules": [asdict(rule) for rule in rules]})
-    elif rules:
-        now = datetime.now(UTC)
-        rows = [(rule.id, rule.pattern or rule.tool, age(rule.created_at, now)) for rule in rules]
-        output.say(output.table([("ID", "ALWAYS ALLOWED", "SINCE"), *rows]))
-    else:
-        output.notice(NO_RULES)
-    return exits.DONE
+        return exits.DONE
+    rows = ((rule.id, rule.pattern or rule.tool, age(rule.created_at)) for rule in rules)
+    return listed(("ID", "ALWAYS ALLOWED", "SINCE"), rows, NO_RULES)
 
 
 def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
@@ -68,12 +48,13 @@ def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int
         await client.drop_rule(rule.id)
         return rule
 
-    rule = ask_server(source, forget)
-    if output_format == "json":
-        output.write_json(asdict(rule))
-    else:
-        output.say(f"asks again: {inert_line(rule.pattern or rule.tool)}")
-    return exits.DONE
+    rule = asked(source, connect.chat_client, forget)
+    return told(f"asks again: {inert_line(rule.pattern or rule.tool)}", asdict(rule), output_format)
+
+
+def _tool_row(tool: ToolInfo) -> tuple[str, ...]:
+    runs = RUNS.get(tool.permission, tool.permission)
+    return tool.name, runs, tool.source, inert_line(tool.description, MAX_DESCRIPTION_CHARACTERS)
 
 
 def _find(rules: list[ToolRule], wanted: str) -> ToolRule:

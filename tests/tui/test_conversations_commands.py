@@ -1,4 +1,4 @@
-"""``conversations list|search|delete|rename`` and ``tools``, as a user or a script runs them."""
+"""``conversations list|search|show|delete|rename`` and ``tools``, as a user or a script runs them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.chat_server import LogChatServer, OriginalChatServer
-from tests.fakes.http_server import answers_json
+from tests.fakes.http_server import FakeServer, answers_json
 from tests.fakes.rooms_server import in_thread
 from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, Home, home_at, one_line, own_environ
@@ -100,6 +100,24 @@ def test_what_is_nowhere_is_said_on_stderr(home: Home) -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "nothing was found\n")
 
 
+# --- show ------------------------------------------------------------------------------------------------
+
+
+def test_one_is_shown_with_what_is_set_in_it_and_as_json_what_the_server_answered(home: Home) -> None:
+    id_ = begin(home, "Shown alone", "What is 2 + 3?")
+    how = {"system_prompt": "Be brief.", "enabled_tools": ["calculator"], "max_cost": 1.5, "temperature": 0.5}
+    home.api("PATCH", f"/api/conversations/{id_}", how)
+    ran = home.main("conversations", "show", "Shown al")
+    assert ran.returncode == 0
+    facts = dict(line.split("  ", 1) for line in ran.stdout.splitlines())
+    told = {label: text.strip() for label, text in facts.items()}
+    assert (told["id"], told["title"], told["model"]) == (id_, "Shown alone", "demo model")
+    assert (told["told to the model"], told["tools"], told["budget"]) == ("Be brief.", "calculator", "$1.50")
+    assert (told["temperature"], told["used"].split()[-1]) == ("0.5", "tokens")
+    value = json.loads(home.main("conversations", "show", id_, "--output", "json").stdout)
+    assert value == home.api("GET", f"/api/conversations/{id_}")
+
+
 # --- delete and rename -----------------------------------------------------------------------------------
 
 
@@ -131,7 +149,7 @@ def test_a_conversation_gets_another_title(home: Home) -> None:
     assert (told["id"], told["title"]) == (id_, "Newer")
 
 
-@pytest.mark.parametrize("command", ["delete zzyzx --yes", "rename zzyzx New", "export zzyzx"])
+@pytest.mark.parametrize("command", ["show zzyzx", "delete zzyzx --yes", "rename zzyzx New", "export zzyzx"])
 def test_one_that_is_not_there_is_code_4(home: Home, command: str) -> None:
     ran = home.main("conversations", *command.split())
     assert (ran.returncode, ran.stdout) == (4, "")
@@ -157,6 +175,7 @@ def test_a_beginning_that_fits_two_names_both(home: Home) -> None:
         "conversations delete",
         "conversations rename",
         "conversations rename x",
+        "conversations show",
         "conversations export",
         "conversations export x --format toml",
         "tools",
@@ -220,6 +239,15 @@ def test_what_a_server_does_not_offer_is_one_line_and_code_6(alone: Home, comman
         ran = alone.main(*command.split(), "--url", server.url)
     assert (ran.returncode, ran.stdout) == (6, "")
     assert "offer" in one_line(ran.stderr)
+
+
+@pytest.mark.parametrize("command", ["conversations list", "rooms list"])
+def test_an_answer_that_is_no_list_is_said_and_not_taken_for_an_empty_one(alone: Home, command: str) -> None:
+    with in_thread(FakeServer()) as server:
+        server.on("GET", f"/api/{command.split()[0]}", answers_json({"message": "welcome"}))
+        ran = alone.main(*command.split(), "--url", server.url)
+    assert (ran.returncode, ran.stdout) == (4, "")
+    assert "no list of " in one_line(ran.stderr)
 
 
 def test_nothing_hostile_in_a_list_reaches_the_terminal(alone: Home) -> None:

@@ -6,7 +6,9 @@ import asyncio
 import json
 from pathlib import Path
 
+from tests.fakes.http_server import FakeServer, answers_json
 from tests.fakes.model_server import FakeModelServer, fails
+from tests.fakes.rooms_server import in_thread
 from tests.tui.programs import Home, own_environ
 
 MINE = '[providers.mine]\nkind = "openai"\nbase_url = "{url}"\nmodel = "some-model"\n'
@@ -46,6 +48,13 @@ async def test_each_provider_has_its_line_and_one_that_fails_is_exit_code_4(tmp_
     mine, demo = json.loads(told.stdout)["providers"]
     assert (mine["models"], "refused the key" in mine["error"]) == ([], True)
     assert (demo["models"], demo["error"]) == (["demo"], "")
+
+
+def test_a_server_that_names_no_providers_is_not_said_to_have_the_demo(tmp_path: Path) -> None:
+    with in_thread(FakeServer()) as server:
+        server.on("GET", "/api/providers", answers_json({"providers": []}))
+        ran = new_home(tmp_path).main("models", "--url", server.url)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "this server names no providers\n")
 
 
 def test_a_broken_config_file_is_wrong_configuration(tmp_path: Path) -> None:
