@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeVar
 os.environ.setdefault("TEXTUAL_FPS", "240")
 
 from textual import events, work
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
@@ -38,6 +38,7 @@ from tui.request import ScreenRequest
 from tui.screens.signs import wants_ascii
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
+from widgets.keys_in_order import KeysInOrder
 from widgets.signs import twin
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ MAX_ERROR_CHARACTERS: Final = 500
 RETRY_SECONDS: Final = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 
 
-class AgentTuiApp(App[int]):
+class AgentTuiApp(KeysInOrder[int]):
     """The list of rooms and a room above it, or a chat. Returns the exit code of cli.md.
 
     What it does with a screen, ``places`` does; actions and messages come here because Textual brings them.
@@ -233,15 +234,6 @@ class AgentTuiApp(App[int]):
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Keep cursors from blinking, those of Textual's own screens too: nothing moves without a reason."""
         self.places.keep_still(event.widget)
-
-    async def on_key(self, event: events.Key) -> None:
-        """Take a key that nobody answered."""
-        if self.focused is not None:
-            await self.places.type_on(event)
-
-    async def does_first(self, key: str) -> bool:
-        """Do what ``key`` is bound to before the focus is asked; return whether it is."""
-        return await self._check_bindings(key, priority=True)
 
     # --- copying ---------------------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from textual.app import SystemCommand
-from textual.events import Key
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
@@ -41,7 +40,6 @@ from tui.screens.rooms import RoomsScreen
 from tui.screens.setup import SetupScreen
 from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
-from widgets.composer import Composer
 
 if TYPE_CHECKING:
     from tui.app import AgentTuiApp
@@ -229,22 +227,6 @@ class Places:
         """Keep the cursor of a line of text from blinking: nothing moves without a reason."""
         if isinstance(line, Input | TextArea):
             line.cursor_blink = False
-
-    async def type_on(self, event: Key) -> None:
-        """Give a line that has just got the focus what was typed behind the key that opened it.
-
-        Keys come in bursts over a slow line: those that are under way when the focus moves come up to the
-        app unanswered, and would be taken for keys of the screen ("/pause" would pause).
-        """
-        line = self._app.focused
-        if isinstance(line, Input | TextArea) and event.is_printable and event.character:
-            event.prevent_default()
-            if isinstance(line, Input):
-                line.insert_text_at_cursor(event.character)
-            else:
-                line.insert(event.character)
-        elif isinstance(line, Composer) and await self._app.does_first(event.key):
-            event.prevent_default()  # enter, in the same burst: its own keys come before those of the screen
 
     def key_names(self, *binding_ids: str) -> str:
         """Return the first key of each action for a person, "q or ctrl+q"; who has none is left out."""
