@@ -127,9 +127,11 @@ class Calls:
     async def _prepare(self, call: Step) -> _Prepared:
         tool = self._workshop.tools.tool(call.name)
         if tool is None or call.name not in self._workshop.enabled:
-            why = "is not enabled in this conversation" if tool is not None else "does not exist"
+            why = f"the tool {call.name!r} does not exist" if call.name else "the call names no tool"
+            if tool is not None:
+                why = f"the tool {call.name!r} is not enabled in this conversation"
             names = ", ".join(sorted(self._workshop.enabled)) or "none"
-            return _Prepared(call, refusal=failed(f"the tool {call.name!r} {why}; there are: {names}"))
+            return _Prepared(call, refusal=failed(f"{why}; there are: {names}"))
         try:
             arguments = parse_arguments(tool.spec, call.arguments)
         except ToolError as error:

@@ -1,12 +1,13 @@
 """What each kind of provider does in its own way: its SDK, its settings, its errors, how a stream ends.
 
 Imported only by ``remote_calls``, in a thread. Each SDK costs hundreds of ms, so a kind's own is imported
-when the first provider of that kind is used.
+when the first provider of that kind is used: all of it where the dialect is made, in that thread too.
 """
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -68,6 +69,8 @@ class OpenAIDialect:
         from pydantic_ai.profiles.openai import OpenAIModelProfile
         from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
+        from agent_tui.backend.models.openai_model import ChatModel
+
         self.failures: tuple[type[Exception], ...] = (OpenAIError,)
         client = AsyncOpenAI(
             base_url=url,
@@ -76,15 +79,15 @@ class OpenAIDialect:
             timeout=timeout,
             http_client=http,
         )
+        _ = client.chat.completions  # the SDK imports it when it is first named, a fifth of a second
         # OpenAI's newer models refuse ``max_tokens``, most other servers do not know the newer name.
         is_openai = urlsplit(url).hostname == OPENAI_HOST
         profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=is_openai)
-        self._provider = OpenAICompatibleProvider(endpoint.provider_id, openai_client=client, profile=profile)
+        provider = OpenAICompatibleProvider(endpoint.provider_id, openai_client=client, profile=profile)
+        self._make = partial(ChatModel, provider=provider)
 
     def model(self, name: str) -> Model[Any]:
-        from pydantic_ai.models.openai import OpenAIChatModel
-
-        return OpenAIChatModel(name, provider=self._provider)
+        return self._make(name)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         settings = ModelSettings(max_tokens=request.max_tokens)
@@ -114,6 +117,7 @@ class AnthropicDialect:
         self, endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout
     ) -> None:
         from anthropic import AnthropicError, AsyncAnthropic
+        from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
         self.failures: tuple[type[Exception], ...] = (AnthropicError,)
@@ -124,18 +128,15 @@ class AnthropicDialect:
             timeout=timeout,
             http_client=http,
         )
-        self._provider = AnthropicProvider(anthropic_client=client)
+        self._make = partial(AnthropicModel, provider=AnthropicProvider(anthropic_client=client))
+        self._settings = AnthropicModelSettings
 
     def model(self, name: str) -> Model[Any]:
-        from pydantic_ai.models.anthropic import AnthropicModel
-
-        return AnthropicModel(name, provider=self._provider)
+        return self._make(name)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
-        from pydantic_ai.models.anthropic import AnthropicModelSettings
-
         # No temperature: the newer models refuse one, and which do is nothing we could know for long.
-        settings = AnthropicModelSettings(max_tokens=request.max_tokens)
+        settings = self._settings(max_tokens=request.max_tokens)
         if not request.thinking or not _THINKING_CLAUDE.match(model.model_name):
             return settings
         profile: Any = model.profile
@@ -157,19 +158,19 @@ class GoogleDialect:
 
     def __init__(self, endpoint: Endpoint, url: str, http: httpx2.AsyncClient) -> None:
         from google.genai.errors import APIError, UnknownApiResponseError
+        from pydantic_ai.models.google import GoogleModel
         from pydantic_ai.providers.google import GoogleProvider
 
         self.failures: tuple[type[Exception], ...] = (APIError, UnknownApiResponseError)
-        self._provider = GoogleProvider(
+        provider = GoogleProvider(
             api_key=endpoint.key or PLACEHOLDER_KEY,
             http_client=http,
             base_url=url.rstrip("/").removesuffix("/v1beta"),
         )
+        self._make = partial(GoogleModel, provider=provider)
 
     def model(self, name: str) -> Model[Any]:
-        from pydantic_ai.models.google import GoogleModel
-
-        return GoogleModel(name.removeprefix("models/"), provider=self._provider)
+        return self._make(name.removeprefix("models/"))
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         settings = ModelSettings(max_tokens=request.max_tokens, temperature=request.temperature)

@@ -135,7 +135,7 @@ async def test_of_two_calls_one_crashes_and_one_hangs_and_the_answer_goes_on(tmp
         (call("look", {"text": 1}), "text"),
         (call("nothing"), "does not exist"),
         (call("hidden"), "is not enabled"),
-        (CallPiece(0, "c", "", "{}"), "does not exist"),
+        (CallPiece(0, "c", "", "{}"), "names no tool; there are: look"),
     ],
 )
 async def test_a_call_that_cannot_be_run_has_a_result_that_says_why(

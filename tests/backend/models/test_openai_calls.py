@@ -103,6 +103,35 @@ async def test_two_calls_are_two_however_a_server_counts_them(frames: tuple[byte
     ]
 
 
+async def test_a_call_whose_name_never_comes_is_told_all_the_same() -> None:
+    frames = (
+        call_chunk(0, "a", None, '{"n"'),
+        call_chunk(1, "b", "calculator", '{"n": 2}'),
+        call_chunk(0, None, None, ": 1}"),
+        chunk(content="Well."),
+        call_chunk(2, "c", None, None),
+    )
+    assert calls_of(await said_by(raw(*frames, *END))) == [
+        ToolCall("a", "", '{"n": 1}'),
+        ToolCall("b", "calculator", '{"n": 2}'),
+        ToolCall("c", "", ""),
+    ]
+    (alone,) = calls_of(await said_by(raw(call_chunk(None, "a", None, "{}"), *END)))
+    assert alone == ToolCall("a", "", "{}")
+
+
+async def test_a_name_that_comes_after_other_calls_is_that_calls_name() -> None:
+    frames = (
+        call_chunk(0, "a", None, '{"n": 1}'),
+        call_chunk(1, "b", "calculator", '{"n": 2}'),
+        call_chunk(0, None, "clock", None),
+    )
+    assert calls_of(await said_by(raw(*frames, *END))) == [
+        ToolCall("a", "clock", '{"n": 1}'),
+        ToolCall("b", "calculator", '{"n": 2}'),
+    ]
+
+
 @pytest.mark.parametrize("finish", ["stop", "tool_calls", "function_call", "eos"])
 async def test_any_reason_to_finish_but_the_bad_ones_is_a_good_end(finish: str) -> None:
     said = await said_by(says(calls=(CALL,), finish=finish, done=False))
