@@ -12,7 +12,9 @@ from agent_tui.wire.fields import listed
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One message that a search found; in ``snippet`` each match stands between U+0002 and U+0003."""
+    """One message, or a title (no ``message_id``), that a search found; in ``snippet`` each match stands
+    between U+0002 and U+0003.
+    """
 
     conversation_id: str
     title: str = ""

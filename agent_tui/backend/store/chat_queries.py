@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, Select, func, literal, literal_column, s
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.chat_messages import answer_message, question_message
 from agent_tui.backend.store.chat_rows import ChatPage, ChatRow, Hit, Link, ToolRule
-from agent_tui.backend.store.chat_words import BEGIN, END, expression, shown
+from agent_tui.backend.store.chat_words import BEGIN, END, expression, marked, shown
 from agent_tui.backend.store.chat_writing import AGENT_COLUMNS, ROOM_COLUMNS
 from agent_tui.backend.store.rows import Frame, TurnRow, UserSaid
 from agent_tui.errors import NotFound
@@ -50,6 +50,12 @@ _SEARCH = text(
     "WHERE search_words MATCH :words AND room.desired != 'deleted' "
     "ORDER BY search_words.rowid DESC LIMIT :most"
 )
+_TITLES = (
+    select(schema.room.c.id, schema.room.c.name, schema.room.c.updated_at)
+    .join_from(schema.room, schema.conversation)
+    .where(schema.conversation.c.is_named, schema.room.c.desired != "deleted")
+    .order_by(schema.room.c.updated_at.desc(), schema.room.c.number.desc())
+)  # that a person gave: any other is the beginning of a question, which is found itself
 _SNIPPET = {"begin": BEGIN, "end": END, "tokens": SNIPPET_WORDS}
 
 
@@ -198,12 +204,20 @@ def rules(connection: Connection) -> list[ToolRule]:
 
 
 def search(connection: Connection, words: str, limit: int) -> list[Hit]:
-    """Return the newest messages that hold all of ``words``, whatever characters there are in them."""
+    """Return the chats whose titles hold all of ``words``, then the messages that do, the newest first of
+    both. ``words`` may have any characters in them.
+    """
     wanted = expression(words)
     if not wanted:
         return []
-    found = connection.execute(_SEARCH, {"words": wanted, "most": limit, **_SNIPPET})
-    return [Hit(id_, name, message, role, shown(snip), at) for id_, name, message, role, snip, at in found]
+    titles = [
+        Hit(id_, name, "", "", snippet, at)
+        for id_, name, at in connection.execute(_TITLES)
+        if (snippet := marked(name, words))
+    ][:limit]
+    found = connection.execute(_SEARCH, {"words": wanted, "most": limit - len(titles), **_SNIPPET})
+    said = [Hit(id_, name, message, role, shown(snip), at) for id_, name, message, role, snip, at in found]
+    return titles + said
 
 
 def _chat(row: Mapping[Any, Any]) -> ChatRow:

@@ -65,7 +65,9 @@ class StoredStep:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A message in which words were found; ``snippet`` has them between U+0002 and U+0003."""
+    """A message, or a title (no ``message_id``), in which words were found; ``snippet`` has them between
+    U+0002 and U+0003.
+    """
 
     conversation_id: str
     title: str

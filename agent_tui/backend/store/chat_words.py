@@ -5,6 +5,7 @@ character becomes a word of its own, and what is searched for a row of such word
 from __future__ import annotations
 
 import re
+import unicodedata
 
 MAX_INDEXED_CHARACTERS = 50_000  # of one message: others wait while it is put into the index
 MAX_TERMS = 16
@@ -19,6 +20,21 @@ _GAPS = re.compile(f"(?<=[{_CJK}])(?=\\w)|(?<=[^\\W{_CJK}])(?=[{_CJK}])")
 _CONTROLS = re.compile("[\x00-\x03]")
 _TERMS = re.compile(r"\w+")
 _ENDS_CJK = re.compile(f"[{_CJK}]$")
+_LETTER = r"[^\W_]"
+
+
+class _Plain(dict[int, str]):
+    """One small letter without its accent for each letter, as the index has it."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        first, *accents = unicodedata.normalize("NFD", letter)
+        plain = first if all(map(unicodedata.combining, accents)) else letter
+        self[code] = plain.lower()[:1]
+        return self[code]
+
+
+_PLAIN = _Plain()
 
 
 def indexed(text: str) -> str:
@@ -31,13 +47,31 @@ def expression(words: str) -> str:
 
     Nothing of it is syntax: every term stands in quotes. Empty where there is nothing to search for.
     """
-    terms = _TERMS.findall(_CONTROLS.sub(" ", words))[:MAX_TERMS]
-    return " ".join(_term(term) for term in terms)
+    return " ".join(_term(term) for term in _terms(words))
 
 
 def shown(snippet: str) -> str:
     """Return a snippet of the index as a person reads it."""
     return " ".join(snippet.replace(_GAP, "").split())
+
+
+def marked(title: str, words: str) -> str:
+    """Return a title with marks around what the index would find of it; "" where one of ``words`` is not."""
+    whole = indexed(title)
+    plain = whole.translate(_PLAIN)
+    starts = [re.escape(_GAPS.sub(_GAP, term).translate(_PLAIN)) for term in _terms(words)]
+    found = [re.compile(f"(?<!{_LETTER})(?:{start}){_LETTER}*") for start in (*starts, "|".join(starts))]
+    if not starts or not all(pattern.search(plain) for pattern in found):
+        return ""
+    pieces, end = [], 0
+    for match in found[-1].finditer(plain):
+        pieces += whole[end : match.start()], BEGIN, whole[match.start() : match.end()], END
+        end = match.end()
+    return shown("".join((*pieces, whole[end:])))
+
+
+def _terms(words: str) -> list[str]:
+    return _TERMS.findall(_CONTROLS.sub(" ", words))[:MAX_TERMS]
 
 
 def _term(term: str) -> str:

@@ -238,6 +238,40 @@ async def test_a_chat_is_found_by_its_words_in_any_language(
     assert all((hit.conversation_id, hit.title) == (house.id, "The lazy dog sleeps.") for hit in hits)
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("lazy", ["The \x02lazy\x03 dog_house, ленивый café – 那只懒狗"]),
+        ("HOUSE caf", ["The lazy dog_\x02house\x03, ленивый \x02café\x03 – 那只懒狗"]),
+        ("ЛЕНИВЫИ", ["The lazy dog_house, \x02ленивый\x03 café – 那只懒狗"]),
+        ("懒狗 dog", ["The lazy \x02dog\x03_house, ленивый café – 那只\x02懒狗\x03"]),
+        ("azy", []),
+        ("lazy cat", []),
+        ("狗懒", []),
+        ("\x02 –", []),
+    ],
+)
+async def test_a_chat_is_found_by_the_title_that_a_person_gave_it(
+    tmp_path: Path, words: str, found: list[str]
+) -> None:
+    title = "The lazy dog_house, ленивый café – 那只懒狗"
+    async with open_chats(tmp_path / "a.db", speaks([])) as house:
+        named = await house.chats.create(NewConversation(title=title))
+        hits = await house.chats.search(words)
+    assert [hit.snippet for hit in hits] == found
+    assert all((hit.conversation_id, hit.title, hit.message_id) == (named.id, title, "") for hit in hits)
+
+
+async def test_titles_come_before_messages_and_count_among_those_that_are_wanted(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["Aye.", "Aye."])) as house:
+        for number in range(2):
+            await house.chats.create(NewConversation(title=f"Plan {number}"))
+        await house.ask("Which plan?")  # its own title is found where it was said
+        hits = await house.chats.search("plan")
+        assert [hit.snippet for hit in hits] == ["\x02Plan\x03 1", "\x02Plan\x03 0", "Which \x02plan\x03?"]
+        assert await house.chats.search("plan", 1) == hits[:1]
+
+
 async def test_the_newest_are_found_first_and_no_more_than_wanted(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Aye."])) as house:
         for number in range(3):
