@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.backend.wire_client import WireClient
 
 TOKEN = "tok-en"
+END_SECONDS = 20.0  # three are promised: a busy machine needs more, what hangs would take minutes
 # Where bytecode may not be written (as in some test runs), each start would compile a megabyte of source.
 BYTECODE = Path(__file__).parents[2] / ".pytest_cache" / "bytecode"
 
@@ -45,9 +46,10 @@ class Process:
         return (await self.child.stderr.read()).decode()
 
     async def end(self, signal_number: int = signal.SIGTERM) -> int:
-        """Send a signal and return the exit code."""
+        """Send a signal and return the exit code; nothing may hold the process."""
         self.child.send_signal(signal_number)
-        return await self.child.wait()
+        async with asyncio.timeout(END_SECONDS):
+            return await self.child.wait()
 
     async def kill(self) -> None:
         """Kill it as a crash would."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -100,7 +99,7 @@ async def found_again(folder: Path, path: str) -> tuple[dict[str, Any], list[Fra
     """Start the backend again; return the answer as it is stored, and its events."""
     async with running(*serve(folder), folder=folder) as process:
         said = (await process.client.call("GET", f"{path}/messages")).json["messages"][-1]
-        async with process.client.open("GET", f"{path}/events", headers=FULL) as stream:
+        async with process.client.open("GET", f"{path}/events?after=0", headers=FULL) as stream:
             frames = [frame async for frame in stream.frames()]
         assert await process.end() == 0
     return said, frames
@@ -126,9 +125,7 @@ async def test_a_command_never_outlives_the_process_and_is_never_run_again(
             if is_killed:
                 await work.process.kill()
             else:
-                before = time.monotonic()
                 assert await work.process.end() == 0
-                assert time.monotonic() - before < 3
             await gone(work.child)
         said, frames = await found_again(tmp_path, work.path)
         asked = len(models.requests)
