@@ -32,7 +32,9 @@ _lingering: set[asyncio.Task[Any]] = set()
 class ToolSource(Protocol):
     """Where tools come from (tools/toolbox.py)."""
 
-    async def specs(self) -> tuple[ToolSpec, ...]: ...
+    async def specs(self) -> tuple[ToolSpec, ...]:
+        """Return what models are told of all tools. Never raises: what cannot be reached is left out."""
+        ...
 
     def tool(self, name: str) -> Tool | None: ...
 
@@ -220,7 +222,7 @@ async def offered(
     tools: ToolSource, is_offered: Callable[[str], bool], cut: asyncio.Event, timing: Timing
 ) -> tuple[ToolSpec, ...]:
     """Return the tools that a model may call; none once ``cut``. Those of servers take a while to start."""
-    asking = asyncio.create_task(_specs(tools, is_offered))
+    asking = asyncio.create_task(tools.specs())
     cutting = asyncio.create_task(cut.wait())
     try:
         await asyncio.wait({asking, cutting}, return_when=asyncio.FIRST_COMPLETED)
@@ -230,16 +232,7 @@ async def offered(
         asking.cancel()
         await asyncio.wait({asking}, timeout=timing.tool_grace)
         return ()
-    return () if asking.cancelled() else asking.result()
-
-
-async def _specs(tools: ToolSource, is_offered: Callable[[str], bool]) -> tuple[ToolSpec, ...]:
-    try:
-        specs = await tools.specs()
-    except Exception:
-        log.warning("the tools cannot be listed", exc_info=True)
-        return ()
-    return tuple(spec for spec in specs if is_offered(spec.name))
+    return tuple(spec for spec in asking.result() if is_offered(spec.name))
 
 
 async def _result(word: asyncio.Future[str]) -> str:
