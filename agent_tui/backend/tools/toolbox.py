@@ -64,7 +64,7 @@ class Toolbox:
         self._asked: dict[McpServer, object] = {}
 
     async def specs(self) -> tuple[ToolSpec, ...]:
-        """Return what models are told: ours, then those of the servers that could be started. Never raises."""
+        """Return what models are told: ours, and those of the servers that could be started. Never raises."""
         return tuple(one.spec for one in await self.listed())
 
     async def listed(self) -> tuple[Listed, ...]:
