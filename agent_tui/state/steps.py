@@ -161,7 +161,7 @@ class Steps:
         return step
 
     def _new(self, named: str, type_: str) -> StepState:
-        id_, number = named, 2
+        id_, number = named, len(self.all)
         while id_ in self.all:  # a server that uses one id for two things: both are kept
             id_, number = f"{named}~{number}", number + 1
         step = StepState(id_, type_, place=len(self.all))

@@ -18,7 +18,10 @@ def _text(value: object) -> object:
     if value is None:
         return ""
     if isinstance(value, dict | list):  # an original server may send content that is not JSON text yet
-        return dump(value)
+        try:
+            return dump(value)
+        except RecursionError:  # what can be read is not always shallow enough to be written
+            raise ValueError("nested too deep") from None
     return encodable(value) if isinstance(value, str) else value
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from agent_tui import events as ev
-from agent_tui.state.steps import Steps
+from agent_tui.state.steps import Steps, StepState
 from tests.state.chat_events import after, call, kinds, result, started, status, words
 
 # --- steps ------------------------------------------------------------------------------------------------
@@ -175,3 +175,19 @@ def test_every_step_has_an_id_of_its_own(count: int) -> None:
         steps.apply(ev.StepSet("a1", ev.Step("step-0", type=kind)))
     assert len(steps) == count
     assert len({step.id for step in steps.all.values()}) == count
+
+
+def test_finding_a_name_for_a_step_costs_the_same_however_often_its_id_was_used() -> None:
+    class Looked(dict[str, StepState]):
+        times = 0
+
+        def __contains__(self, key: object) -> bool:
+            self.times += 1
+            return super().__contains__(key)
+
+    steps = Steps()
+    steps.all = looked = Looked()
+    for number in range(500):
+        steps.apply(ev.StepSet("a1", ev.Step("step-0", type="text" if number % 2 else "tool_call")))
+    assert len(looked) == 500
+    assert looked.times <= 3 * 500

@@ -264,6 +264,15 @@ def test_nothing_that_comes_makes_the_decoder_fail(name: str, data: str) -> None
     decoded((name, data), (name, f'{{"step":{{"id":"s","content":"{data}"}}}}'), (name, '{"id": 1}'))
 
 
+@pytest.mark.parametrize("name", ["process_step", "process_step_delta", "message", "error"])
+def test_what_is_nested_too_deep_is_no_reason_to_fail_however_deep_it_is(name: str) -> None:
+    decoder = ChatDecoder("a1")
+    for depth in range(900, 1000):  # at some of them it can just be read, and not be written again
+        deep = "[" * depth + "]" * depth
+        data = f'{{"id": "x", "content": {deep}, "step": {{"id": "step-0", "content": {deep}}}}}'
+        assert isinstance(decoder.decode(name, data), ev.Event)
+
+
 def test_hostile_text_comes_through_as_it_is_and_can_be_encoded() -> None:
     hostile = "\x1b]52;c;x\x07\u202e[b]\u0000"
     (event,) = decoded(("process_step", json.dumps(json.loads(step(content=hostile + "\ud800")))))
