@@ -23,6 +23,7 @@ _MAIN_ARGUMENT: Mapping[str, str] = {
 }
 MAX_WILDCARDS = 4
 MAX_PATTERN_CHARACTERS = 10_000
+PATTERN_FORM = "a pattern is NAME, or for files, pages and commands NAME(GLOB)"
 
 # What a wildcard never stands for. In a command: all that ends, joins, redirects or substitutes commands,
 # starts a subshell, expands, or is not to be seen.
@@ -55,9 +56,17 @@ def pattern_for(tool: str, arguments: Mapping[str, Any]) -> str:
     return f"{tool}({_escaped(f'{parts.scheme}://{parts.netloc}')}/*)"
 
 
+def is_pattern(text: str) -> bool:
+    """Return whether ``text`` can cover a call at all."""
+    parsed = _parsed(text)
+    if parsed is None or parsed["glob"] is None:
+        return parsed is not None
+    return parsed["tool"] in _MAIN_ARGUMENT and _compiled(parsed["glob"], False) is not None
+
+
 def allows(pattern: str, tool: str, arguments: Mapping[str, Any]) -> bool:
     """Return whether a rule covers this call; a pattern that is none covers nothing."""
-    parsed = _PATTERN.fullmatch(pattern) if len(pattern) <= MAX_PATTERN_CHARACTERS else None
+    parsed = _parsed(pattern)
     if parsed is None or parsed["tool"] != tool:
         return False
     if parsed["glob"] is None:
@@ -67,6 +76,10 @@ def allows(pattern: str, tool: str, arguments: Mapping[str, Any]) -> bool:
         return False
     glob = _compiled(parsed["glob"], tool == COMMAND_TOOL)
     return glob is not None and glob.fullmatch(main) is not None
+
+
+def _parsed(pattern: str) -> re.Match[str] | None:
+    return _PATTERN.fullmatch(pattern) if len(pattern) <= MAX_PATTERN_CHARACTERS else None
 
 
 def _main_argument(tool: str, arguments: Mapping[str, Any]) -> str | None:

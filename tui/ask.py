@@ -14,19 +14,19 @@ from agent_tui import events as ev
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.event_stream import Item
 from agent_tui.clients.sse import Frame
-from agent_tui.errors import AgentTuiError, NotFound, NotOffered, Refused
+from agent_tui.errors import AgentTuiError, ConfigError, NotOffered, Refused
 from agent_tui.inert import inert_line
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.wire.chat import TERMINAL, ChatDecoder
 from agent_tui.wire.chat_encode import answer_content, question_content
 from agent_tui.wire.content import encodable
-from tui import connect, exits, output
+from tui import connect, output
 from tui.ask_formats import AskFormat, AskRecord, ask_format
 from tui.ask_input import Asked, AskOptions
 from tui.ask_tools import ToolNotices, is_allowed
 from tui.formats import Ending, FormatName
-from tui.interrupts import Interrupts, until_its_end
-from tui.request import Server, Source, reach
+from tui.interrupts import Interrupts, carried_out, concluded, until_its_end, why_it_goes_on
+from tui.request import Server, Source
 
 PATIENCE_SECONDS: Final = 10.0  # for everything that should come at once: a stop, a server that comes back
 NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
@@ -40,22 +40,15 @@ def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName
     """
     form = ask_format(form_name)
     state = ConversationState()
-    record = AskRecord()
-    with Interrupts() as interrupts:
-        try:
-            server = reach(source)
-            errand = _Errand(server, not isinstance(source, Server), asked, options, form, state)
-            ending, record = asyncio.run(errand.run(interrupts, wants_record=form_name == "json"))
-        except KeyboardInterrupt:
-            ending = Ending("interrupted")
-        except AgentTuiError as error:
-            if exits.exit_code(error) == exits.USAGE:
-                raise
-            ending = Ending.of(error)
+    embedded = not isinstance(source, Server)
+
+    async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, AskRecord]:
+        told = _Errand(server, embedded, asked, options, form, state)
+        return await told.run(interrupts, wants_record=form_name == "json")
+
+    ending, record = carried_out(source, errand, AskRecord())
     form.end(ending, state.whole_text(), record)
-    if ending.code not in (exits.DONE, exits.PAUSED):
-        output.complain(ending.detail or ending.reason)
-    return ending.code
+    return concluded(ending)
 
 
 @dataclass(slots=True)
@@ -86,22 +79,25 @@ class _Errand:
             return ending, await self._record(client, conversation_id, ending)
 
     async def _conversation_id(self, client: ChatClient) -> str:
-        model = {"model": self.options.model, "provider_id": self.options.provider}
-        if self.options.conversation is not None:
-            id_ = await connect.conversation_id(client, self.options.conversation)
-            if changes := {name: value for name, value in model.items() if value is not None}:
+        options = self.options
+        await _check_tools(client, options.tools or ())
+        wished = {"model": options.model, "provider_id": options.provider, "workspace": options.folder}
+        if options.conversation is not None:
+            id_ = await connect.conversation_id(client, options.conversation)
+            if changes := {name: value for name, value in wished.items() if value is not None}:
                 await client.change(id_, **changes)
             return id_
+        if self.embedded and options.folder is None:
+            wished["workspace"] = _folder()
         try:
             made = await client.create(
-                **model,
-                enabled_tools=self.options.tools,
-                thinking_enabled=self.options.thinking,
-                workspace=_folder() if self.embedded else None,
+                **wished, enabled_tools=options.tools, thinking_enabled=options.thinking
             )
         except NotOffered as error:
             raise NotOffered(error.title, "name one that is there: --conversation ID") from error
         output.notice(f"conversation {made.id}")
+        if options.folder is not None and not made.workspace:
+            output.notice(f"this server does not take a folder: its tools do not work in {options.folder}")
         return made.id
 
     async def _record(self, client: ChatClient, conversation_id: str, ending: Ending) -> AskRecord:
@@ -152,16 +148,10 @@ class _Answer:
         self.interrupted = True
         self._notice("stopping the answer; once more leaves at once")
         await self.under_way.wait()  # before that there is nothing to stop
-        try:
-            await self.client.stop(self.conversation_id)
-        except (NotFound, NotOffered):
-            left_because = "this server offers no stop: the answer was left as it is"
-        except AgentTuiError as error:
-            left_because = f"the stop was not taken: {error}"
-        else:
-            return ""
-        self._notice(left_because)
-        return left_because
+        why = await why_it_goes_on(self.client.stop(self.conversation_id), "stop", "answer")
+        if why:
+            self._notice(why)
+        return why
 
     async def _follow(self) -> Ending:
         frames = self.client.ask_frames(self.conversation_id, self.question, give_up_seconds=PATIENCE_SECONDS)
@@ -230,6 +220,17 @@ class _Answer:
             pass  # somebody else has answered, or it asks no more
         except AgentTuiError as error:
             self._notice(f"the answer to {step.name} was not taken: {error}")
+
+
+async def _check_tools(client: ChatClient, wanted: Sequence[str]) -> None:
+    """Raise ``ConfigError`` for tools that the server does not name where it names its tools."""
+    try:
+        known = {tool.name for tool in await client.tools()} if wanted else set()
+    except NotOffered:
+        return
+    if unknown := [name for name in wanted if name not in known]:
+        named = ", ".join(inert_line(name) for name in unknown)
+        raise ConfigError(f"--tools: there is no {named}", "agent-tui tools list names those that are there")
 
 
 def _content(turn: ChatTurn) -> str:

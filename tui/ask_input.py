@@ -15,6 +15,7 @@ from typing import BinaryIO, Final
 from agent_tui.errors import ConfigError
 from agent_tui.inert import inert_line
 from agent_tui.records import Attachment
+from agent_tui.tool_rules import PATTERN_FORM, is_pattern
 from agent_tui.wire.content import dump, encodable
 from tui import output
 
@@ -37,7 +38,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """How it is asked; ``None`` where the command line says nothing. ``allow`` are patterns of calls."""
+    """How it is asked; ``None`` where the command line says nothing. ``allow`` are patterns of calls, tools
+    work in ``workspace``. Raises ``ConfigError`` for what cannot be a pattern.
+    """
 
     conversation: str | None = None
     model: str | None = None
@@ -45,6 +48,17 @@ class AskOptions:
     tools: tuple[str, ...] | None = None
     allow: tuple[str, ...] = ()
     thinking: bool | None = None
+    workspace: Path | None = None
+
+    def __post_init__(self) -> None:
+        for pattern in self.allow:
+            if not is_pattern(pattern):
+                raise ConfigError(f"--allow {inert_line(pattern)}: no call can fit that", PATTERN_FORM)
+
+    @property
+    def folder(self) -> str | None:
+        """The whole path of the folder that tools work in."""
+        return None if self.workspace is None else str(self.workspace.expanduser().resolve())
 
 
 def read_question(words: Sequence[str], files: Sequence[Path]) -> Asked:

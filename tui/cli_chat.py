@@ -63,6 +63,7 @@ def _ask(
     provider: Annotated[str | None, typer.Option("--provider")] = None,
     tool_names: Annotated[str | None, typer.Option("--tools")] = None,
     allow: Annotated[list[str] | None, typer.Option("--allow")] = None,
+    workspace: Annotated[Path | None, typer.Option("--workspace")] = None,
     thinking: Annotated[bool, typer.Option("--thinking")] = False,
     output_format: RunOutput = "text",
 ) -> int:
@@ -71,11 +72,17 @@ def _ask(
             "--chat-id is for backends of kind socket", "a conversation is named by --conversation"
         )
     if conversation is not None:
-        conversation = named(conversation)
+        conversation = named(conversation, "ask")
     from tui.ask_input import AskOptions, read_question
 
     options = AskOptions(
-        conversation, model, provider, tool_list(tool_names), tuple(allow or ()), thinking or None
+        conversation,
+        model,
+        provider,
+        tool_list(tool_names),
+        tuple(allow or ()),
+        thinking or None,
+        workspace,
     )
     asked = read_question(text or (), files or ())
     source = choose_source(connection_of(context), CHAT)
@@ -94,10 +101,10 @@ def tool_list(names: str | None) -> tuple[str, ...] | None:
     return () if listed == (NO_TOOLS,) else listed
 
 
-def named(conversation: str) -> str:
+def named(conversation: str, command: str = "conversations") -> str:
     """Return the conversation as it was named; raises ``ConfigError`` when that is empty."""
     if not conversation.strip():
-        raise ConfigError("the CONVERSATION is empty", f"see {PROGRAM} conversations --help")
+        raise ConfigError("the CONVERSATION is empty", f"see {PROGRAM} {command} --help")
     return conversation
 
 

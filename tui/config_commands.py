@@ -7,6 +7,7 @@ import re
 
 from agent_tui.config import Config, config_path, hide_secrets, load, read_table
 from agent_tui.inert import inert_line
+from agent_tui.tool_rules import PATTERN_FORM, is_pattern
 from tui import exits, output
 from tui.output import MAX_LINE_CHARACTERS
 from tui.toml_text import toml_text
@@ -56,6 +57,7 @@ def problems(config: Config) -> list[str]:
         [
             *config.warnings,
             *_missing_variables(config),
+            *_idle_patterns(config),
             *resolve(config.keys).problems,
             *([inert_line(unusable, MAX_LINE_CHARACTERS)] if unusable else []),
             *themes.problems(folder),
@@ -96,6 +98,14 @@ def keys(output_format: str) -> int:
     return exits.DONE
 
 
+def _idle_patterns(config: Config) -> list[str]:
+    return [
+        f"tools.allow: {inert_line(pattern, 60)!r} fits no call; {PATTERN_FORM}"
+        for pattern in config.tools.allow
+        if not is_pattern(pattern)
+    ]
+
+
 def _missing_variables(config: Config) -> list[str]:
     named = [
         (f"backends.{backend.name}.token_env", backend.token_env) for backend in config.backends.values()
@@ -103,6 +113,9 @@ def _missing_variables(config: Config) -> list[str]:
         (f"providers.{provider.name}.api_key_env", provider.api_key_env)
         for provider in config.providers.values()
     ]
+    for server in config.mcp.values():
+        named += [(f"mcp.{server.name}.token_env", server.token_env)]
+        named += [(f"mcp.{server.name}.env_from", variable) for variable in server.env_from]
     return [
         f"{where}: {variable} is not set in this environment"
         for where, variable in named

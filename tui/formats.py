@@ -12,7 +12,7 @@ from agent_tui.inert import inert, inert_line
 from agent_tui.state.turn import Turn
 from tui import output
 from tui.answer import Answer
-from tui.exits import REASONS, UNREACHABLE, reason
+from tui.exits import REASONS, UNREACHABLE, USAGE, exit_code, reason
 
 FormatName = Literal["text", "json", "stream-json"]
 NAMELESS = "agent"
@@ -30,7 +30,9 @@ class Ending:
 
     @classmethod
     def of(cls, error: AgentTuiError) -> Ending:
-        """Return how a run ends that fails with ``error``."""
+        """Return how a run ends that fails with ``error``; raises it where it is wrong usage."""
+        if exit_code(error) == USAGE:
+            raise error
         return cls(reason(error), str(error), gave_up=isinstance(error, ConnectFailed))
 
     @property

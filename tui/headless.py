@@ -12,21 +12,15 @@ from agent_tui import events as ev
 from agent_tui.clients.event_stream import Item
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.clients.sse import Frame
-from agent_tui.errors import (
-    AgentTuiError,
-    NotFound,
-    NotOffered,
-    Refused,
-    TransportError,
-)
+from agent_tui.errors import AgentTuiError, NotFound, NotOffered, Refused, TransportError
 from agent_tui.inert import inert_line
 from agent_tui.wire.rooms import TERMINAL, decode
-from tui import connect, exits, output
+from tui import connect, output
 from tui.answer import Answer
 from tui.formats import Ending, Format, FormatName, Record, format_named
-from tui.interrupts import Interrupts, until_its_end
+from tui.interrupts import Interrupts, carried_out, concluded, until_its_end, why_it_goes_on
 from tui.new_room import NewRoom
-from tui.request import Server, Source, reach
+from tui.request import Server, Source
 
 PATIENCE_SECONDS = 10.0  # for everything that should come at once: a pause, a server that comes back
 MAX_NAME_CHARACTERS = 60
@@ -51,22 +45,14 @@ def run(
     """
     form = format_named(form_name)
     answer = Answer()
-    record = Record()
-    with Interrupts() as interrupts:
-        try:
-            server = reach(source)
-            errand = _Errand(server, not isinstance(source, Server), wanted, changes or {}, form, answer)
-            ending, record = asyncio.run(errand.run(interrupts))
-        except KeyboardInterrupt:
-            ending = Ending("interrupted")
-        except AgentTuiError as error:
-            if exits.exit_code(error) == exits.USAGE:
-                raise
-            ending = Ending.of(error)
+    embedded = not isinstance(source, Server)
+
+    async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
+        return await _Errand(server, embedded, wanted, changes or {}, form, answer).run(interrupts)
+
+    ending, record = carried_out(source, errand, Record())
     form.end(ending, answer, record)
-    if ending.code not in (exits.DONE, exits.PAUSED):
-        output.complain(ending.detail or ending.reason)
-    return ending.code
+    return concluded(ending)
 
 
 @dataclass(slots=True)
@@ -143,16 +129,10 @@ class _Run:
         self.interrupted = True
         output.notice("pausing the room; once more leaves at once")
         await self.started.wait()  # before that there is nothing that a pause could stop
-        try:
-            await self.client.pause(self.room_id)
-        except (NotFound, NotOffered):
-            left_because = "this server offers no pause: the room was left as it is"
-        except AgentTuiError as error:
-            left_because = f"the pause was not taken: {error}"
-        else:
-            return ""
-        output.notice(left_because)
-        return left_because
+        why = await why_it_goes_on(self.client.pause(self.room_id), "pause", "room")
+        if why:
+            output.notice(why)
+        return why
 
     async def _follow(self) -> Ending:
         try:

@@ -35,8 +35,10 @@ question; beside TEXT it is attached to it, as "stdin" (also where TEXT holds a
                           the beginning of either (default: a new one, whose id
                           is on stderr)
   --model MODEL           the model that answers
-  --provider ID           its provider (agent-tui models lists them); both also
-                          change a conversation that is there
+  --provider ID           its provider (agent-tui models lists them)
+  --workspace DIR         the folder that its tools work in (default: on your
+                          own backend the one where the command is given);
+                          these three also change a conversation that is there
   --tools NAMES           the tools it may use, with commas between them, or
                           none (default: what the conversation has)
   --allow PATTERN         let calls run that would ask, like
@@ -50,8 +52,7 @@ question; beside TEXT it is attached to it, as "stdin" (also where TEXT holds a
                           stream-json: one object per line and event, and a last
                           one named "end"
 
-Tools of your own backend work in the folder where the command is given. Only
-the answer goes to stdout; one line for each call of a tool goes to stderr.
+Only the answer goes to stdout; one line for each call of a tool goes to stderr.
 {SERVER}""",
     "conversations": f"""\
 Usage: agent-tui conversations COMMAND

@@ -1,15 +1,21 @@
-"""SIGINT and SIGTERM for a command that can end a run in an orderly way."""
+"""A command that follows a run to its end: SIGINT and SIGTERM end it in an orderly way."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
+from agent_tui.errors import AgentTuiError, NotFound, NotOffered
+from tui import exits, output
+from tui.formats import Ending
+from tui.request import Server, Source, reach
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 T = TypeVar("T")
+Errand = Callable[[Server, "Interrupts"], Coroutine[Any, Any, tuple[Ending, T]]]
 
 
 class Interrupts:
@@ -81,3 +87,37 @@ async def until_its_end(
     finally:
         interrupts.on_first = None
     return end, ""
+
+
+async def why_it_goes_on(stop: Awaitable[object], what: str, subject: str) -> str:
+    """Await the call that stops a run; return why it does not, in a line, else nothing. ``what`` the call
+    is called, ``subject`` is what it stops.
+    """
+    try:
+        await stop
+    except (NotFound, NotOffered):
+        return f"this server offers no {what}: the {subject} was left as it is"
+    except AgentTuiError as error:
+        return f"the {what} was not taken: {error}"
+    return ""
+
+
+def carried_out(source: Source, errand: Errand[T], nothing: T) -> tuple[Ending, T]:
+    """Return how ``errand`` ended and what it brought, ``nothing`` where it failed.
+
+    Raises ``ConfigError`` and the like for wrong usage.
+    """
+    with Interrupts() as interrupts:
+        try:
+            return asyncio.run(errand(reach(source), interrupts))
+        except KeyboardInterrupt:
+            return Ending("interrupted"), nothing
+        except AgentTuiError as error:
+            return Ending.of(error), nothing
+
+
+def concluded(ending: Ending) -> int:
+    """Say on stderr what went wrong, in one line, and return the exit code."""
+    if ending.code not in (exits.DONE, exits.PAUSED):
+        output.complain(ending.detail or ending.reason)
+    return ending.code

@@ -187,7 +187,9 @@ def test_no_tools_at_all_is_said_too(home: Home, original: OriginalChatServer) -
         ("ask x -f most -f most", "too much for one question"),
         (f"ask x{' -f a' * 21}", "20 are the most"),
         ("ask x --tools ,", "--tools"),
-        ("ask x --conversation=", "CONVERSATION"),
+        ("ask x --allow run_command(", "no call can fit"),
+        ("ask x --allow calculator(2*)", "no call can fit"),
+        ("ask x --conversation=", "agent-tui ask --help"),
         ("ask x --output xml", "xml"),
         ("ask x --nonsense", "--nonsense"),
         ("ask x --backend rooms-only", "needs kind chat"),
@@ -249,6 +251,14 @@ def test_another_server_is_asked_for_a_new_one(home: Home, original: OriginalCha
     made = json.loads(original.asked("POST", "/api/conversations")[0].body)
     assert made == {"model": "m", "provider_id": "p", "enabled_tools": []}
     assert original.asked("POST", "/api/conversations/new/messages")
+
+
+def test_a_server_that_takes_no_folder_is_named_for_it(home: Home, original: OriginalChatServer) -> None:
+    original.on("POST", "/api/conversations", answers_json({"id": "new"}, 201))
+    ran = home.main("ask", "x", "--workspace", str(home.folder), "--url", original.url)
+    assert ran.returncode == 0, ran.stderr
+    assert f"its tools do not work in {home.folder}" in ran.stderr.splitlines()[1]
+    assert json.loads(original.asked("POST", "/api/conversations")[0].body) == {"workspace": str(home.folder)}
 
 
 def test_a_backend_of_the_config_file_may_move_its_paths(home: Home, original: OriginalChatServer) -> None:

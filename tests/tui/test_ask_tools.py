@@ -146,6 +146,28 @@ def test_none_offers_the_model_no_tools_and_names_offer_those(place: Place) -> N
     assert [tool["function"]["name"] for tool in offered] == ["calculator"]
 
 
+def test_tools_that_are_not_there_are_named_before_anything_is_asked(place: Place) -> None:
+    before = len(place.model.requests)
+    ran = place.ask("Hi", "--tools", "calculator,calculater,read", code=2)
+    assert (ran.stdout, ran.stderr.count("\n"), len(place.model.requests)) == ("", 1, before)
+    assert "there is no calculater, read" in ran.stderr
+
+
+def test_tools_work_in_the_folder_that_workspace_names(place: Place) -> None:
+    own = place.home.folder / "own"
+    own.mkdir()
+    (own / "notes.txt").write_text("tea at five\n", encoding="utf-8")
+    look = calls("read_file", {"path": "notes.txt"})
+    place.model.will(look, says("At five."))
+    made = json.loads(place.ask("When?", "--workspace", "own", "--output", "json").stdout)["conversation"]
+    assert (made["workspace"], "tea at five" in place.told()[-1]["content"]) == (str(own), True)
+    (own / "in").mkdir()
+    (own / "in" / "notes.txt").write_text("tea at six\n", encoding="utf-8")
+    place.model.will(look, says("At six."))
+    place.ask("Still?", "--workspace", str(own / "in"), "--conversation", made["id"])
+    assert "tea at six" in place.told()[-1]["content"]
+
+
 def test_a_conversation_goes_on_with_what_was_said_and_takes_another_model(place: Place) -> None:
     first = place.ask("One?", "--output", "json")
     made = json.loads(first.stdout)["conversation"]

@@ -109,6 +109,25 @@ motion = "none"
     assert [line[: len(beginning)] for line, beginning in zip(lines, beginnings, strict=True)] == beginnings
 
 
+def test_check_names_patterns_that_fit_no_call_and_variables_that_tool_servers_miss(home: Home) -> None:
+    text = """
+[tools]
+allow = ["run_command(make *)", "run_command(", "calculator(2*)"]
+[mcp.tickets]
+command = "tickets"
+env_from = ["NOT_SET_ANYWHERE"]
+[mcp.far]
+url = "http://127.0.0.1:1/"
+token_env = "NOT_SET_EITHER"
+"""
+    home.config.write_text(text, encoding="utf-8")
+    done = home.main("config", "check")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.partition(" ")[0] for line in done.stdout.splitlines()] == [
+        *("mcp.tickets.env_from:", "mcp.far.token_env:", "tools.allow:", "tools.allow:")
+    ]
+
+
 def test_keys_lists_every_action_with_the_keys_of_now(home: Home) -> None:
     home.config.write_text('[keys]\n"room.zoom" = "ctrl+x,f5"\n"app.help" = ""\n', encoding="utf-8")
     done = home.main("config", "keys")

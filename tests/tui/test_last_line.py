@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.chat_server import OriginalChatServer, text
+from tests.fakes.rooms_server import in_thread
 from tests.tui.programs import PROGRAM, Home, one_line, own_environ
 
 
@@ -55,22 +57,40 @@ def test_an_interrupt_before_anything_ran_is_exit_code_3(home: Home) -> None:
     assert one_line(done.stderr) == "interrupted"
 
 
-def written_to(home: Home, output: int) -> subprocess.CompletedProcess[str]:
+def written_to(home: Home, output: int, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*PROGRAM, "--help"], env=home.environ, stdout=output, stderr=subprocess.PIPE, text=True, check=False
+        [*PROGRAM, *command],
+        env=home.environ,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
     )
 
 
 def test_a_reader_that_has_left_ends_the_program_quietly(home: Home) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    done = written_to(home, writing)
+    done = written_to(home, writing, "--help")
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_a_full_disk_is_one_line(home: Home) -> None:
     with Path("/dev/full").open("w") as full:
-        done = written_to(home, full.fileno())
+        done = written_to(home, full.fileno(), "--help")
     assert done.returncode == 2
     assert "No space" in one_line(done.stderr)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+def test_an_answer_that_a_full_disk_does_not_take_ends_the_same_in_every_form(home: Home, form: str) -> None:
+    with (
+        in_thread(OriginalChatServer([text("It "), ("done", {})])) as server,
+        Path("/dev/full").open("w") as full,
+    ):
+        command = ("ask", "x", "--conversation", "7", "--url", server.url, "--output", form)
+        ran = written_to(home, full.fileno(), *command)
+    assert ran.returncode == 2
+    assert "No space" in one_line(ran.stderr)

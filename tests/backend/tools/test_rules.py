@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.backend.tools.rules import allows, pattern_for
+from agent_tui.tool_rules import is_pattern
 
 
 def runs(pattern: str, command: str) -> bool:
@@ -23,6 +24,18 @@ def test_a_pattern_of_words_covers_commands_of_words() -> None:
     assert not runs("run_command(make -n *)", "make test")
     assert not runs("run_command(make)", "make x")
     assert not runs("run_command(make [ab])", "make c")
+
+
+@pytest.mark.parametrize("text", ["run_command(make *)", "read_file(a/*)", "calculator", "tickets__find"])
+def test_what_can_cover_a_call_is_a_pattern(text: str) -> None:
+    assert is_pattern(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "run_command(", "run command", "calculator(2*)", "tickets__find(x)", "read_file(*a*b*c*d*)"]
+)
+def test_what_never_covers_one_is_none(text: str) -> None:
+    assert not is_pattern(text)
 
 
 @pytest.mark.parametrize(
