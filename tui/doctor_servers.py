@@ -1,25 +1,32 @@
-"""What the doctor finds out about programs that should answer: the backend, the models, other servers."""
+"""What the doctor finds out about programs that should answer: the backend, the models, servers of tools
+and other servers.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import agent_tui
+from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.chat_answers import ToolInfo
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config import BackendConfig, Config, ProviderConfig
 from agent_tui.errors import AgentTuiError, NotFound, NotOffered, Refused, TransportError, Unauthorized
 from agent_tui.inert import inert_line
+from agent_tui.tool_config import McpConfig
 from tui import runtime
 from tui.doctor import Check, Surroundings
 from tui.models_commands import told
 
 ANSWER_SECONDS: Final = 10.0
+TOOLS_SECONDS: Final = 20.0  # the backend first starts the servers of tools, which may take 15 s
 CONNECT_SECONDS: Final = 3.0
 CONFLICT: Final = 409  # what the config file says of the provider cannot be used
 MAX_MODELS_NAMED: Final = 5
@@ -37,6 +44,9 @@ def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
         yield Check("providers", "ok", "models", "the demo model alone")
     for provider in config.providers.values():
         yield provider_check(provider, endpoint)
+    tools = _tools(endpoint) if config.mcp and endpoint is not None else None
+    for server in config.mcp.values():
+        yield tools_check(here.environ, server, tools, here.data)
     for backend in config.backends.values():
         yield server_check(here.environ, backend)
 
@@ -118,6 +128,43 @@ def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
     if isinstance(error, NotFound):
         return "agent-tui backend stop, so that the backend reads the config file again"
     return f"start it, or mend {where}.base_url"
+
+
+# --- servers of tools --------------------------------------------------------------------------------------
+
+
+def tools_check(
+    environ: Mapping[str, str], server: McpConfig, tools: Sequence[ToolInfo] | None, data: Path
+) -> Check:
+    """Look for what an MCP server needs, and for its tools among those that the backend names (``None``: it
+    names none).
+    """
+    check_id, title, where = f"mcp.{server.name}", f"tools {server.name}", f"mcp.{server.name}"
+    if server.token_env and not environ.get(server.token_env):
+        detail = f"{server.token_env} is not set in this environment"
+        fix = f"export {server.token_env}=TOKEN, then agent-tui backend stop"
+        return Check(check_id, "failed", title, detail, fix)
+    if server.command and not shutil.which(server.command, path=environ.get("PATH", "")):
+        detail = f"there is no command {inert_line(server.command, MAX_NAME_CHARACTERS)}"
+        return Check(check_id, "failed", title, detail, f"install it, or mend {where}.command")
+    if tools is None:
+        return Check(check_id, "skipped", title, "the backend does not say which tools it has")
+    count = sum(tool.source == server.name for tool in tools)
+    if not count:
+        fix = f"see {data / runtime.LOG_FILE}; agent-tui backend stop has it started again"
+        return Check(check_id, "failed", title, "it does not answer, or offers no tools", fix)
+    return Check(check_id, "ok", title, f"{count} {'tool' if count == 1 else 'tools'}")
+
+
+def _tools(endpoint: runtime.Endpoint) -> list[ToolInfo] | None:
+    async def ask() -> list[ToolInfo]:
+        async with Net(endpoint.url, token=endpoint.token, timeout=TOOLS_SECONDS) as net:
+            return await ChatClient(net).tools()
+
+    try:
+        return asyncio.run(ask())
+    except AgentTuiError:
+        return None
 
 
 # --- other servers -----------------------------------------------------------------------------------------
