@@ -162,13 +162,18 @@ class Connection:
 
 
 class _Body(httpx2.AsyncByteStream):
-    """A response's bytes as they come: counted, and looked through for ``[DONE]``."""
+    """A response's bytes as they come: counted, and looked through for ``[DONE]``. Packed ones are refused:
+    a few of them could be unpacked to more than there is memory for.
+    """
 
-    def __init__(self, stream: httpx2.AsyncByteStream, watch: _Watch) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, watch: _Watch, *, is_packed: bool) -> None:
         self._stream = stream
         self._watch = watch
+        self._is_packed = is_packed
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._is_packed:
+            raise ModelError("the answer came packed", "the server was asked for it as it is; given up")
         tail = b"\n"
         async for piece in self._stream:
             self._watch.size += len(piece)
@@ -187,7 +192,8 @@ class _Body(httpx2.AsyncByteStream):
 async def _watch_body(response: httpx2.Response) -> None:
     watch = _watch.get()
     if watch is not None and isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _Body(response.stream, watch)
+        is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
+        response.stream = _Body(response.stream, watch, is_packed=is_packed)
         watch.response = response
 
 

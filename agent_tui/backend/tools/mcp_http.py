@@ -23,7 +23,7 @@ MAX_BODY_BYTES = 8 * 1024 * 1024
 async def http_transport(config: McpConfig) -> AsyncGenerator[TransportStreams]:
     """Connect to the server at ``config.url``; the token is the environment's."""
     token = os.environ.get(config.token_env, "") if config.token_env else ""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {token}"} if token else {})}
     # A stream of events may be silent for long; every call has a time of its own.
     times = httpx2.Timeout(CONNECT_SECONDS, read=None)
     async with (
@@ -34,17 +34,23 @@ async def http_transport(config: McpConfig) -> AsyncGenerator[TransportStreams]:
 
 
 async def _limit(response: httpx2.Response) -> None:
-    """Have an answer end with an error when it is too large; of events each one has its own limit."""
-    if "text/event-stream" not in response.headers.get("content-type", ""):
-        response.stream = _Limited(response.stream)
+    """Have an answer end with an error when it is too large (of events each one has its own limit), or
+    packed: a few bytes could be unpacked to more than there is memory for.
+    """
+    is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
+    if is_packed or "text/event-stream" not in response.headers.get("content-type", ""):
+        response.stream = _Limited(response.stream, is_packed=is_packed)
 
 
 class _Limited(httpx2.AsyncByteStream):
-    def __init__(self, stream: object) -> None:
+    def __init__(self, stream: object, *, is_packed: bool) -> None:
         assert isinstance(stream, httpx2.AsyncByteStream)
         self._stream = stream
+        self._is_packed = is_packed
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._is_packed:
+            raise httpx2.ReadError("an answer that is packed, though it was asked for as it is")
         size = 0
         async for data in self._stream:
             size += len(data)

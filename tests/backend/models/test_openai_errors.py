@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 import socket
 import traceback
@@ -168,6 +169,13 @@ async def test_an_endless_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(remote_calls, "MAX_ANSWER_BYTES", 20_000)
     error = await error_of(raw(*[b"x" * 1000] * 30))
     assert error.title == "the answer is too long"
+
+
+@pytest.mark.parametrize("status", [200, 500])
+async def test_an_answer_that_comes_packed_is_refused_before_it_is_unpacked(status: int) -> None:
+    packed = gzip.compress(b"data: " + b"x" * 1_000_000)
+    error = await error_of(Answer((packed,), status, headers={"Content-Encoding": "gzip"}))
+    assert error.title == "the answer came packed"
 
 
 # --- secrets -----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
 import sys
@@ -210,6 +211,10 @@ class HttpMcp(FakeServer):
             await reply.reset()
         elif name == "hang":
             await asyncio.Event().wait()
+        elif name == "picture":
+            await reply.head(200, {"Content-Type": "application/json", "Content-Encoding": "gzip"})
+            await reply.send(gzip.compress(json.dumps(mcp_server.answer(message)).encode()))
+            await reply.end()
         elif name == "flood":
             await reply.head(200, {"Content-Type": "application/json"})
             while True:
@@ -232,6 +237,8 @@ async def test_a_server_behind_an_address_answers_and_may_die(monkeypatch: pytes
             assert "MCP server fake" in await refused(tools["die"])
             assert (await called(tools["look"])).content == "looked"
             assert "MCP server fake" in await refused(tools["flood"])
+            assert (await called(tools["look"])).content == "looked"
+            assert "packed" in await refused(tools["picture"])
             assert (await called(tools["look"])).content == "looked"
             server.call_seconds = 0.3
             assert "did not answer within 0.3 s" in await refused(tools["hang"])
