@@ -41,6 +41,7 @@ _GROUP_OF_SCOPE: Final = {
     "pane": "reading",
     "find": "find",
     "composer": "composer",
+    "words": "composer",
     "rooms": "list",
     "chats": "chats",
     "chat": "chat",

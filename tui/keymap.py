@@ -35,6 +35,7 @@ from tui.screens.queue import QueueScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.rename import RenameScreen
 from tui.screens.room import RoomScreen
+from tui.screens.room_composer import RoomComposer
 from tui.screens.room_settings import SettingsScreen
 from tui.screens.rooms import RoomsScreen
 from tui.screens.setup import SetupScreen
@@ -49,6 +50,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     "room": (RoomScreen, APP),
     "pane": (Transcript, "room"),
     "composer": (Composer, "room"),
+    "words": (RoomComposer, "room"),
     "find": (FindBar, "room"),
     "chat": (ChatScreen, APP),
     "ask": (AskBar, "chat"),
@@ -73,7 +75,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     "chat_queue": (ChatQueueScreen, ""),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
-IN_A_ROOM: Final = (APP, "room", "pane", "composer")
+IN_A_ROOM: Final = (APP, "room", "pane", "composer", "words")
 IN_A_CHAT: Final = (APP, "chat", "ask", "pane", "composer")
 ALSO_IN_A_CHAT: Final = ("pane", "composer", "find")  # what stands in rooms and in chats
 _OURS: Final = ("tui.", "widgets.")

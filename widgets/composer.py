@@ -44,9 +44,6 @@ class Composer(TextArea):
             super().__init__()
             self.text = text
 
-    class WhenToggled(Message):
-        """The other of "at the next turn" and "now" is meant."""
-
     class Cut(Message):
         """More was put in than there is room for."""
 
@@ -54,7 +51,6 @@ class Composer(TextArea):
         # Textual's own line break would come first.
         Binding("enter", "send", "Send", id="composer.send", show=False, priority=True),
         Binding("alt+enter,ctrl+j", "new_line", "New line", id="composer.new_line", priority=True),
-        Binding("ctrl+n", "when", "At the next turn, or now", id="composer.when", priority=True),
     ]
     DEFAULT_CSS = """
     Composer, Composer:focus {
@@ -162,10 +158,6 @@ class Composer(TextArea):
 
     def _begin_line(self) -> None:
         self._replace_via_keyboard("\n", *self.selection)
-
-    def action_when(self) -> None:
-        """Mean the other moment."""
-        self.post_message(self.WhenToggled())
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Go up, from the first row to what was sent before."""

@@ -79,13 +79,13 @@ class Folding(Reading):
             self._reads_anew(step)
             self._came()
 
-    def body_later(self, key: str, make: Callable[[], str]) -> None:
-        """Let ``make()`` be the whole body of a step, called when it is unfolded, searched or copied. O(1)
-        while it is folded: for steps that come by the thousand.
+    def body_later(self, key: str, make: Callable[[], str], uncut: Callable[[], str] | None = None) -> None:
+        """Let ``make()`` be the body of a step, called when it is unfolded or searched, and ``uncut()`` what
+        is copied, where that is more. O(1) while it is folded: for steps that come by the thousand.
         """
         step = self._messages.get(key)
         if isinstance(step, Step):
-            step.set_body(make)
+            step.set_body(make, uncut)
             self._reads_anew(step)
             self._came()
 

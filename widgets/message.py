@@ -304,6 +304,10 @@ class Message:
         """Return all of the message as Markdown, also what is still to be split."""
         return self._source.text() + inert("".join(self._pending[self._next :])[self._offset :])
 
+    def uncut_text(self) -> str:
+        """Return what is copied: all of it, also what is not shown."""
+        return self.whole_text()
+
     @property
     def length(self) -> int:
         """The characters of what is split."""

@@ -25,7 +25,8 @@ FAR_CELLS: Final = 1_000_000  # behind the end of any row
 class Reading(Widget):
     """The reader's side of a transcript: nothing of it costs anything until it is used.
 
-    The *current* message is the one the reader clicked, found or went to, else the newest in sight.
+    The *current* message is the one the reader clicked, found or went to, as long as it is in sight, else
+    the newest that is.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -140,9 +141,9 @@ class Reading(Widget):
     # --- copying ---
 
     def message_text(self) -> str:
-        """Return the current message as the Markdown it was sent as."""
+        """Return the current message as the Markdown it was sent as, all of it."""
         current = self.current_message
-        return self._view.messages[current - 1].whole_text().strip("\n") if current else ""
+        return self._view.messages[current - 1].uncut_text().strip("\n") if current else ""
 
     def code_text(self) -> str:
         """Return the code block that was clicked or found, else the newest in sight; "" without one.
@@ -352,6 +353,8 @@ class Reading(Widget):
         if self._finder is None and not self._selection.is_extended and self._chosen < 0:
             return lines
         visible = self._view.visible
+        if all(place.message != self._chosen for place in visible) and not self._view.is_unsettled:
+            self._choose(-1)  # the reader went on
         for index, place in enumerate(visible):
             if marks := self._marks(place):
                 lines[index] = self._marked.line(lines[index], marks, painter)

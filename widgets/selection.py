@@ -148,7 +148,7 @@ class Selection:
             if number in (first, last):
                 pieces.append(message.source(*self._with_signs(number, since, until)))
             else:
-                pieces.append(message.whole_text())
+                pieces.append(message.uncut_text())
         return "\n\n".join([text for piece in pieces if (text := piece.strip("\n"))])
 
     def cells(self, place: Place) -> tuple[int, int]:

@@ -23,7 +23,7 @@ class Step(Message):
     ``is_kept`` says that the reader folded or unfolded it: from then on only the reader does.
     """
 
-    __slots__ = ("_body_later", "is_folded", "is_kept")
+    __slots__ = ("_body_later", "_uncut", "is_folded", "is_kept")
 
     APART: ClassVar[int] = 0
 
@@ -35,6 +35,7 @@ class Step(Message):
         self.is_kept = False
         self.is_faded = is_dim
         self._body_later: Callable[[], str] | None = None
+        self._uncut: Callable[[], str] | None = None
         self._head = Block("step", is_folded=is_folded)
 
     def set_head(self, title: str, summary: str, sign: str) -> bool:
@@ -62,9 +63,11 @@ class Step(Message):
         self._note_change()
         return True
 
-    def set_body(self, make: Callable[[], str]) -> None:
-        """Let ``make()`` be the whole text, made when it is needed: to be shown, searched or copied."""
-        self._body_later = make
+    def set_body(self, make: Callable[[], str], uncut: Callable[[], str] | None = None) -> None:
+        """Let ``make()`` be the text, made when it is needed: to be shown or searched. Where that leaves
+        something out, ``uncut()`` is what is copied.
+        """
+        self._body_later, self._uncut = make, uncut
         self._note_change()
 
     def _make_body(self) -> None:
@@ -81,13 +84,17 @@ class Step(Message):
 
     def replace(self, text: str) -> None:
         """Let ``text`` be the whole text."""
-        self._body_later = None
+        self._body_later = self._uncut = None
         super().replace(text)
 
     def whole_text(self) -> str:
         """Return the whole body as Markdown."""
         self._make_body()
         return super().whole_text()
+
+    def uncut_text(self) -> str:
+        """Return what is copied: all of it, also what is not shown."""
+        return self._uncut() if self._uncut is not None else self.whole_text()
 
     @property
     def is_split(self) -> bool:

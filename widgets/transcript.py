@@ -192,6 +192,7 @@ class Transcript(Folding, can_focus=True):
     @follow.setter
     def follow(self, follow: bool) -> None:
         if follow and not self._view.follow:
+            self._choose(-1)
             self._view.to_end()
             self._clock.mark(self)
         elif not follow:
@@ -258,7 +259,7 @@ class Transcript(Folding, can_focus=True):
 
     def action_follow(self) -> None:
         """Go to the end and stay there."""
-        self._chosen = -1
+        self._choose(-1)
         self._view.to_end()
         self._redraw()
 

@@ -75,6 +75,11 @@ class Chat:
             await self.pilot.press("space" if letter == " " else letter)
         return await self.press(*keys)
 
+    async def look(self) -> str:
+        """What the screen says once time went by."""
+        self.app.chat._show_soon()
+        return await self.text()
+
     async def paste(self, text: str) -> str:
         self.app.post_message(Paste(text))
         return await self.text()

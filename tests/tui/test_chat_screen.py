@@ -10,6 +10,16 @@ from agent_tui import events as ev
 from tests.state.chat_events import call, loaded, message, result, started, status, words
 from tests.tui.one_chat import LIVE, opened, said
 
+LONG = (
+    ev.Step("step-0", type="tool_call", name="read_file", arguments="{}"),
+    ev.Step(
+        "step-1",
+        type="tool_result",
+        id_ref="step-0",
+        content="\n".join(f"line {number}" for number in range(1000)),
+    ),
+)
+
 
 @pytest.fixture(autouse=True)
 def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,18 +140,105 @@ async def test_all_steps_fold_and_unfold_and_thoughts_alone() -> None:
 
 
 async def test_all_of_a_result_opens_on_a_screen_of_its_own() -> None:
-    long = "\n".join(f"line {number}" for number in range(1000))
-    steps = (
-        ev.Step("step-0", type="tool_call", name="read_file", arguments="{}"),
-        ev.Step("step-1", type="tool_result", id_ref="step-0", content=long),
-    )
-    async with opened(message("q1", "x"), message("a1", role="assistant", steps=steps)) as chat:
+    async with opened(message("q1", "x"), message("a1", role="assistant", steps=LONG)) as chat:
         await chat.press("tab", "space")
         assert "line 3" in await chat.text()
         text = await chat.press("o", "end")
         assert "line 999" in text
         assert "read_file" in text.splitlines()[0]
         assert "✓ ready" in await chat.press("escape")
+
+
+async def test_what_is_opened_whole_can_be_searched() -> None:
+    async with opened(message("q1", "x"), message("a1", role="assistant", steps=LONG)) as chat:
+        await chat.press("tab", "o", "slash")
+        text = await chat.press(*"line 9", "enter")
+        assert "1 of 111" in text
+        assert "n next · N match before · esc close" in text
+        assert "2 of 111" in await chat.press("n")
+        assert "1 of 111" in await chat.press("N")
+        text = await chat.press("escape")
+        assert "of 111" not in text
+        assert "/ find · y copy · esc back" in text
+        assert "✓ ready" in await chat.press("escape")
+
+
+async def test_all_of_a_result_is_copied_also_what_is_not_shown() -> None:
+    async with opened(message("q1", "x"), message("a1", role="assistant", steps=LONG)) as chat:
+        text = await chat.press("tab", "space", "end")
+        assert "800 more lines" in text
+        transcript = chat.app.chat._transcript
+        await chat.press("shift+up")
+        assert "line 999" in transcript.message_text()
+        assert "more lines" not in transcript.message_text()
+
+
+async def test_all_of_an_attached_file_is_copied() -> None:
+    file = ev.Attachment("long.txt", "\n".join(f"row {number}" for number in range(500)))
+    async with opened(message("q1", "x", attachments=(file,))) as chat:
+        await chat.press("tab")
+        assert "row 499" in chat.app.chat._transcript.message_text()
+
+
+async def test_what_is_waited_for_says_since_when() -> None:
+    async with opened(message("q1", "x")) as chat:
+        text = await chat.send(started("a1", "q1"))
+        assert text.splitlines()[0].rstrip().endswith("◌ waiting for the model")
+        chat.time += 3
+        text = await chat.look()
+        assert text.splitlines()[0].rstrip().endswith("◌ waiting for the model 3 s")
+        text = await chat.send(words("Hm", kind="thinking"))
+        assert text.splitlines()[0].rstrip().endswith("◔ thinking")
+        chat.time += 75
+        text = await chat.look()
+        assert text.splitlines()[0].rstrip().endswith("◔ thinking 1 min 15 s")
+        text = await chat.send(words("So", "step-1"))
+        assert text.splitlines()[0].rstrip().endswith("● answering")
+        chat.time += 5
+        assert "answering 5 s" not in await chat.look()
+
+
+async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> None:
+    async with opened(message("q1", "x")) as chat:
+        timer = chat.app.chat._looking
+        assert timer is not None
+        assert not timer._active.is_set()
+        await chat.send(started("a1", "q1"))
+        assert timer._active.is_set()
+        await chat.send(words("So"))
+        assert not timer._active.is_set()
+
+
+async def test_tools_that_run_beside_one_another_are_counted_and_then_the_model_is_waited_for() -> None:
+    async with opened(message("q1", "x")) as chat:
+        await chat.send(started("a1", "q1"), call(), status("running"))
+        text = await chat.send(call("step-2"), status("running", "step-2"))
+        assert "● 2 tools run" in text.splitlines()[0]
+        text = await chat.send(result("step-2", "step-3"), status("done", "step-2"))
+        assert "● look runs" in text.splitlines()[0]
+        text = await chat.send(result("step-1", "step-4"), status("done"))
+        assert "◌ waiting for the model" in text.splitlines()[0]
+
+
+async def test_keys_act_on_what_is_in_sight_after_the_reader_went_on() -> None:
+    talk = [m for n in range(20) for m in said(n, f"question {n}", f"answer {n}", f"a{n - 1}" if n else "")]
+    async with opened(*talk, size=(80, 16)) as chat:
+        await chat.press("tab", "g", "1", "enter")
+        transcript = chat.app.chat._transcript
+        assert transcript.message_text() == "question 0"
+        await chat.press("pagedown", "pagedown", "pagedown")
+        assert transcript.message_text() not in ("question 0", "")
+        await chat.press("g", "1", "enter")
+        transcript.follow = True
+        await chat.text()
+        assert transcript.message_text() == "answer 19"
+
+
+async def test_a_call_that_was_stopped_is_cut_and_did_not_fail() -> None:
+    async with opened(message("q1", "x")) as chat:
+        await chat.send(started("a1", "q1"), call(), status("running"))
+        text = await chat.send(result("step-1", success=False), status("cut"))
+        assert row(text, "▸ look").rstrip().endswith("┄ cut")
 
 
 async def test_escape_stops_the_answer_and_says_so_when_that_came_true() -> None:

@@ -196,7 +196,7 @@ async def test_two_calls_ask_one_after_the_other_and_none_is_answered_twice() ->
         await chat.send(call("step-2"), status("asks", "step-2", ask=other))
         text = await chat.press("y")
         chat.time += 1.0
-        assert "asks: rm it" in text
+        assert "asks · rm it" in text
         assert "always" not in text.splitlines()[-4]
         await chat.press("y")
         assert chat.asked == ["answer a1 step-1 once", "answer a1 step-2 once"]
@@ -241,3 +241,61 @@ async def test_hostile_questions_cannot_look_like_keys_or_leave_their_rows() -> 
         assert "│ **y** harmless" in text
         assert "result" not in text
         await chat.send(result("step-1"))
+
+
+TALL = ev.ToolAsk("make -n test", "\n".join(f"line {n}" for n in range(40)))
+
+
+@pytest.mark.parametrize("draft", ["", "ye"])
+async def test_what_is_asked_stays_readable_whatever_size_the_screen_gets(draft: str) -> None:
+    long = message("a0", "\n\n".join(f"paragraph {n}" for n in range(60)), "assistant")
+    async with opened(long, message("q1", "Look."), size=(120, 40)) as chat:
+        await chat.write(draft)
+        await asking(chat, DIFF)
+        for size in ((50, 12), (30, 14), (120, 40)):
+            await chat.pilot.resize_terminal(*size)
+            assert "▾ look" in await chat.text()
+        assert "n no" in await chat.text()
+
+
+async def test_a_question_taller_than_the_screen_is_read_from_its_beginning_by_who_is_writing() -> None:
+    async with opened(message("q1", "Look."), size=(60, 14)) as chat:
+        await chat.write("ye")
+        assert "▾ look" in await asking(chat, TALL)
+        assert chat.app.chat._composer.has_line_focus
+        await chat.send(status("running"), result("step-1"), status("done"))
+        assert chat.app.chat._transcript.follow
+
+
+async def test_who_reads_elsewhere_is_not_moved_by_another_size() -> None:
+    long = message("a0", "\n\n".join(f"paragraph {n}" for n in range(60)), "assistant")
+    async with opened(long, message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.press("tab", "home")
+        await chat.pilot.resize_terminal(60, 14)
+        text = await chat.text()
+        assert "paragraph 0" in text
+        assert "▾ look" not in text
+
+
+@pytest.mark.parametrize("columns", [50, 80, 120])
+async def test_a_long_call_leaves_room_for_yes_and_no(columns: int) -> None:
+    ask = ev.ToolAsk("make " + "--with-this-target " * 20, pattern="run_command(make *)")
+    async with opened(message("q1", "Look."), size=(columns, 24)) as chat:
+        bar = next(line for line in (await asking(chat, ask)).splitlines() if "look asks" in line)
+        assert "y once" in bar
+        assert "n no, because…" in bar
+
+
+async def test_a_key_that_was_given_to_an_answer_answers_and_its_former_one_is_a_letter() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        chat.app.set_keymap({"ask.once": "j"})
+        await asking(chat)
+        await chat.press("j")
+        assert chat.asked == ["answer a1 step-1 once"]
+    async with opened(message("q1", "Look.")) as chat:
+        chat.app.set_keymap({"ask.once": "j"})
+        await asking(chat)
+        await chat.press("y")
+        assert chat.asked == []
+        assert chat.app.chat._composer.line.text == "y"

@@ -217,7 +217,7 @@ async def asked(screen: Screen) -> str:
 async def test_a_question_is_shown_and_one_key_leads_to_it(key: str, sent: str) -> None:
     async with opened() as screen:
         text = await asked(screen)
-        assert "Mika · run_command asks:" in text
+        assert "Mika · run_command asks · make -n test" in text
         assert text.splitlines()[0].rstrip().endswith("‖ asks you")
         assert "make -n test" in text
         assert "a answer what is asked" in text.splitlines()[-1]
@@ -226,7 +226,7 @@ async def test_a_question_is_shown_and_one_key_leads_to_it(key: str, sent: str) 
         await screen.press("a", key)
         assert (sent, "r") in screen.link.calls.asked
         text = await screen.send(ev.ToolStatusChanged("t1", "step-1", "running"))
-        assert "asks:" not in text
+        assert "run_command asks" not in text
         assert screen.app.room.focused is screen.app.room._panes.active
 
 
@@ -258,6 +258,36 @@ async def test_the_question_of_an_agent_in_the_strip_is_brought_into_sight_first
         assert ("answer t3 step-1 once", "r") in screen.link.calls.asked
 
 
+async def test_the_next_question_is_read_from_its_beginning_in_whose_pane_it_is() -> None:
+    async with opened((120, 40)) as screen:
+        time = 0.0
+        screen.app.room.now = lambda: time
+        await screen.send(*begun(MIKA, ADA, LAO), *asking("t1"), *asking("t2"), *asking("t3"))
+        time = 1.0
+        await screen.press("a")
+        text = await screen.resize(50, 14)
+        assert "▾ run_command" in text
+        text = await screen.press("y")
+        time = 2.0
+        assert "▎Ada" in text.splitlines()[1]
+        assert "▾ run_command" in text
+        await screen.press("y")
+        assert [words for words, _ in screen.link.calls.asked if words.startswith("answer")] == [
+            "answer t1 step-1 once",
+            "answer t2 step-1 once",
+        ]
+
+
+async def test_agents_say_what_their_tools_do() -> None:
+    async with opened((50, 14)) as screen:
+        text = await screen.send(*begun(MIKA, ADA, LAO), *asking("t1"), *asking("t2"))
+        header, strip = text.splitlines()[1], next(row for row in text.splitlines() if row.startswith("▎Ada"))
+        assert "‖ asks you" in header
+        assert strip.rstrip().endswith("‖ asks you")
+        text = await screen.send(ev.ToolStatusChanged("t1", "step-1", "running"))
+        assert "● run_command runs" in text.splitlines()[1]
+
+
 async def test_a_pause_takes_the_question_away() -> None:
     async with opened() as screen:
         await asked(screen)
@@ -267,5 +297,5 @@ async def test_a_pause_takes_the_question_away() -> None:
             ev.TurnEnded("t1", "I will build it.", 3, "", "pause"),
             ev.RunPaused("r", 1, "pause"),
         )
-        assert "asks:" not in text
+        assert "run_command asks" not in text
         assert "no tool asks" in await screen.press("a")

@@ -12,15 +12,14 @@ from textual import work
 from agent_tui.errors import AgentTuiError, Refused
 from agent_tui.state.steps import StepState
 from tui.screens.chat_ask import AskBar, AskScreen, Decision, ReasonScreen
+from tui.screens.followed import FollowedTranscript
 from tui.screens.live_screen import LiveScreen
+from tui.screens.live_texts import Spot
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 
 GUARD_SECONDS: Final = 0.3  # a key this soon after the question was meant for something else
 CONFLICT: Final = 409
-
-Spot = tuple[str, str]
-"""A turn and a step of it, by id."""
 
 
 class Asking(LiveScreen):
@@ -48,16 +47,19 @@ class Asking(LiveScreen):
         """Return who asks."""
 
     @abstractmethod
-    def _is_seen(self, spot: Spot) -> bool:
-        """Whether the person sees what would be done."""
+    def _place_of(self, spot: Spot) -> tuple[FollowedTranscript, int] | None:
+        """Return which message, from 1, of which transcript shows what would be done; None where none that
+        can be seen does.
+        """
 
     @abstractmethod
-    def _look_at_ask(self) -> None:
-        """Give the question the focus, and bring it into sight."""
+    def _go_to_ask(self, spot: Spot) -> None:
+        """Have a transcript shown that has the question."""
 
+    @property
     @abstractmethod
-    def _ask_came(self, *, had_focus: bool) -> None:
-        """Another question is asked now."""
+    def _may_be_interrupted(self) -> bool:
+        """Whether a question that comes may take the focus."""
 
     @abstractmethod
     def _leave_bar(self) -> None:
@@ -86,11 +88,48 @@ class Asking(LiveScreen):
         name = self._name_of(spot, step) if spot is not None and step is not None else ""
         self._bar_of_asks.ask(name, step.ask if step else None)
         if spot is None:
+            for transcript in self.query(FollowedTranscript):
+                transcript.follow_again()
             if had_focus:
                 self._leave_bar()
             return
         self._ask_at = self.now()
-        self._ask_came(had_focus=had_focus)
+        if had_focus or self._may_be_interrupted:
+            self.call_after_refresh(self._look_at_ask)
+        else:
+            self._keep_in_sight()
+
+    # --- where it is seen ------------------------------------------------------------------------------
+
+    def _is_seen(self, spot: Spot) -> bool:
+        place = self._place_of(spot)
+        return place is not None and place[0].is_in_sight(place[1])
+
+    def _look_at_ask(self) -> None:
+        """Give the question the focus, and bring it into sight."""
+        if self._ask_spot is not None:
+            self._go_to_ask(self._ask_spot)
+            self.set_focus(self._bar_of_asks, scroll_visible=False)
+            self.call_after_refresh(self._bring_into_sight)
+            self._show_soon()
+
+    def _bring_into_sight(self) -> None:
+        place = self._place_of(self._ask_spot) if self._ask_spot is not None else None
+        if place is not None and place[1]:
+            place[0].bring_into_sight(place[1])
+
+    def _keep_in_sight(self) -> None:
+        """Bring the question into sight with the next frame, unless the person reads elsewhere."""
+        here = self.focused
+        is_reading = isinstance(here, FollowedTranscript) and not (here.follow or here.is_brought)
+        if self._ask_spot is not None and not is_reading:
+            self.call_after_refresh(self._bring_into_sight)
+
+    def on_followed_transcript_resized(self, event: FollowedTranscript.Resized) -> None:
+        """What is asked stays readable."""
+        place = self._place_of(self._ask_spot) if self._ask_spot is not None else None
+        if place is not None and place[0] is event.transcript:
+            self._keep_in_sight()
 
     # --- answers ---------------------------------------------------------------------------------------
 

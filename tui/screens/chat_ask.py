@@ -23,7 +23,8 @@ from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
 
 Decision = Literal["once", "conversation", "always", "deny"]
-MAX_CALL_CHARACTERS: Final = 300
+MAX_CALL_CHARACTERS: Final = 60
+HELP: Final = "app.help"  # the key that lists the keys is no word either
 MAX_PATTERN_CHARACTERS: Final = 40
 MAX_REASON_CHARACTERS: Final = 400
 
@@ -66,13 +67,12 @@ class AskBar(StatusLine, can_focus=True):
         self.set_class(ask is not None, "-open")
         if ask is None:
             return
-        asks = f"{signs.PAUSED} {say('ask.line', name=inert_line(name, 60))}"
-        keys = [Part(say("ask.once"), 0, "y"), Part(say("ask.conversation"), 3, "c")]
+        keys = [Part(say("ask.once"), 0, "y"), Part(say("ask.conversation"), 4, "c")]
         if ask.pattern:
             pattern = inert_line(ask.pattern, MAX_PATTERN_CHARACTERS)
-            keys.append(Part(say("ask.always", pattern=f'"{pattern}"'), 2, "a"))
-        keys += [Part(say("ask.deny"), 1, "n"), Part(say("ask.whole"), 4, "d")]
-        self.show([f"{asks} {inert_line(ask.call, MAX_CALL_CHARACTERS)}"], right=keys)
+            keys.append(Part(say("ask.always", pattern=f'"{pattern}"'), 3, "a"))
+        keys += [Part(say("ask.deny"), 0, "n"), Part(say("ask.whole"), 1, "d")]
+        self.show([asking_line(name), Part(inert_line(ask.call, MAX_CALL_CHARACTERS), 2)], right=keys)
 
     def action_answer(self, decision: Decision) -> None:
         """Decide."""
@@ -84,7 +84,9 @@ class AskBar(StatusLine, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Let what is no answer be written."""
-        if event.is_printable and event.character and event.character not in "ycand?":
+        bound = self.screen.active_bindings.get(event.key)
+        is_answer = bound is not None and (bound.node is self or bound.binding.id == HELP)
+        if event.is_printable and event.character and not is_answer:
             event.stop()
             event.prevent_default()
             self.post_message(self.Wrote(event.character))
@@ -105,8 +107,13 @@ class AskScreen(WholeScreen[Decision]):
     HINT = "ask.hint"
 
     def __init__(self, name: str, ask: ToolAsk, clock: FrameClock, *, ascii_only: bool = False) -> None:
-        title = f"{signs.PAUSED} {say('ask.line', name=inert_line(name, 60))} {ask.call}"
+        title = f"{asking_line(name)} · {ask.call}"
         super().__init__(title, asking_body(ask, shows_all=True), clock, ascii_only=ascii_only)
+
+
+def asking_line(name: str) -> str:
+    """Return who or what asks, with its sign."""
+    return f"{signs.PAUSED} {say('ask.line', name=inert_line(name, 60))}"
 
 
 class ReasonScreen(ModalScreen[str | None]):

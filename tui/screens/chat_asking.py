@@ -9,12 +9,14 @@ from textual.events import Key
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from tui.link import ChatLink
-from tui.screens.asking import Asking, Spot
+from tui.screens.asking import Asking
 from tui.screens.chat_ask import AskBar, Decision
 from tui.screens.chat_composer import ChatComposer
 from tui.screens.chat_feed import ChatFeed
 from tui.screens.chat_line import ChatLine
 from tui.screens.chat_pane import ChatTranscript
+from tui.screens.followed import FollowedTranscript
+from tui.screens.live_texts import Spot
 from widgets.frame_clock import FrameClock
 
 QUIET_SECONDS: Final = 0.7  # who typed less than this ago is writing, and is not asked in between
@@ -32,7 +34,6 @@ class ChatAsking(Asking):
     def __init__(self, clock: FrameClock, *, ascii_only: bool) -> None:
         super().__init__(clock, ascii_only=ascii_only)
         self._typed_at = 0.0
-        self._was_following = False  # before a question was brought into sight
         self._was_reading = False  # before a question had the focus
 
     # --- what asks -------------------------------------------------------------------------------------
@@ -47,36 +48,24 @@ class ChatAsking(Asking):
     def _name_of(self, _: Spot, step: StepState) -> str:
         return step.name
 
-    def _is_seen(self, spot: Spot) -> bool:
-        return self._transcript.is_in_sight(self._feed.number(*spot))
+    def _place_of(self, spot: Spot) -> tuple[FollowedTranscript, int]:
+        return self._transcript, self._feed.number(*spot)
 
-    def _ask_came(self, *, had_focus: bool) -> None:
-        is_free = self.focused is self._transcript or (
-            self._composer.has_line_focus and not self._composer.line.text
-        )
-        if had_focus or (is_free and self.now() - self._typed_at > QUIET_SECONDS):
-            self.call_after_refresh(self._look_at_ask)
+    @property
+    def _may_be_interrupted(self) -> bool:
+        is_free = self._composer.has_line_focus and not self._composer.line.text
+        is_quiet = self.now() - self._typed_at > QUIET_SECONDS
+        return is_quiet and (is_free or self.focused is self._transcript)
+
+    def _go_to_ask(self, spot: Spot) -> None:
+        if self.focused is not self._bar_of_asks:
+            self._was_reading = self.focused is self._transcript
 
     def _leave_bar(self) -> None:
-        if self._was_following:
-            self._transcript.follow, self._was_following = True, False
         if self._was_reading:
             self.set_focus(self._transcript, scroll_visible=False)
         else:
             self._composer.open()
-
-    def _look_at_ask(self) -> None:
-        """Give the question the focus, and bring it into sight."""
-        if self._ask_spot is None:
-            return
-        if self.focused is not self._bar_of_asks:
-            self._was_reading = self.focused is self._transcript
-            self.set_focus(self._bar_of_asks, scroll_visible=False)
-        number = self._feed.number(*self._ask_spot)
-        if number and not self._transcript.is_in_sight(number):
-            self._was_following = self._was_following or self._transcript.follow
-            self._transcript.go_to_message(number)
-        self._show_soon()
 
     def on_chat_line_typed(self, event: ChatLine.Typed) -> None:
         """Remember when somebody wrote."""

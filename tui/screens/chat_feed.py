@@ -8,6 +8,7 @@ from itertools import islice
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from tui.garbage import uncollected
 from tui.screens import chat_texts as texts
+from tui.screens.live_texts import Spot
 from tui.screens.pane_feed import as_typed
 from tui.screens.step_rows import StepRows
 from tui.screens.words import say
@@ -16,9 +17,6 @@ from widgets.step_body import text_body
 from widgets.step_row import APART
 from widgets.transcript import Transcript
 from widgets.units import size
-
-Spot = tuple[str, str]
-"""A turn and a step of it, by id; without a step the words of the turn."""
 
 
 class ChatFeed:
@@ -109,8 +107,10 @@ class ChatFeed:
             return None
         step = turn.steps.all.get(step_id)
         if step is not None:
-            is_words = step.type == "text"
-            return None if is_words else (texts.step_head(step)[0], texts.step_body_of(step, shows_all=True))
+            if step.type == "text":
+                return None
+            title = texts.step_head(step)[0].replace(APART, " · ", 1)
+            return title, texts.step_body_of(step, shows_all=True)
         for number, file in enumerate(turn.attachments):
             if step_id == f"file {number}":
                 return file.name, text_body(file.content, None)
@@ -178,7 +178,8 @@ class _Turn(StepRows):
                 is_folded = self._feed.starts_folded(row, is_folded=True)
                 summary = size(len(file.content.encode(errors="replace")))
                 self._transcript.step_opened(row, title=title, summary=summary, is_folded=is_folded)
-                self._transcript.body_later(row, partial(text_body, file.content))
+                shown, uncut = partial(text_body, file.content), partial(text_body, file.content, None)
+                self._transcript.body_later(row, shown, uncut)
                 self._transcript.turn_closed(row)
 
     # --- steps -----------------------------------------------------------------------------------------

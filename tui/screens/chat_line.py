@@ -79,10 +79,6 @@ class ChatLine(Composer):
 
     # --- keys ------------------------------------------------------------------------------------------
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A question has no other moment than now."""
-        return action != "when" and super().check_action(action, parameters)
-
     def action_delete_left(self) -> None:
         """Delete; with nothing to delete, the last attachment."""
         if self.text:

@@ -12,7 +12,7 @@ from agent_tui.inert import inert_line
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.state.steps import StepState
 from tui.screens import signs
-from tui.screens.live_texts import Hint, dollars, link_status
+from tui.screens.live_texts import Hint, dollars, link_status, tools_at_work, under_way
 from tui.screens.words import ENGLISH, count, say
 from widgets.signs import twin
 from widgets.step_body import MAX_ABOUT_CHARACTERS, escaped, fenced, step_body
@@ -22,7 +22,7 @@ from widgets.units import duration, size
 MAX_TITLE_CHARACTERS: Final = 200
 MAX_DETAIL_CHARACTERS: Final = 200
 MAX_NAME_CHARACTERS: Final = 60
-HEAD_CHARACTERS: Final = 400
+HEAD_CHARACTERS: Final = 400  # of a thought: its first words are in the head row, no more is looked at
 WRITING: Final = ""  # the status of a call whose arguments still come
 TYPED: Final = ("@", "/")  # in the line
 
@@ -99,28 +99,14 @@ def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Sta
 
 def _doing(turn: ChatTurn) -> Status:
     newest = next(reversed(turn.steps.all.values()), None)
-    if running := _running(turn):
-        name = inert_line(running[0].name, MAX_NAME_CHARACTERS)
-        one, more = say("chat.using", name=name), say("chat.using.several", count=count(len(running)))
-        text = f"{signs.SPEAKING} {one if len(running) == 1 else more}"
-        return Status(text, f"step {turn.id} {running[0].id}")
+    if calls := under_way(turn.steps):
+        return Status(tools_at_work(calls), f"step {turn.id} {calls[0].id}")
     if newest is None or newest.type == "tool_result" or newest.result is not None:
         after = newest.id if newest is not None else ""
         return Status(f"{signs.WAITING} {say('chat.waiting')}", f"model {turn.id} {after}")
     if newest.type == "thinking":
         return Status(f"{signs.THINKING} {say('chat.thinking')}", f"step {turn.id} {newest.id}")
     return Status(f"{signs.SPEAKING} {say('chat.answering')}")
-
-
-def _running(turn: ChatTurn) -> list[StepState]:
-    """Return the calls that run now, the one that began first before the others."""
-    found: list[StepState] = []
-    for step in reversed(turn.steps.all.values()):
-        if step.type in ("text", "thinking"):
-            break  # those before it are over
-        if step.type == "tool_call" and step.status == "running":
-            found.insert(0, step)
-    return found
 
 
 # --- the line below ----------------------------------------------------------------------------------------
@@ -246,9 +232,11 @@ def is_written(step: StepState) -> bool:
 
 
 def is_folded(step: StepState) -> bool:
-    """Say whether a tool's step is folded by itself: once it is over, and went well."""
+    """Say whether a tool's step is folded by itself: once it is over, and not because it failed."""
     if step.type == "tool_call":
-        return step.status in ("done", "cut") and (step.result is None or step.result.success)
+        return step.status == "cut" or (
+            step.status == "done" and (step.result is None or step.result.success)
+        )
     return step.type != "tool_result" or step.success
 
 
@@ -276,9 +264,12 @@ def step_head(step: StepState) -> tuple[str, str, str]:
             return title, say("step.asks"), signs.PAUSED
         case "running":
             return title, say("step.running"), signs.SPEAKING
-        case "unknown" | "cut" | "denied" if result is None:
-            sign = signs.CUT if step.status == "cut" else signs.FAILED
-            return title, say(f"step.{step.status}"), sign
+        case "denied" if result is None:
+            return title, say("step.denied"), signs.FAILED
+        case "unknown":
+            return title, say("step.unknown"), signs.FAILED
+        case "cut":
+            return title, say("step.cut"), signs.CUT
         case "" if result is None:
             return title, summary, signs.THINKING
         case _:

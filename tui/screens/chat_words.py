@@ -61,7 +61,7 @@ CHAT: Final[dict[str, str]] = {
     "ask.always": "always {pattern}",
     "ask.deny": "no, because…",
     "ask.whole": "see all of it",
-    "ask.line": "{name} asks:",
+    "ask.line": "{name} asks",
     "ask.may_run": "may run",
     "ask.gone": "answered already, here or in another terminal",
     "help.why.nothing_asks": "no tool asks",

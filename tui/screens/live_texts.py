@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from agent_tui.events import LinkChanged
 from agent_tui.inert import inert_line
+from agent_tui.state.steps import Steps, StepState
 from tui.screens import signs
 from tui.screens.words import count, ordinal_try, say
 
 MAX_DETAIL_CHARACTERS: Final = 120
+MAX_TOOL_CHARACTERS: Final = 60
 KeyNow = Callable[[str], str]
+Spot = tuple[str, str]
+"""A turn and a step of it, by id; without a step the words of the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +62,23 @@ def oddities(unknown_count: int) -> str:
 def dollars(amount: float) -> str:
     """Return an amount of US dollars, small ones with the digits that say anything."""
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
+
+
+def under_way(steps: Steps) -> list[StepState]:
+    """Return the calls that ask or run, the one that began first before the others."""
+    found: list[StepState] = []
+    for step in reversed(steps.all.values()):
+        if step.type in ("text", "thinking"):
+            break  # the calls before it are over
+        if step.type == "tool_call" and step.status in ("asks", "running"):
+            found.insert(0, step)
+    return found
+
+
+def tools_at_work(calls: Sequence[StepState]) -> str:
+    """Return what calls that are under way do, with its sign."""
+    if any(call.status == "asks" for call in calls):
+        return f"{signs.PAUSED} {say('chat.asks')}"
+    if len(calls) > 1:
+        return f"{signs.SPEAKING} {say('chat.using.several', count=count(len(calls)))}"
+    return f"{signs.SPEAKING} {say('chat.using', name=inert_line(calls[0].name, MAX_TOOL_CHARACTERS))}"

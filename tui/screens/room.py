@@ -157,7 +157,7 @@ class RoomScreen(RoomActs):
             is_skipped=agent is not None and agent.skip_next and agent.open_turn is None,
         )
 
-    def on_composer_when_toggled(self) -> None:
+    def on_room_composer_when_changed(self) -> None:
         """Say how to get back."""
         self._show_soon()
 

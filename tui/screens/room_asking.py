@@ -9,8 +9,10 @@ from textual.binding import Binding, BindingType
 from agent_tui.state.room import RoomState
 from agent_tui.state.steps import StepState
 from tui.link import RoomLink
-from tui.screens.asking import Asking, Spot
+from tui.screens.asking import Asking
 from tui.screens.chat_ask import AskBar, Decision
+from tui.screens.followed import FollowedTranscript
+from tui.screens.live_texts import Spot
 from tui.screens.pane_feed import step_key
 from tui.screens.room_composer import RoomComposer
 from tui.screens.room_panes import RoomPanes
@@ -42,35 +44,21 @@ class RoomAsking(Asking):
         turn = self.state.turns.get(spot[0])
         return f"{turn.sender_name} · {step.name}" if turn is not None else step.name
 
-    def _is_seen(self, spot: Spot) -> bool:
+    def _place_of(self, spot: Spot) -> tuple[FollowedTranscript, int] | None:
         turn = self.state.turns.get(spot[0])
         transcript = self._panes.transcript_of(turn.agent_id) if turn is not None else None
-        if turn is None or transcript is None:
-            return False
-        is_shown = transcript is self._panes.active or turn.agent_id == self._panes.current
-        return is_shown and transcript.is_in_sight(transcript.number_of(step_key(*spot)))
+        if turn is None or transcript is None or not transcript.is_on_screen:
+            return None
+        return transcript, transcript.number_of(step_key(*spot))
 
-    def _look_at_ask(self) -> None:
-        turn = self.state.turns.get(self._ask_spot[0]) if self._ask_spot is not None else None
-        if self._ask_spot is None or turn is None:
-            return
-        transcript = self._panes.transcript_of(turn.agent_id)
-        if transcript is not self._panes.active:
+    def _go_to_ask(self, spot: Spot) -> None:
+        turn = self.state.turns.get(spot[0])
+        if turn is not None and self._panes.transcript_of(turn.agent_id) is not self._panes.active:
             self._panes.go_to(turn.agent_id)
-        self.set_focus(self._bar_of_asks, scroll_visible=False)
-        self.call_after_refresh(self._bring_into_sight, self._ask_spot)
-        self._show_soon()
 
-    def _bring_into_sight(self, spot: Spot) -> None:
-        turn = self.state.turns.get(spot[0])
-        transcript = self._panes.transcript_of(turn.agent_id) if turn is not None else None
-        number = transcript.number_of(step_key(*spot)) if transcript is not None else 0
-        if transcript is not None and number and not transcript.is_in_sight(number):
-            transcript.go_to_message(number)
-
-    def _ask_came(self, *, had_focus: bool) -> None:
-        if had_focus:
-            self.call_after_refresh(self._look_at_ask)
+    @property
+    def _may_be_interrupted(self) -> bool:
+        return False
 
     def _leave_bar(self) -> None:
         self._panes.focus_current()

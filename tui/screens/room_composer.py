@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.strip import Strip
@@ -44,6 +45,10 @@ class RoomComposer(Vertical):
         & .composer--when { width: 16; }
     }
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+n", "when", "At the next turn, or now", id="composer.when", priority=True),
+    ]
 
     class WhenChanged(Message):
         """The other moment is meant."""
@@ -163,10 +168,11 @@ class RoomComposer(Vertical):
         if not self._drafts.keep(self._room_id, self.line.text) and self.is_mounted:
             self.notify(say("composer.not_kept"), severity="warning", markup=False)
 
-    def on_composer_when_toggled(self, event: Composer.WhenToggled) -> None:
+    def action_when(self) -> None:
         """Mean the other moment."""
         self.when = "now" if self.when == "next" else "next"
         self._say_what_is_meant()
+        self.post_message(self.WhenChanged())
 
     def on_composer_cut(self, event: Composer.Cut) -> None:
         """Say that not all of it found room."""

@@ -12,7 +12,15 @@ from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Agent, Turn
 from tui.screens import signs
-from tui.screens.live_texts import MAX_DETAIL_CHARACTERS, Hint, KeyNow, dollars, link_status
+from tui.screens.live_texts import (
+    MAX_DETAIL_CHARACTERS,
+    Hint,
+    KeyNow,
+    dollars,
+    link_status,
+    tools_at_work,
+    under_way,
+)
 from tui.screens.words import ENGLISH, count, say
 from widgets.units import elapsed
 
@@ -245,7 +253,7 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
         return f"{signs.WAITING} {say('agent.skip_next')}"
     match agent.word:
         case "speaking":
-            return f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
+            return _with_tools(agent) or f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
         case "thinking":
             return f"{signs.THINKING} {say('agent.thinking', time=elapsed(since_seconds))}"
         case "said":
@@ -264,10 +272,17 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
             return f"{signs.WAITING} {say('agent.waiting')}"
 
 
+def _with_tools(agent: Agent) -> str:
+    """Return what the tools do that an agent waits for, with a sign; "" while there are none."""
+    turn = agent.open_turn
+    calls = under_way(turn.steps) if turn is not None and turn.steps is not None else []
+    return tools_at_work(calls) if calls else ""
+
+
 def summary(agent: Agent, state: RoomState, since_seconds: int) -> tuple[str, str, str, bool]:
     """Return the agent's line of the strip: sign, words, colour, and whether the words still grow."""
     sign, _, words = doing(agent, state, 0, since_seconds).partition(" ")
-    is_growing = agent.word == "speaking"
+    is_growing = agent.word == "speaking" and not _with_tools(agent)
     if is_growing or agent.word == "said":
         words = last_words(agent.turns[-1]) or words
     elif agent.word == "failed":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -10,7 +9,6 @@ from agent_tui.state.steps import StepState
 from tui.screens import chat_texts as texts
 from widgets.transcript import Transcript
 
-HEAD_CHARACTERS: Final = 400  # of a thought: its first words are in the head row, and no more is looked at
 WRITTEN_CHARACTERS: Final = 8_000  # of arguments: longer ones are shown once they are whole
 END: Final = "\nend"  # instead of a step's id: the last row of a turn that does not end in words
 
@@ -95,7 +93,7 @@ class StepRows:
             self._row(step, key, is_folded=self.is_over)
             self._given[step.id] = 0, step.content.revision
             self._open = key, step.type
-        elif self._given[step.id][0] < HEAD_CHARACTERS or step.seconds is not None:
+        elif self._given[step.id][0] < texts.HEAD_CHARACTERS or step.seconds is not None:
             self._transcript.step_titled(key, *texts.step_head(step))
         self._grow(step, key)
         if self.is_over:
@@ -111,7 +109,8 @@ class StepRows:
         else:
             self._transcript.step_titled(key, *texts.step_head(step))
         if step.arguments.length <= WRITTEN_CHARACTERS or not texts.is_written(step):
-            self._transcript.body_later(key, _body_of(step, ascii_only=self._transcript.ascii_only))
+            shown = partial(texts.step_body_of, step, ascii_only=self._transcript.ascii_only)
+            self._transcript.body_later(key, shown, partial(texts.step_body_of, step, shows_all=True))
             self._transcript.turn_closed(key)
         self.fold(key, is_folded=is_folded)
 
@@ -177,7 +176,3 @@ class StepRows:
                 self._transcript.turn_opened(key, color=color, who=who)
                 self._last = key
             self._transcript.turn_closed(key, note)
-
-
-def _body_of(step: StepState, *, ascii_only: bool) -> Callable[[], str]:
-    return partial(texts.step_body_of, step, ascii_only=ascii_only)
