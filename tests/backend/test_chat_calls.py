@@ -62,6 +62,15 @@ async def test_tools_are_listed_with_what_they_may_do_and_where_they_are_from(ch
 # --- ids, methods --------------------------------------------------------------------------------------
 
 
+async def test_a_list_of_rooms_hears_nothing_of_conversations(chatting: ChatBackend) -> None:
+    cursor = (await chatting.client.call("GET", "/api/rooms")).json["cursor"]
+    path = await chatting.chat()
+    await chatting.ask(path)
+    await chatting.client.call("PATCH", path, {"title": "Sky"})
+    news = (await chatting.client.call("GET", f"/api/rooms?after={cursor}&wait=0")).json
+    assert (news["cursor"], news["rooms"]) == (cursor, [])
+
+
 @pytest.mark.parametrize("chat_id", ["nobody", "a%2Fb", "..%2F..", "x" * 300, "%00", "%C3%A4"])
 async def test_what_is_no_conversation_is_a_404_everywhere(chatting: ChatBackend, chat_id: str) -> None:
     path = f"{A_PATH}/{chat_id}"

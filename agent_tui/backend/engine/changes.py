@@ -18,6 +18,8 @@ STREAM_SECONDS = 1.0  # a room that streams counts as changed at most so often
 MAX_REMOVED = 1_000  # rooms that are gone are remembered up to this number; older cursors get everything
 # What a list shows at once; all else a room says is streaming.
 _AT_ONCE = TERMINAL | {"room_started"}
+# One of these is in whatever a chat writes, which no list of rooms shows.
+_OF_CHATS = {"conversation", "process_step", "process_step_delta", "tool_status"}
 _CURSOR = re.compile(r"([0-9a-f]{16})-([0-9]{1,18})")
 
 
@@ -54,6 +56,8 @@ class Changes:
     def publish(self, frames: list[Frame]) -> None:
         """Take note of frames of one room: at once where they begin or end a run, else now and then."""
         room_id = frames[0].room_id
+        if any(frame.name in _OF_CHATS for frame in frames):
+            return
         if any(frame.name in _AT_ONCE for frame in frames):
             self.note(room_id)
         elif room_id in self._resting:
