@@ -9,6 +9,7 @@ from agent_tui import events as ev
 from agent_tui.state.conversation import ChatTurn
 from agent_tui.state.steps import StepState
 from agent_tui.tool_rules import allows
+from tui.output import MAX_LINE_CHARACTERS
 
 
 def is_allowed(step: StepState, patterns: Sequence[str]) -> bool:
@@ -43,10 +44,10 @@ class ToolNotices:
             if step.type != "tool_call" or (turn.id, step.id) in self.denied:
                 continue
             if self._runs(step, event) and self._is_new(turn, step, "runs"):
-                lines.append(head(step)[0])
-            failed = step.result is not None and not step.result.success
-            if failed and self._is_new(turn, step, "failed"):
-                lines.append(": ".join(head(step)))
+                lines.append(_called(step))
+            result = step.result
+            if result is not None and not result.success and self._is_new(turn, step, "failed"):
+                lines.append(f"{_called(step)}: {_failure(result)}")
         return lines
 
     def _runs(self, step: StepState, event: ev.Event) -> bool:
@@ -63,16 +64,14 @@ class ToolNotices:
         return is_new
 
 
-def head(step: StepState) -> tuple[str, str]:
-    """Return a call in a line, and what became of it."""
+def _called(step: StepState) -> str:
+    """Return a call in a line."""
     from widgets.step_body import step_head  # lazy: only answers that call tools need it
 
-    result = step.result
-    return step_head(
-        "tool_call",
-        name=step.name,
-        arguments=step.arguments.text,
-        result=None if result is None else result.content.text,
-        success=result is None or result.success,
-        seconds=step.seconds,
-    )
+    return step_head("tool_call", name=step.name, arguments=step.arguments.text)[0]
+
+
+def _failure(result: StepState) -> str:
+    from widgets.step_body import failure  # as in _called
+
+    return failure(result.content.text, MAX_LINE_CHARACTERS)

@@ -202,7 +202,7 @@ def _arguments_body(arguments: str, limit: str | None) -> str:
 
 def _outcome(result: str, success: bool, times: list[str], result_bytes: int | None) -> list[str]:
     if not success:
-        return [_failure(result), *times]
+        return [failure(result), *times]
     value = _value(result)
     if isinstance(value, list) and value:
         return [*times, counted(len(value), "row", "rows")]
@@ -210,16 +210,16 @@ def _outcome(result: str, success: bool, times: list[str], result_bytes: int | N
     return [*times, size(count)]
 
 
-def _failure(result: str) -> str:
-    """Return why something failed, in a few words."""
+def failure(result: str, limit: int = MAX_FAILURE_CHARACTERS) -> str:
+    """Return why something failed, in a line of at most ``limit`` characters."""
     value = _value(result)
     if isinstance(value, dict):
         if isinstance(error := value.get("error"), str) and error.strip():
-            return inert_line(error, MAX_FAILURE_CHARACTERS)
+            return inert_line(error, limit)
         if isinstance(code := value.get("exit_code"), int):
             return f"exit {code}"
         return "failed"
-    return inert_line(result, MAX_FAILURE_CHARACTERS) or "failed"
+    return inert_line(result, limit) or "failed"
 
 
 def _value(result: str) -> object:

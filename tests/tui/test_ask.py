@@ -122,11 +122,12 @@ def test_nothing_that_a_terminal_obeys_is_written(home: Home) -> None:
 
 
 def test_a_tool_that_fails_has_a_line_that_says_why(home: Home) -> None:
-    refused = json.dumps({"success": False, "error": "no such file"})
+    why = "no such file in the folder that the tools of this conversation may work in"
+    refused = json.dumps({"success": False, "error": why})
     events = [call(), result(content=refused, success=None), text("Sorry.", 3), done()]
     with in_thread(OriginalChatServer(events)) as server:
         ran = home.main("ask", "x", "--conversation", "7", "--url", server.url)
-    assert ran.stderr.splitlines() == ["read_file Makefile", "read_file Makefile: no such file"]
+    assert ran.stderr.splitlines() == ["read_file Makefile", f"read_file Makefile: {why}"]
     assert (ran.returncode, ran.stdout) == (0, "Sorry.\n")
 
 
