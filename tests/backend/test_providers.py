@@ -110,12 +110,12 @@ async def test_a_list_without_end_and_one_that_never_comes_are_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "MAX_LIST_BYTES", 10_000)
-    monkeypatch.setattr(listing, "LIST_SECONDS", 0.2)
     path = tmp_path / "config.toml"
     async with FakeModelServer() as server, calls(path) as client:
         path.write_text(OTHER.format(name="one", kind="openai", url=server.url, more=""))
         server.listing = raw(*[b"x" * 1000] * 30)
         assert "too long" in (await client.call("GET", "/api/providers/one/models")).json["detail"]
+        monkeypatch.setattr(listing, "LIST_SECONDS", 0.2)
         server.listing = Answer(ending="stall")
         assert "did not answer" in (await client.call("GET", "/api/providers/one/models")).json["title"]
         await server.until(lambda: server.open == 0)

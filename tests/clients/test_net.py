@@ -125,7 +125,7 @@ async def test_an_endless_error_body_is_not_read_to_its_end(server: FakeServer, 
 async def test_an_error_body_that_stops_coming_is_not_waited_for(
     server: FakeServer, net: Net, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(net_module, "EXCERPT_SECONDS", 0.05)
+    monkeypatch.setattr(net_module, "EXCERPT_SECONDS", 0.3)
 
     async def respond(request: Request, reply: Reply) -> None:
         await reply.head(410)

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tui import runtime
 from tui.__main__ import main
 
 PROGRAM = [sys.executable, "-P", "-m", "tui"]
@@ -25,8 +26,11 @@ SECONDS = 60
 OURS = ("AGENT_TUI_", "XDG_", "LC_", "COLORTERM", "TERM", "_AGENT_TUI_", "PYTHONDONTWRITEBYTECODE")
 
 
-def own_environ(home: Path) -> dict[str, str]:
-    """Return an environment in which nothing of this user's is seen or touched."""
+def own_environ(home: Path, rate: str = "0") -> dict[str, str]:
+    """Return an environment in which nothing of this user's is seen or touched.
+
+    The demo model says ``rate`` tokens a second, 0 for as fast as it goes.
+    """
     kept = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
     home.mkdir(parents=True, exist_ok=True)
     return kept | {
@@ -35,7 +39,7 @@ def own_environ(home: Path) -> dict[str, str]:
         "TERM": "xterm-256color",
         "AGENT_TUI_DATA": str(home / "data"),
         "AGENT_TUI_CONFIG": str(home / "config.toml"),
-        "AGENT_TUI_DEMO_RATE": "0",
+        "AGENT_TUI_DEMO_RATE": rate,
     }
 
 
@@ -128,14 +132,17 @@ class Home:
         )
 
     def stop(self) -> None:
-        """Stop the backend of this home."""
-        self.run("backend", "stop")
+        """Stop the backend of this home; one that was started in this process has ended then."""
+        self.main("backend", "stop")
+        for child in runtime._children:
+            if str(self.data) in child.args:
+                child.wait(SECONDS)
 
 
 @contextmanager
-def home_at(folder: Path) -> Iterator[Home]:
+def home_at(folder: Path, rate: str = "0") -> Iterator[Home]:
     """Give a home and stop its backend at the end."""
-    home = Home(folder, own_environ(folder))
+    home = Home(folder, own_environ(folder, rate))
     try:
         yield home
     finally:

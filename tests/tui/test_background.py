@@ -17,10 +17,13 @@ from tui.background import ASKS, Query, Sieve, begin, luminance, named_light
 WHITE = b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
 IDENTITY = b"\x1b[?62;22c"
 
+# A busy machine answers late: only who does not answer at all is given up after the usual moment.
 PROGRAM = """
 import os, sys
-from tui.background import begin
-query = begin(os.environ)
+from tui import background
+if "PATIENT" in os.environ:
+    background.PATIENCE_SECONDS = 30.0
+query = background.begin(os.environ)
 print("asked", flush=True)
 print("light:", query.is_light(), "typed:", query.sift(b""), "settled:", query.is_settled, "end", flush=True)
 os.read(0, 1)
@@ -122,7 +125,8 @@ class Answering(Terminal):
 def said(folder: Path, answer: bytes, **environ: str) -> str:
     """Return the program's last line on a terminal that answers ``answer``; its modes must be as before."""
     command = [sys.executable, "-P", "-c", PROGRAM]
-    opened = Answering(command, own_environ(folder) | environ, 100, 10, folder)
+    patient = {"PATIENT": "1"} if answer else {}
+    opened = Answering(command, own_environ(folder) | environ | patient, 100, 10, folder)
     opened.words = answer
     try:
         opened.wait_for(" end")

@@ -281,10 +281,9 @@ def test_pause_leaves_a_room_that_does_not_run_and_resume_refuses_it(home: Home)
 
 
 def test_a_room_is_resumed_and_paused_by_name(home: Home) -> None:
-    slow = {"AGENT_TUI_DEMO_RATE": "1"}
-    with home_at(home.folder / "slow") as other:
+    with home_at(home.folder / "slow", rate="1") as other:
         options = ("--task", TASK, "--name", "slow", "--output", "stream-json")
-        run = other.start("rooms", "run", *options, **slow)
+        run = other.start("rooms", "run", *options)
         assert run.stdout is not None
         while '"message_chunk"' not in run.stdout.readline():
             pass

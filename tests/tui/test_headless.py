@@ -33,8 +33,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """A backend whose demo model talks for hours, unless it is stopped."""
-    with home_at(tmp_path_factory.mktemp("slow")) as home:
-        home.run("rooms", "list", AGENT_TUI_DEMO_RATE="2")
+    with home_at(tmp_path_factory.mktemp("slow"), rate="2") as home:
         yield home
 
 
@@ -317,7 +316,7 @@ def free_port() -> int:
 def test_a_server_that_is_restarted_is_followed_to_the_end(tmp_path: Path, number: int) -> None:
     home = Home(tmp_path, dict(os.environ) | {"AGENT_TUI_DATA": str(tmp_path / "data")})
     port = str(free_port())
-    with served(home, "--port", port, "--demo-rate", "300") as (server, url):
+    with served(home, "--port", port, "--demo-rate", "20") as (server, url):
         run = home.start("rooms", "run", *SHORT, "--url", url, "--output", "stream-json")
         read = until(run, "message_chunk")
         server.send_signal(number)

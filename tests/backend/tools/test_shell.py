@@ -127,7 +127,7 @@ async def test_a_command_that_kills_its_keeper_is_ended_all_the_same(tmp_path: P
 @LINUX
 async def test_a_fork_bomb_is_put_out(tmp_path: Path) -> None:
     bomb = "grow() { sleep 600 & sh -c 'sleep 600 & sleep 600 & wait' & [ $1 -gt 0 ] && grow $(($1 - 1)); }"
-    said = await run(tmp_path, f"{bomb}; grow 40; echo $$; wait", seconds=2.0)
+    said = await run(tmp_path, f"echo $$; {bomb}; grow 40; wait", seconds=2.0)
     shell = int(said["output"].split()[0])
     assert not is_alive(shell)
     assert not session_of(shell)
