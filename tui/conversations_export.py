@@ -42,7 +42,7 @@ def export_conversation(
 
     chat = asked(source, connect.chat_client, chat_of)
     if form == "json":
-        deliver_json({"conversation": chat.raw_conversation, "messages": list(chat.raw_messages)}, out)
+        deliver_json(raw_fields(chat), out)
     else:
         deliver(rendered(of_conversation(chat.conversation, chat.messages), form), out)
     return exits.DONE
@@ -60,6 +60,11 @@ async def fetch(client: ChatClient, conversation_id: str) -> ExportedChat:
     with contextlib.suppress(AgentTuiError):
         raw = await client.show_raw(conversation_id)
     return ExportedChat(conversation, decode_messages(messages), raw, messages)
+
+
+def raw_fields(chat: ExportedChat) -> dict[str, object]:
+    """Return the document that is JSON: all as the server answered it."""
+    return {"conversation": chat.raw_conversation, "messages": list(chat.raw_messages)}
 
 
 def of_conversation(conversation: ConversationInfo, messages: Sequence[Message]) -> Document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -100,6 +101,19 @@ async def test_a_question_its_steps_and_a_tool_that_one_key_lets_run(tmp_path: P
         assert "▸ change" in text
         stored, _ = await seen.client.messages(seen.app.chat.state.conversation.id)
         assert [message.text for message in stored] == ["Do it.", "I will.\n\nDone now."]
+
+
+async def test_the_chat_is_written_as_the_server_keeps_it_where_the_file_is_json(tmp_path: Path) -> None:
+    async with terminal(tmp_path, speaks(["That."]), writer()) as seen:
+        await seen.ask("What?")
+        await seen.until("That.", "✓ ready")
+        await seen.ask(f"/export {tmp_path}/out.json")
+        await seen.until("written to")
+        chat_id = seen.app.chat.state.conversation.id
+        assert json.loads((tmp_path / "out.json").read_text()) == {
+            "conversation": await seen.client.show_raw(chat_id),
+            "messages": await seen.client.messages_raw(chat_id),
+        }
 
 
 async def test_another_terminal_answers_first_and_this_one_goes_on(tmp_path: Path) -> None:

@@ -317,10 +317,7 @@ class ChatActs(ChatAsking):
 
     @work(group="act")
     async def _show_version(self, message_id: str) -> None:
-        async def change(client: ChatClient) -> ev.ConversationInfo:
-            return await client.change(self.state.conversation.id, head=message_id)
-
-        await self._changed_by(change)
+        await self._changed_by(lambda client: client.change(self.state.conversation.id, head=message_id))
 
     async def _changed_by(self, call: Callable[[ChatClient], Awaitable[ev.ConversationInfo]]) -> bool:
         """Take what a call answers into the state; say what went wrong."""

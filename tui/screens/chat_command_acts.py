@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 from textual import work
 from textual.app import SuspendNotSupported
@@ -82,11 +82,7 @@ class ChatCommands(ChatActs):
 
     @work(group="settings")
     async def _change(self, said: str, fields: Mapping[str, Any]) -> None:
-        async def change(client: Any) -> ConversationInfo:
-            changed: ConversationInfo = await client.change(self.state.conversation.id, **fields)
-            return changed
-
-        if await self._changed_by(change):
+        if await self._changed_by(lambda client: client.change(self.state.conversation.id, **fields)):
             self._composer.tell(said)
         self._show_soon()
 
@@ -136,12 +132,10 @@ class ChatCommands(ChatActs):
     def _set_system(self, words: str) -> None:
         now = self.state.conversation.system_prompt
         if not words:
-            key = "command.system.now" if now else "command.system.none"
-            self._composer.tell(say(key, words=inert_line(now, MAX_WORDS)) if now else say(key))
+            self._composer.tell(_told(now))
             return
         prompt = "" if words == NOTHING else words
-        said = say("command.system.now", words=prompt) if prompt else say("command.system.none")
-        self._change(said, {"system_prompt": prompt})
+        self._change(_told(prompt), {"system_prompt": prompt})
 
     @work(group="settings")
     async def _set_tools(self, words: str) -> None:
@@ -210,10 +204,8 @@ class ChatCommands(ChatActs):
     def _set_workspace(self, folder: str) -> None:
         now = self.state.conversation.workspace
         if not folder:
-            shown = inert_line(now, MAX_WORDS)
-            self._composer.tell(
-                say("command.workspace.now", folder=shown) if now else say("command.workspace.none")
-            )
+            key = "command.workspace.now" if now else "command.workspace.none"
+            self._tell(key, folder=inert_line(now, MAX_WORDS))
             return
         path = Path(folder).expanduser().absolute()
         if self._link.is_embedded and not path.is_dir():
@@ -262,13 +254,20 @@ class ChatCommands(ChatActs):
     @work(group="export", exclusive=True)
     async def _write_to(self, path: Path) -> None:
         # Lazy: whoever never exports does not wait for it.
-        from tui.conversations_export import of_conversation
+        from tui.conversations_export import fetch, of_conversation, raw_fields
         from tui.export import rendered, write_file
+        from tui.output import json_line
 
-        form: Literal["md", "html"] = "html" if path.suffix.lower() in (".html", ".htm") else "md"
+        is_page = path.suffix.lower() in (".html", ".htm")
         try:
-            messages, _ = await (await self._link.client()).messages(self.state.conversation.id)
-            write_file(path, rendered(of_conversation(self.state.conversation, messages), form))
+            client = await self._link.client()
+            if path.suffix.lower() == ".json":
+                text = json_line(raw_fields(await fetch(client, self.state.conversation.id))) + "\n"
+            else:
+                messages, _ = await client.messages(self.state.conversation.id)
+                document = of_conversation(self.state.conversation, messages)
+                text = rendered(document, "html" if is_page else "md")
+            write_file(path, text)
         except AgentTuiError as error:
             self._composer.tell(str(error))
         else:
@@ -326,3 +325,10 @@ class ChatCommands(ChatActs):
 
     def _editor_failed(self, editor: str, reason: str) -> None:
         self._tell("chat.editor.failed", editor=inert_line(editor, 60), reason=inert_line(reason, MAX_WORDS))
+
+
+def _told(prompt: str) -> str:
+    """Say what the model is told first."""
+    if not prompt:
+        return say("command.system.none")
+    return say("command.system.now", words=inert_line(prompt, MAX_WORDS))

@@ -116,7 +116,7 @@ CHAT: Final[dict[str, str]] = {
     "command.new": "begin another chat",
     "command.chats": "open another chat",
     "command.workspace": "the folder that tools work in",
-    "command.export": "write the chat to a file: /export FILE.md",
+    "command.export": "write the chat to a file: /export FILE.md, .html or .json",
     "command.stop": "end the answer",
     "command.help": "the keys and the commands",
     "command.models": "Models",
