@@ -9,6 +9,9 @@ from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened
 from tui.screens.agent_form import AgentFormScreen
 from tui.screens.choose import MOST_SHOWN, ChooseScreen
 from tui.screens.form_fields import Choice, Line
+from tui.screens.question import QuestionScreen
+from tui.screens.room import RoomScreen
+from tui.screens.room_settings import SettingsScreen
 from widgets.color import PALETTE
 from widgets.composer import Composer
 
@@ -130,3 +133,21 @@ async def test_what_is_hostile_is_harmless_in_the_lists_and_stays_as_it_was_when
         screen.app.screen.query_one("#name", Line).value = "Ada"
         await screen.press("enter", "ctrl+s")
         assert changed(screen) == ["change {'agents': [{'id': 'a', 'name': 'Ada'}]}"]
+
+
+async def test_esc_asks_before_what_was_written_is_given_up_and_else_goes_at_once() -> None:
+    async with opened((120, 40)) as screen:
+        await opened_form(screen)
+        await screen.press("escape")
+        assert isinstance(screen.app.screen, SettingsScreen)
+        await screen.press("enter", *"z", "escape")
+        assert isinstance(screen.app.screen, QuestionScreen)
+        await screen.press("escape")
+        assert screen.app.screen.query_one("#name", Line).value == f"{AGENTS[0].name}z"
+        await screen.press("enter")  # kept: the room is another one now
+        assert isinstance(screen.app.screen, SettingsScreen)
+        await screen.press("escape")
+        assert "Give up what you wrote here?" in await screen.text()
+        await screen.press("y")
+        assert isinstance(screen.app.screen, RoomScreen)
+        assert changed(screen) == []

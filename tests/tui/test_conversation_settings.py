@@ -15,7 +15,7 @@ from tui.screens.choose import ChooseScreen
 from tui.screens.conversation_settings import ConversationForm, temperature_of
 from tui.screens.conversations import ConversationsScreen
 from tui.screens.form_fields import Choice, Line
-from tui.screens.room_settings import folder_of
+from tui.screens.form_values import folder_of
 from tui.screens.tool_list import ToolList
 from widgets.composer import Composer
 

@@ -12,7 +12,8 @@ from agent_tui.state.room import RoomState
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tui.screens.agent_form import AgentFormScreen
 from tui.screens.form_fields import Choice, Line
-from tui.screens.room_settings import SettingsScreen, estimate, read_value
+from tui.screens.form_values import read_value
+from tui.screens.room_settings import SettingsScreen, estimate
 from tui.screens.room_texts import labels_of, used
 from widgets.composer import Composer
 

@@ -57,7 +57,7 @@ class AgentFormScreen(ModelForm[AgentDraft | None]):
     AUTO_FOCUS = "Line"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Keep it", id="agent_form.save", priority=True),
-        Binding("escape", "dismiss", "Back, nothing changed", id="agent_form.back", priority=True),
+        Binding("escape", "back", "Back, nothing changed", id="agent_form.back", priority=True),
     ]
 
     def __init__(self, agent: AgentDraft, link: RoomLink, *, ascii_only: bool = False) -> None:
@@ -79,7 +79,7 @@ class AgentFormScreen(ModelForm[AgentDraft | None]):
     def on_mount(self) -> None:
         """Show the prompt, and ask which providers there are."""
         self.query_one("#prompt", Composer).put(self._agent.system_prompt)
-        self._shown = {name: self.query_one(f"#field-{name}", Field).value for name in _FIELDS}
+        self._shown = self.values()
         self.look_for_providers()
 
     # --- choosing from lists ---------------------------------------------------------------------------
@@ -103,29 +103,17 @@ class AgentFormScreen(ModelForm[AgentDraft | None]):
 
     # --- keeping it ------------------------------------------------------------------------------------
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Keep it."""
-        event.stop()
-        self.action_save()
-
-    def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Keep it."""
-        event.stop()
-        self.action_save()
-
     def action_save(self) -> None:
         """Close with what was written."""
         agent = {field: self._kept(name, field) for name, field in _FIELDS.items()}
-        for name in _FIELDS:
-            self.query_one(f"#field-{name}", Field).complain("")
         if not agent["name"]:
-            self.blame("name", say("agent_form.no_name"))
+            self.complain({"name": say("agent_form.no_name")})
         elif agent["color"] not in ("", self._agent.color) and not is_color(agent["color"]):
-            self.blame("color", say("agent_form.no_color"))
+            self.complain({"color": say("agent_form.no_color")})
         else:
             self.dismiss(AgentDraft(self._agent.id, **agent))
 
     def _kept(self, name: str, field: str) -> str:
         """Return what a field says now; what was not touched stays as it came, harmless or not."""
-        value = self.query_one(f"#field-{name}", Field).value
+        value = self.field(name).value
         return str(getattr(self._agent, field)) if value == self._shown[name] else value.strip()

@@ -9,15 +9,14 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from agent_tui.errors import AgentTuiError, NotOffered
 from agent_tui.events import ConversationInfo
-from agent_tui.inert import inert_line
 from tui.link import ChatLink
 from tui.screens.form_fields import Choice, Field, Line
+from tui.screens.form_values import read_value
 from tui.screens.model_form import ModelForm
-from tui.screens.room_settings import folder_of, read_value
 from tui.screens.tool_list import ToolList
 from tui.screens.words import say
 from widgets.composer import Composer
@@ -45,7 +44,7 @@ class ConversationForm(ModelForm[None]):
     AUTO_FOCUS = "Line"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Keep it", id="chat_form.save", priority=True),
-        Binding("escape", "dismiss", "Back, nothing changed", id="chat_form.back", priority=True),
+        Binding("escape", "back", "Back, nothing changed", id="chat_form.back", priority=True),
     ]
 
     def __init__(
@@ -80,7 +79,7 @@ class ConversationForm(ModelForm[None]):
                     yield Field(name, say(f"settings.{name}"), line)
                 yield self._field("tools", self._choice("tools", (DEFAULT, ALL, NONE, SOME), self._tools_now))
                 yield ToolList(chat.enabled_tools or (), ascii_only=self._ascii_only)
-            yield Static("", classes="error", markup=False)
+            yield Static("", classes="error", id="problem", markup=False)
             yield Static(self._own("chat_form.hint"), classes="hint", markup=False)
 
     @staticmethod
@@ -105,14 +104,11 @@ class ConversationForm(ModelForm[None]):
     def on_mount(self) -> None:
         """Show the chat as it is, and ask which providers and tools there are."""
         self.query_one("#prompt", Composer).put(self._chat.system_prompt)
-        self._shown = {name: self._in(name).value for name in _FIELDS}
+        self._shown = self.values()
         self.query_one(ToolList).show()
         self._marked = self._enabled
         self.look_for_providers()
         self._look_for_tools()
-
-    def _in(self, name: str) -> Field:
-        return self.query_one(f"#field-{name}", Field)
 
     # --- tools -------------------------------------------------------------------------------------------
 
@@ -122,11 +118,11 @@ class ConversationForm(ModelForm[None]):
         try:
             tools = await (await self._link.client()).tools()
         except NotOffered as error:
-            self._in("tools").withhold(error.title)
+            self.field("tools").withhold(error.title)
             self.query_one(ToolList).disabled = True
             return
         except AgentTuiError as error:
-            self._in("tools").remark(str(error))
+            self.field("tools").remark(str(error))
             return
         self.query_one(ToolList).offer(tools)
 
@@ -137,7 +133,7 @@ class ConversationForm(ModelForm[None]):
 
     @property
     def _has_other_marks(self) -> bool:
-        return self.query_one("#tools", Choice).value == SOME and self._enabled != self._marked
+        return self.query_one("#tools", Choice).value == SOME and {*self._enabled} != {*self._marked}
 
     def _tools_of(self, choice: str) -> tuple[str, ...] | None:
         """Return the tools that were chosen as the wire wants them; None: the server's own choice."""
@@ -159,38 +155,29 @@ class ConversationForm(ModelForm[None]):
 
     # --- keeping it ----------------------------------------------------------------------------------------
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Keep it."""
-        event.stop()
-        self.action_save()
-
-    def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Keep it."""
-        event.stop()
-        self.action_save()
+    @property
+    def is_changed(self) -> bool:
+        """Whether a field or a tool is not as it was."""
+        return super().is_changed or self._has_other_marks
 
     def action_save(self) -> None:
         """Change what is different, if nothing is wrong with it. What was not touched is not sent: what is
         shown of it is harmless, and may differ from what it is.
         """
-        self._complain("")
         fields: dict[str, Any] = {}
-        complaints: dict[str, str] = {}
+        problems: dict[str, str] = {}
         for name, field in _FIELDS.items():
-            value = self._in(name).value.strip()
+            value = self.field(name).value.strip()
             if value == self._shown[name].strip() and not (name == "tools" and self._has_other_marks):
                 continue
             try:
                 fields[field] = self._tools_of(value) if name == "tools" else read_field(name, value)
             except ValueError as error:
-                complaints[name] = str(error)
-        for name in _FIELDS:
-            self._in(name).complain(complaints.get(name, ""))
-        if complaints:
-            self._in(next(iter(complaints))).inner.focus()
-        elif fields:
+                problems[name] = str(error)
+        self.complain(problems)
+        if fields and not problems:
             self._save(fields)
-        else:
+        elif not problems:
             self.dismiss()
 
     @work(group="save", exclusive=True)
@@ -198,22 +185,11 @@ class ConversationForm(ModelForm[None]):
         try:
             chat = await (await self._link.client()).change(self._chat.id, **fields)
         except AgentTuiError as error:
-            self._blame(str(error), fields)
+            sent = {name: field for name, field in _FIELDS.items() if field in fields}
+            self.blame(str(error), sent)
             return
         self._take(chat)
         self.dismiss()
-
-    def _blame(self, problem: str, fields: dict[str, Any]) -> None:
-        """Show what the server did not take next to what it is about, where it says that."""
-        sent = {name: field for name, field in _FIELDS.items() if field in fields}
-        named = [name for name, field in sent.items() if field in problem]
-        if len(sent) == 1 or named:
-            self.blame((named or list(sent))[0], problem)
-        else:
-            self._complain(problem)
-
-    def _complain(self, problem: str) -> None:
-        self.query_one(".dialog > .error", Static).update(inert_line(problem, 300))
 
 
 def read_field(name: str, text: str) -> object:
@@ -227,12 +203,8 @@ def read_field(name: str, text: str) -> object:
             return temperature_of(text)
         case "thinking":
             return text == "on"
-        case "max_tokens" | "max_cost":
-            return read_value(name, text, 0)
-        case "workspace" if text:
-            return folder_of(text)
         case _:
-            return text
+            return read_value(name, text, 0)
 
 
 def temperature_of(text: str) -> float | None:

@@ -30,16 +30,24 @@ def own(text: str, *, ascii_only: bool) -> str:
 
 
 class Line(Input):
-    """One line that takes nothing a terminal would obey."""
+    """One line that takes nothing a terminal would obey, and ``most`` characters."""
 
-    def __init__(self, value: str, *, placeholder: str = "", id: str) -> None:  # noqa: A002
-        super().__init__(inert_line(value, MAX_LINE_CHARACTERS), placeholder=placeholder, compact=True, id=id)
+    def __init__(
+        self,
+        value: str,
+        *,
+        placeholder: str = "",
+        most: int = MAX_LINE_CHARACTERS,
+        id: str,  # noqa: A002 - Textual's own word
+    ) -> None:
+        self._most = most
+        super().__init__(inert_line(value, most), placeholder=placeholder, compact=True, id=id)
         self.select_on_focus = False
         self.cursor_blink = False
 
     def replace(self, text: str, start: int, end: int) -> None:
         """Put ``text``, made harmless, between two places."""
-        room = MAX_LINE_CHARACTERS - len(self.value) + abs(end - start)
+        room = self._most - len(self.value) + abs(end - start)
         super().replace(inert(text).replace("\n", " ").replace("\t", " ")[: max(0, room)], start, end)
 
 
@@ -145,6 +153,7 @@ class Field(Widget):
 
     def __init__(self, name: str, label: str, inner: Line | Choice | Composer) -> None:
         super().__init__(id=f"field-{name}")
+        self.about = name
         self._label = label
         self.inner = inner
 

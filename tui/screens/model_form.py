@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual import work
-from textual.screen import ModalScreen
 
 from agent_tui.errors import AgentTuiError, NotOffered
 from agent_tui.inert import inert_line
 from tui.link import Link
 from tui.screens.choose import Candidate, ChooseScreen
-from tui.screens.form_fields import MAX_LINE_CHARACTERS, Choice, Field, Picking, own
+from tui.screens.form import Form
+from tui.screens.form_fields import MAX_LINE_CHARACTERS, Choice, Field, Picking
 from tui.screens.words import say
 
 if TYPE_CHECKING:
@@ -21,18 +21,13 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class ModelForm(ModalScreen[R]):
+class ModelForm(Form[R]):
     """A form with a field for the provider and one for the model."""
 
     def __init__(self, link: Link[Any], *, ascii_only: bool = False) -> None:
-        super().__init__()
-        self._ascii_only = ascii_only
+        super().__init__(ascii_only=ascii_only)
         self._link = link
         self._providers: list[ProviderInfo] = []  # the default one first
-        self._shown: dict[str, str] = {}  # by field, before anything was touched
-
-    def _own(self, key: str) -> str:
-        return own(say(key), ascii_only=self._ascii_only)
 
     def model_fields(self, provider_id: str, model: str) -> Iterator[Field]:
         """Yield both fields with what is chosen now."""
@@ -45,7 +40,7 @@ class ModelForm(ModalScreen[R]):
     @work(group="providers", exclusive=True)
     async def look_for_providers(self) -> None:
         """Offer the server's providers; where there are none to be had, say why, and keep what is chosen."""
-        field = self.query_one("#field-provider", Field)
+        field = self.field("provider")
         try:
             client = await self._link.client()
             self._providers = await client.providers()
@@ -109,9 +104,3 @@ class ModelForm(ModalScreen[R]):
             line.value = self._shown["model"]
         elif not is_as_before and line.value == self._shown["model"]:
             line.value = ""
-
-    def blame(self, name: str, problem: str) -> None:
-        """Say what is wrong with a field, and go there."""
-        field = self.query_one(f"#field-{name}", Field)
-        field.complain(problem)
-        field.inner.focus()

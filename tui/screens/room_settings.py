@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import work
@@ -11,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -21,26 +19,26 @@ from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
 from tui.link import RoomLink
 from tui.screens.agent_form import AgentDraft, AgentFormScreen
+from tui.screens.form import Form
 from tui.screens.form_fields import Choice, Field, Line, own, swatch
+from tui.screens.form_values import read_value
 from tui.screens.tool_list import ToolList
 from tui.screens.words import count, say
 from widgets.composer import Composer
 
-MAX_ROUNDS = 1000
 MODES = ("sequential", "parallel")
 ON_ERROR = ("continue", "pause")
 FIELDS = ("name", "task", "max_rounds", "execution_mode", "max_tokens", "max_cost", "on_error", "workspace")
-_WHOLE_NUMBERS = ("max_rounds", "max_tokens")
 
 
-class SettingsScreen(ModalScreen[None]):
+class SettingsScreen(Form[None]):
     """Changes the room with one call, and gives the answer to ``take``."""
 
     CSS_PATH = "room_dialogs.tcss"
     AUTO_FOCUS = "#max_rounds"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Keep it", id="settings.save", priority=True),
-        Binding("escape", "dismiss", "Back, nothing changed", id="settings.back", priority=True),
+        Binding("escape", "back", "Back, nothing changed", id="settings.back", priority=True),
         Binding("a", "add", "Add an agent", id="settings.add"),
         Binding("d,delete", "remove", "Remove the agent", id="settings.remove"),
         Binding("ctrl+up", "move(-1)", "The agent speaks earlier", id="settings.earlier"),
@@ -55,8 +53,7 @@ class SettingsScreen(ModalScreen[None]):
         *,
         ascii_only: bool = False,
     ) -> None:
-        super().__init__()
-        self._ascii_only = ascii_only
+        super().__init__(ascii_only=ascii_only)
         self._state = state
         self._link = link
         self._take = take
@@ -78,8 +75,6 @@ class SettingsScreen(ModalScreen[None]):
             "on_error": state.on_error,
             "workspace": state.workspace,
         }
-        # What is shown is harmless; what was not touched is not sent, as it may differ from that.
-        self._shown: dict[str, str] = {}
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog wide"):
@@ -93,9 +88,8 @@ class SettingsScreen(ModalScreen[None]):
                 yield OptionList(markup=False, compact=True, id="agents")
                 yield Static(say("settings.tools"), classes="label", id="of-tools", markup=False)
                 yield ToolList(self._state.enabled_tools, ascii_only=self._ascii_only)
-            yield Static("", classes="error", markup=False)
-            hint = own(say("settings.hint"), ascii_only=self._ascii_only)
-            yield Static(hint, classes="hint", markup=False)
+            yield Static("", classes="error", id="problem", markup=False)
+            yield Static(self._own("settings.hint"), classes="hint", markup=False)
 
     def _inner(self, name: str) -> Line | Choice | Composer:
         value = self._values[name]
@@ -113,7 +107,7 @@ class SettingsScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Show the room as it is."""
         self.query_one("#task", Composer).put(self._values["task"])
-        self._shown = {name: self._field(name).value for name in FIELDS}
+        self._shown = self.values()
         self._list_agents(0)
         self._estimate()
         self.query_one(ToolList).show()
@@ -130,16 +124,13 @@ class SettingsScreen(ModalScreen[None]):
             label = f"{say('settings.tools')}: {inert_line(error.title, 100)}"
             self.query_one("#of-tools", Static).update(label)
 
-    def _field(self, name: str) -> Field:
-        return self.query_one(f"#field-{name}", Field)
-
     def on_input_changed(self, event: Input.Changed) -> None:
         """Say what more rounds may use."""
         if event.input.id == "max_rounds":
             self._estimate()
 
     def _estimate(self) -> None:
-        text = estimate(self._state, self._field("max_rounds").value)
+        text = estimate(self._state, self.field("max_rounds").value)
         shown = self.query_one("#estimate", Static)
         shown.update(text)
         shown.set_class(bool(text), "-open")
@@ -198,7 +189,7 @@ class SettingsScreen(ModalScreen[None]):
         if at is None:
             return
         if len(self._agents) < 2:
-            self._complain(say("settings.last_agent"))
+            self.complain({"": say("settings.last_agent")})
             return
         del self._agents[at]
         self._list_agents(at)
@@ -212,39 +203,38 @@ class SettingsScreen(ModalScreen[None]):
 
     # --- keeping it ------------------------------------------------------------------------------------
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Keep it."""
-        event.stop()
-        self.action_save()
+    @property
+    def is_changed(self) -> bool:
+        """Whether a field, an agent or a tool is not as it was."""
+        return super().is_changed or self._has_other_agents or self._has_other_tools
 
-    def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Keep it."""
-        event.stop()
-        self.action_save()
+    @property
+    def _has_other_agents(self) -> bool:
+        return self._agents != list(self._before.values())
+
+    @property
+    def _has_other_tools(self) -> bool:
+        return self.query_one(ToolList).marked != set(self._state.enabled_tools)
 
     def action_save(self) -> None:
-        """Change what is different, if nothing is wrong with it."""
-        self._complain("")
+        """Change what is different, if nothing is wrong with it. What was not touched is not sent: what is
+        shown of it is harmless, and may differ from what it is.
+        """
         fields: dict[str, Any] = {}
-        complaints = {}
-        for name in FIELDS:
-            text = self._field(name).value.strip()
-            if text == self._shown[name].strip():
-                continue
-            try:
-                fields[name] = read_value(name, text, self._state.round)
-            except ValueError as error:
-                complaints[name] = str(error)
-        for name in FIELDS:
-            self._field(name).complain(complaints.get(name, ""))
-        if complaints:
-            self._field(next(iter(complaints))).inner.focus()
+        problems = {}
+        for name, text in self.values().items():
+            if text.strip() != self._shown[name].strip():
+                try:
+                    fields[name] = read_value(name, text.strip(), self._state.round)
+                except ValueError as error:
+                    problems[name] = str(error)
+        self.complain(problems)
+        if problems:
             return
-        if self._agents != list(self._before.values()):
+        if self._has_other_agents:
             fields["agents"] = [agent.fields(self._before.get(agent.id)) for agent in self._agents]
-        marked = self.query_one(ToolList).marked
-        if marked != set(self._state.enabled_tools):
-            fields["enabled_tools"] = sorted(marked)
+        if self._has_other_tools:
+            fields["enabled_tools"] = sorted(self.query_one(ToolList).marked)
         if fields:
             self._save(fields)
         else:
@@ -256,61 +246,10 @@ class SettingsScreen(ModalScreen[None]):
             client = await self._link.client()
             room = await client.change(self._state.id, **fields)
         except AgentTuiError as error:
-            self._blame(str(error), fields)
+            self.blame(str(error), dict(zip(fields, fields, strict=True)))
             return
         await self._take(room)
         self.dismiss()
-
-    def _blame(self, problem: str, fields: dict[str, Any]) -> None:
-        """Show what the server did not take next to what it is about, where it says that."""
-        named = [name for name in fields if name in problem and name in FIELDS]
-        if not named and len(fields) == 1 and next(iter(fields)) in FIELDS:
-            named = list(fields)
-        for name in named[:1]:
-            self._field(name).complain(problem)
-        if not named:
-            self._complain(problem)
-
-    def _complain(self, problem: str) -> None:
-        self.query_one(".dialog > .error", Static).update(inert_line(problem, 300))
-
-
-def read_value(name: str, text: str, least_rounds: int) -> str | int | float:
-    """Return what was typed as the wire wants it. Raises ``ValueError`` with a sentence for a person."""
-    if name in _WHOLE_NUMBERS:
-        digits = text.replace(",", "").replace(" ", "").replace("_", "")
-        if name == "max_tokens" and not digits:
-            return 0
-        if not (digits.isascii() and digits.isdecimal()) or len(digits) > 12:
-            raise ValueError(say("settings.whole_number"))
-        number = int(digits)
-        if name == "max_rounds" and not max(1, least_rounds) <= number <= MAX_ROUNDS:
-            raise ValueError(say("settings.rounds_range", least=max(1, least_rounds), most=count(MAX_ROUNDS)))
-        return number
-    if name == "max_cost":
-        try:
-            amount = float(text.lstrip("$").replace(",", ".") or 0)
-        except ValueError:
-            amount = -1.0
-        if not 0 <= amount < 1e9:
-            raise ValueError(say("settings.amount"))
-        return amount
-    if name == "workspace" and text:
-        return folder_of(text)
-    if name == "task" and not text:
-        raise ValueError(say("settings.no_task"))
-    return text
-
-
-def folder_of(text: str) -> str:
-    """Return a folder by its whole path, "~" written out. Raises ``ValueError`` as ``read_value`` does."""
-    try:
-        folder = Path(text).expanduser()
-    except RuntimeError:  # nobody is called so
-        folder = Path(text)
-    if not folder.is_absolute():
-        raise ValueError(say("chat_form.workspace.wrong", root=Path.cwd().anchor))
-    return str(folder)
 
 
 def estimate(state: RoomState, rounds: str) -> str:

@@ -1,0 +1,63 @@
+"""What was typed into a form, as the wire wants it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from tui.screens.words import count, say
+
+MAX_ROUNDS: Final = 1000
+MAX_DIGITS: Final = 12
+MAX_AMOUNT: Final = 1e9
+
+
+def read_value(name: str, text: str, least_rounds: int) -> str | int | float:
+    """Return the value of the field ``name``; fewer rounds than ``least_rounds`` cannot be wanted.
+
+    Raises ``ValueError`` with a sentence for a person.
+    """
+    match name:
+        case "max_rounds":
+            number = _whole_number(text)
+            if not max(1, least_rounds) <= number <= MAX_ROUNDS:
+                key = "settings.rounds_range" if least_rounds > 1 else "settings.rounds"
+                raise ValueError(say(key, least=max(1, least_rounds), most=count(MAX_ROUNDS)))
+            return number
+        case "max_tokens":
+            return _whole_number(text) if text else 0
+        case "max_cost":
+            return _amount(text) if text else 0.0
+        case "workspace" if text:
+            return folder_of(text)
+        case "task" if not text:
+            raise ValueError(say("settings.no_task"))
+    return text
+
+
+def _whole_number(text: str) -> int:
+    digits = text.replace(",", "").replace(" ", "").replace("_", "")
+    if not (digits.isascii() and digits.isdecimal()) or len(digits) > MAX_DIGITS:
+        raise ValueError(say("settings.whole_number"))
+    return int(digits)
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text.lstrip("$").replace(",", "."))
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < MAX_AMOUNT:  # nan is neither
+        raise ValueError(say("settings.amount"))
+    return amount
+
+
+def folder_of(text: str) -> str:
+    """Return a folder by its whole path, "~" written out. Raises ``ValueError`` as ``read_value`` does."""
+    try:
+        folder = Path(text).expanduser()
+    except RuntimeError:  # nobody is called so
+        folder = Path(text)
+    if not folder.is_absolute():
+        raise ValueError(say("chat_form.workspace.wrong", root=Path.cwd().anchor))
+    return str(folder)
