@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -25,6 +26,18 @@ _unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow
 settings.register_profile("quick", _unhurried, max_examples=40)
 settings.register_profile("thorough", _unhurried, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+# Looks for cycles among all that was loaded were a quarter of the time. What tests leave is looked for less
+# often than Python would: (young, middle, full), as `gc.set_threshold` takes them.
+GARBAGE_THRESHOLDS = (10_000, 20, 20)
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and classes out of every look for cycles."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -135,7 +135,7 @@ class Home:
         """Stop the backend of this home; one that was started in this process has ended then."""
         self.main("backend", "stop")
         for child in runtime._children:
-            if str(self.data) in child.args:
+            if str(self.data) in str(child.args):
                 child.wait(SECONDS)
 
 

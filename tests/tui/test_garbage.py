@@ -10,6 +10,8 @@ import pytest
 
 from tui.garbage import BUSY_THRESHOLD, WORTH_THRESHOLD, Garbage, uncollected
 
+THRESHOLDS = (700, 10, 10)  # Python's own
+
 
 @pytest.fixture
 def full() -> Iterator[list[int]]:
@@ -20,10 +22,13 @@ def full() -> Iterator[list[int]]:
         if phase == "stop" and info["generation"] == 2:
             found.append(info["collected"])
 
+    before = gc.get_threshold()
+    gc.set_threshold(*THRESHOLDS)
     gc.collect()
     gc.callbacks.append(note)
     yield found
     gc.callbacks.remove(note)
+    gc.set_threshold(*before)
 
 
 class Quiet:

@@ -274,7 +274,7 @@ def test_a_second_signal_leaves_at_once(slow: Home) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can make a pipe small")
 def test_signals_end_a_run_whose_output_nobody_reads(home: Home) -> None:
-    run = home.start("rooms", "run", *SHORT[:-1], "200", "--output", "stream-json")
+    run = home.start("rooms", "run", *SHORT[:-1], "50", "--output", "stream-json")
     assert run.stdout is not None
     assert run.stderr is not None
     fcntl.fcntl(run.stdout, fcntl.F_SETPIPE_SZ, 4096)
@@ -287,6 +287,7 @@ def test_signals_end_a_run_whose_output_nobody_reads(home: Home) -> None:
             with suppress(subprocess.TimeoutExpired):
                 run.wait(timeout=0.2)
         assert "agent-tui: interrupted" in run.stderr.read()
+    home.api("POST", f"/api/rooms/{room_id}/pause")  # it was left running
     assert run.returncode == 3
 
 
