@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.chat_requests import MAX_QUESTION_BYTES
+from agent_tui.backend.store.messages import MAX_PAGE_CHARACTERS
 from agent_tui.wire.chat import decode_conversation, decode_messages
 from tests.backend.chat_backend import A_PATH, FULL, ChatBackend, chat_backend, names, refused
 from tests.backend.engine.chat_house import call, speaks
@@ -286,6 +287,21 @@ async def test_messages_are_the_shown_branch_page_by_page(chatting: ChatBackend)
     assert pages == whole["messages"]
     for query, status in (("after=nobody", 404), ("after=a/b", 404), ("limit=0", 400), ("limit=x", 400)):
         await refused(chatting, "GET", f"{path}/messages?{query}", None, status)
+
+
+async def test_large_messages_come_on_pages_that_a_client_can_take(chatting: ChatBackend) -> None:
+    path = await chatting.chat()
+    for number in range(3):
+        await chatting.ask(path, attachments=[{"name": f"{number}.txt", "content": "x" * 3_000_000}])
+    sizes, after = [], ""
+    while True:
+        page = (await chatting.client.call("GET", f"{path}/messages{after}")).json
+        sizes.append([len(message["content"]) for message in page["messages"]])
+        if page["next"] is None:
+            break
+        after = f"?after={page['next']}"
+    assert [len(page) for page in sizes] == [4, 2]
+    assert all(sum(page) <= MAX_PAGE_CHARACTERS for page in sizes)
 
 
 async def test_another_branch_is_shown_after_an_edit_and_again_after_going_back(

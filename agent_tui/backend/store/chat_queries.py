@@ -14,12 +14,14 @@ from agent_tui.backend.store.chat_messages import answer_message, question_messa
 from agent_tui.backend.store.chat_rows import ChatPage, ChatRow, Hit, Link, ToolRule
 from agent_tui.backend.store.chat_words import BEGIN, END, expression, marked, shown
 from agent_tui.backend.store.chat_writing import AGENT_COLUMNS, ROOM_COLUMNS
+from agent_tui.backend.store.messages import that_fit
 from agent_tui.backend.store.rows import Frame, TurnRow, UserSaid
 from agent_tui.errors import NotFound
 from agent_tui.events import Message, Step, ToolAsk
 
 SNIPPET_WORDS = 24
 IDS_PER_QUERY = 500
+MESSAGES_PER_READ = 50  # with their files each may be as large as a page
 
 _IS_CHAT = schema.room.c.kind == "chat"
 _ONLY_CHATS = ("temperature", "thinking", "tools", "workspace", "head", "is_named")
@@ -112,7 +114,9 @@ def versions(links: Mapping[str, Link]) -> dict[str, tuple[str, ...]]:
 
 
 def page(connection: Connection, room_id: str, after: str | None, limit: int) -> ChatPage:
-    """Return a page of the shown branch; raises ``NotFound`` for an unknown chat or ``after``."""
+    """Return a page of the shown branch, shorter where its messages are large; raises ``NotFound`` for an
+    unknown chat or ``after``.
+    """
     row = chat(connection, room_id)
     tree = links(connection, room_id)
     path = branch(tree, row.head)
@@ -121,9 +125,15 @@ def page(connection: Connection, room_id: str, after: str | None, limit: int) ->
         if after not in path:
             raise NotFound(f"There is no message {after[:100]} in this branch", status=404)
         start = path.index(after) + 1
-    wanted = path[start : start + limit]
-    found = messages(connection, room_id, wanted, versions(tree))
-    return ChatPage(found, len(path) > start + limit, row.last_seq)
+    wanted, siblings = path[start : start + limit], versions(tree)
+    read: list[Message] = []
+    found: list[Message] = []
+    for at in range(0, len(wanted), MESSAGES_PER_READ):
+        read += messages(connection, room_id, wanted[at : at + MESSAGES_PER_READ], siblings)
+        found = that_fit(read)
+        if len(found) < len(read):
+            break
+    return ChatPage(found, len(path) > start + len(found), row.last_seq)
 
 
 def told(connection: Connection, room_id: str, last: str) -> list[Message]:

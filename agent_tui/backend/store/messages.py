@@ -10,6 +10,19 @@ from agent_tui.wire.content import dump, steps_content, text_content
 from agent_tui.wire.rooms_encode import token_count
 from agent_tui.wire.steps_encode import step_fields
 
+# Of one answer. As JSON they are four times as many bytes at worst; a client may take no more than 64 MiB.
+MAX_PAGE_CHARACTERS = 8_000_000
+
+
+def that_fit(messages: Sequence[Message]) -> list[Message]:
+    """Return the first messages that one answer can hold, at least one."""
+    characters = 0
+    for place, message in enumerate(messages):
+        characters += len(message.content)
+        if characters > MAX_PAGE_CHARACTERS and place:
+            return list(messages[:place])
+    return list(messages)
+
 
 def user_message(room_id: str, said: UserSaid) -> Message:
     """Return a person's message."""

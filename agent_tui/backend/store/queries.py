@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindparam, literal_column, select
 
 from agent_tui.backend.store import schema
-from agent_tui.backend.store.messages import turn_message, user_message
+from agent_tui.backend.store.messages import that_fit, turn_message, user_message
 from agent_tui.backend.store.room_steps import has_called, steps, tools_of
 from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow, UserSaid
 from agent_tui.errors import NotFound
@@ -230,7 +230,8 @@ def text_before(connection: Connection, room_id: str, message_id: str, seq: int)
 def messages(connection: Connection, room_id: str, after: str | None, limit: int) -> Page:
     """Return a page of the stored messages and the turns under way, by the seq of their first event.
 
-    An attempt that ended without words and called no tool is no message, except a completed one.
+    An attempt that ended without words and called no tool is no message, except a completed one. A page is
+    shorter where its messages are large.
     Raises ``NotFound`` for an unknown room or ``after``.
     """
     as_of = room(connection, room_id).last_seq
@@ -250,7 +251,8 @@ def messages(connection: Connection, room_id: str, after: str | None, limit: int
     taken = steps(connection, room_id, rows)
     placed += [(row.first_seq, turn_message(room_id, row, taken.get(row.message_id, ()))) for row in rows]
     placed.sort(key=lambda pair: pair[0])
-    return Page([message for _, message in placed[:limit]], len(placed) > limit, as_of)
+    found = that_fit([message for _, message in placed[:limit]])
+    return Page(found, len(placed) > len(found), as_of)
 
 
 def _rooms(

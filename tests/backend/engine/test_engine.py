@@ -185,6 +185,18 @@ async def test_messages_come_in_pages_in_the_order_of_their_first_event(tmp_path
             await house.engine.messages(room.id, "nothing", None)
 
 
+async def test_large_messages_come_on_pages_that_a_client_can_take(tmp_path: Path) -> None:
+    models = FakeModels(ScriptedModel(lambda request: ["x" * 1_000_000], free=True))
+    async with open_house(tmp_path / "rooms.db", models) as house:
+        room = await house.engine.create_room(new_room("parallel", 3))
+        await house.engine.run(room.id)
+        await house.log.ended(room.id)
+        first = await house.engine.messages(room.id, None, None)
+        assert len(first.messages) == 8  # the task, and seven of nine turns
+        second = await house.engine.messages(room.id, first.next, None)
+        assert (len(second.messages), second.next) == (2, None)
+
+
 @pytest.mark.parametrize("mode", MODES)
 async def test_messages_and_the_events_after_them_miss_and_double_nothing(tmp_path: Path, mode: str) -> None:
     model = ScriptedModel(words)
