@@ -28,8 +28,8 @@ class _Plain(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         letter = chr(code)
-        first, *accents = unicodedata.normalize("NFD", letter)
-        plain = first if all(map(unicodedata.combining, accents)) else letter
+        parts = unicodedata.normalize("NFD", letter)
+        plain = parts[0] if all(map(unicodedata.combining, parts[1:])) else letter
         self[code] = plain.lower()[:1]
         return self[code]
 
@@ -63,7 +63,8 @@ def marked(title: str, words: str) -> str:
     found = [re.compile(f"(?<!{_LETTER})(?:{start}){_LETTER}*") for start in (*starts, "|".join(starts))]
     if not starts or not all(pattern.search(plain) for pattern in found):
         return ""
-    pieces, end = [], 0
+    pieces: list[str] = []
+    end = 0
     for match in found[-1].finditer(plain):
         pieces += whole[end : match.start()], BEGIN, whole[match.start() : match.end()], END
         end = match.end()
