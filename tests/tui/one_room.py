@@ -30,13 +30,13 @@ LIVE = ev.LinkChanged("live")
 class OneRoom(App[int]):
     """An app with nothing but the screen under test."""
 
-    def __init__(self, link: FakeLink, *, start: bool = False) -> None:
+    def __init__(self, link: FakeLink, *, start: bool = False, ascii_only: bool = False) -> None:
         super().__init__()
         self.register_theme(themes.load("dark"))
         self.theme = "dark"
         self.left = False
         self.clock = FrameClock.for_app(self)
-        self.room = RoomScreen(cast("RoomLink", link), "r", self.clock, start=start, ascii_only=False)
+        self.room = RoomScreen(cast("RoomLink", link), "r", self.clock, start=start, ascii_only=ascii_only)
 
     def on_mount(self) -> None:
         self.push_screen(self.room)
@@ -79,9 +79,11 @@ class Screen:
 
 
 @asynccontextmanager
-async def opened(size: tuple[int, int] = (120, 30), *, start: bool = False) -> AsyncGenerator[Screen, None]:
+async def opened(
+    size: tuple[int, int] = (120, 30), *, start: bool = False, ascii_only: bool = False
+) -> AsyncGenerator[Screen, None]:
     link = FakeLink()
-    app = OneRoom(link, start=start)
+    app = OneRoom(link, start=start, ascii_only=ascii_only)
     async with app.run_test(size=size, notifications=True) as pilot:
         yield Screen(link, app, pilot)
         link.end()

@@ -319,3 +319,10 @@ async def test_without_an_editor_or_a_terminal_of_its_own_that_is_said(
         assert "set EDITOR" in await chat.press("ctrl+e")
         monkeypatch.setenv("EDITOR", "true")
         assert "a terminal of its own" in await chat.press("ctrl+e")
+
+
+async def test_on_a_low_screen_the_line_makes_room_once_it_is_left() -> None:
+    async with opened(*said(1, "What?", "That."), size=(60, 9)) as chat:
+        assert " › " in await chat.press("i")
+        assert " › " not in await chat.press("tab")
+        assert " › " in await chat.press("i")

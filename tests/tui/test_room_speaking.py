@@ -259,3 +259,13 @@ async def test_a_server_that_takes_no_words_says_so_in_the_line() -> None:
         assert "does not offer messages from people" in text
         await screen.press("i", "x", "enter")
         assert said(screen) == []
+
+
+async def test_an_ascii_terminal_gets_ascii_before_the_room_came_and_after() -> None:
+    async with opened(ascii_only=True) as screen:
+        text = await screen.text()
+        assert "Waiting for the room" in text
+        assert text.isascii()
+        text = await screen.send(running(agents=AGENTS[:2]), LIVE)
+        assert "Say something to the room" in text
+        assert text.isascii()

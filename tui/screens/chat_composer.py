@@ -7,10 +7,6 @@ from pathlib import Path
 from typing import Final
 
 from textual import work
-from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
-from textual.timer import Timer
-from textual.widgets import Static, TextArea
 
 from agent_tui.events import Attachment
 from agent_tui.inert import inert, inert_line
@@ -19,11 +15,9 @@ from tui.chat_drafts import ChatDrafts, Kept, Waiting
 from tui.chat_files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_path, read, written
 from tui.screens.chat_line import ChatLine, Completion
 from tui.screens.form_fields import own
-from tui.screens.room_composer import DRAFT_SECONDS, LOW_SCREEN_ROWS, SMALL_SCREEN_ROWS, Rule
-from tui.screens.room_drafts import Drafts
 from tui.screens.words import count, say
-from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer
-from widgets.status_line import Part, StatusLine
+from tui.screens.writing import Writing
+from widgets.status_line import Part
 from widgets.units import size
 
 BETWEEN: Final = " · "
@@ -31,33 +25,17 @@ MOST_CANDIDATES: Final = 6
 MAX_SHOWN_CHARACTERS: Final = 120
 
 
-class ChatComposer(Vertical):
+class ChatComposer(Writing):
     """Keeps the draft of one chat, its attachments and its queue. It sends nothing itself."""
 
-    DEFAULT_CSS = """
-    ChatComposer {
-        height: auto;
-        background: $background;
-        & .-empty { display: none; }
-        &.-closed { display: none; }
-        & > Horizontal { height: auto; }
-        & .composer--prompt { width: 3; height: 1; background: $background; }
-    }
-    """
+    SMALL_ROWS = 2
 
     def __init__(self, conversation_id: str, *, ascii_only: bool = False) -> None:
-        super().__init__(id="composer")
-        self._conversation_id = conversation_id
-        self._ascii_only = ascii_only
-        self._drafts = Drafts()
+        line = ChatLine(self._complete, self._takes_paste)
+        super().__init__(conversation_id, line, ascii_only=ascii_only)
+        self.line: ChatLine = line
         self._kept = ChatDrafts(conversation_id)
         self._edited: tuple[str, tuple[Attachment, ...]] | None = None  # the draft, while another is changed
-        self._queued = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
-        self._note = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
-        self._rule = Rule(ascii_only=ascii_only)
-        self._told = ""
-        self._told_of = ""  # what was written then
-        self._saving: Timer | None = None
         self._pastes = 0
         self.files = Files(Path.cwd())
         self.tools: Sequence[str] = ()  # names that /tools completes
@@ -66,58 +44,24 @@ class ChatComposer(Vertical):
         self.is_held = False  # what waits is sent only when the person says so
         self._queue_key = "u"
         self._is_busy = False  # an answer is under way
-        self.line = ChatLine(self._complete, self._takes_paste, placeholder=self._own("chat.placeholder"))
-
-    def compose(self) -> ComposeResult:
-        yield self._queued
-        yield self._note
-        yield self._rule
-        with Horizontal():
-            yield Static(" > " if self._ascii_only else " › ", classes="composer--prompt", markup=False)
-            yield self.line
+        line.placeholder = self._own("chat.placeholder")
 
     def on_mount(self) -> None:
-        """Go on where the writing was left; what waited before is sent only when the person says so."""
-        self.line.past = self._drafts.past()
-        self.line.put(self._drafts.draft(self._conversation_id))
+        """What waited before is sent only when the person says so."""
         kept = self._kept.load()
         self.attachments, self.queue, self.is_held = kept.attachments, kept.queue, bool(kept.queue)
-        self.show()
-
-    def on_unmount(self) -> None:
-        """Keep what was written: the last letters too."""
-        self._keep_text()
 
     def _own(self, key: str) -> str:
         return own(say(key), ascii_only=self._ascii_only)
 
     # --- what is shown ---------------------------------------------------------------------------------
 
-    def fit(self, rows: int) -> None:
-        """Take no more than a screen of ``rows`` has to give."""
-        is_small = rows <= SMALL_SCREEN_ROWS
-        self._rule.set_class(is_small, "-empty")
-        self.line.most_rows = 2 if is_small else MOST_ROWS
-        self.set_class(rows < LOW_SCREEN_ROWS and not self.has_line_focus, "-closed")
-
-    @property
-    def has_line_focus(self) -> bool:
-        """Whether it is written in now."""
-        return self.is_attached and self.screen.focused is self.line
-
     @property
     def is_editing(self) -> bool:
         """Whether a question is asked another way."""
         return self._edited is not None
 
-    def open(self) -> None:
-        """Let it be written in."""
-        self.set_class(False, "-closed")
-        self.screen.set_focus(self.line, scroll_visible=False)
-
-    def tell(self, note: str) -> None:
-        """Say something until something else is written."""
-        self._told, self._told_of = inert_line(note, 300), self.line.text
+    def _show_note(self) -> None:
         self.show()
 
     def show(self, key: str | None = None, *, is_busy: bool | None = None) -> None:
@@ -228,20 +172,6 @@ class ChatComposer(Vertical):
         self._keep()
         self.show()
 
-    def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Keep the draft, a moment later; what was told of an older text is over."""
-        event.stop()
-        if self.line.text != self._told_of:
-            self._told = ""
-        self.show()
-        if self._saving is None:
-            self._saving = self.set_timer(DRAFT_SECONDS, self._keep_text)
-
-    def on_composer_cut(self, event: Composer.Cut) -> None:
-        """Say that not all of it found room."""
-        event.stop()
-        self.notify(say("composer.cut", most=count(MAX_CHARACTERS)), severity="warning", markup=False)
-
     # --- what is sent, and what waits ------------------------------------------------------------------
 
     def sent(self, text: str) -> None:
@@ -280,13 +210,9 @@ class ChatComposer(Vertical):
             self.line.put(text)
             self.show()
 
-    def _keep_text(self) -> None:
-        if self._saving is not None:
-            self._saving.stop()
-            self._saving = None
-        text = self._edited[0] if self._edited is not None else self.line.text
-        if not self._drafts.keep(self._conversation_id, text) and self.is_mounted:
-            self.notify(say("composer.not_kept"), severity="warning", markup=False)
+    @property
+    def _draft(self) -> str:
+        return self._edited[0] if self._edited is not None else self.line.text
 
     def _keep(self) -> None:
         attachments = self._edited[1] if self._edited is not None else self.attachments
