@@ -14,7 +14,7 @@ from agent_tui import events as ev
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.event_stream import Item
 from agent_tui.clients.sse import Frame
-from agent_tui.errors import AgentTuiError, ConfigError, NotOffered, Refused
+from agent_tui.errors import AgentTuiError, NotOffered, Refused
 from agent_tui.inert import inert_line
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.wire.chat import TERMINAL, ChatDecoder
@@ -24,6 +24,7 @@ from tui import connect, output
 from tui.ask_formats import AskFormat, AskRecord, ask_format
 from tui.ask_input import Asked, AskOptions
 from tui.ask_tools import ToolNotices, is_allowed
+from tui.commands import check_tools
 from tui.formats import Ending, FormatName
 from tui.interrupts import Interrupts, carried_out, concluded, until_its_end, why_it_goes_on
 from tui.request import Server, Source
@@ -80,7 +81,8 @@ class _Errand:
 
     async def _conversation_id(self, client: ChatClient) -> str:
         options = self.options
-        await _check_tools(client, options.tools or ())
+        if options.tools:
+            await check_tools(client, options.tools)
         wished = {"model": options.model, "provider_id": options.provider, "workspace": options.folder}
         if options.conversation is not None:
             id_ = await connect.conversation_id(client, options.conversation)
@@ -220,17 +222,6 @@ class _Answer:
             pass  # somebody else has answered, or it asks no more
         except AgentTuiError as error:
             self._notice(f"the answer to {step.name} was not taken: {error}")
-
-
-async def _check_tools(client: ChatClient, wanted: Sequence[str]) -> None:
-    """Raise ``ConfigError`` for tools that the server does not name where it names its tools."""
-    try:
-        known = {tool.name for tool in await client.tools()} if wanted else set()
-    except NotOffered:
-        return
-    if unknown := [name for name in wanted if name not in known]:
-        named = ", ".join(inert_line(name) for name in unknown)
-        raise ConfigError(f"--tools: there is no {named}", "agent-tui tools list names those that are there")
 
 
 def _content(turn: ChatTurn) -> str:

@@ -9,8 +9,9 @@ from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from typing import Literal, TypeVar
 
+from agent_tui.clients.chat import ChatClient
 from agent_tui.config import DEMO_PROVIDER
-from agent_tui.errors import ConfigError
+from agent_tui.errors import ConfigError, NotOffered
 from agent_tui.inert import inert_line
 from tui import exits, output
 from tui.request import Server, Source, reach
@@ -32,6 +33,16 @@ def asked(source: Source, opened: Opened[Client], question: Callable[[Client], A
             return await question(client)
 
     return asyncio.run(ask())
+
+
+async def check_tools(client: ChatClient, wanted: Sequence[str]) -> None:
+    """Raise ``ConfigError`` for tools that the server does not name, where it names its tools."""
+    try:
+        known = {tool.name for tool in await client.tools()}
+    except NotOffered:
+        return
+    if unknown := [inert_line(name) for name in wanted if name not in known]:
+        raise ConfigError(f"there is no tool {', '.join(unknown)}", "agent-tui tools list names all")
 
 
 def told(text: str, value: object, output_format: OutputFormat) -> int:

@@ -17,6 +17,7 @@ from agent_tui.inert import inert_line
 from agent_tui.wire.rooms import TERMINAL, decode
 from tui import connect, output
 from tui.answer import Answer
+from tui.commands import check_tools
 from tui.formats import Ending, Format, FormatName, Record, format_named
 from tui.interrupts import Interrupts, carried_out, concluded, until_its_end, why_it_goes_on
 from tui.new_room import NewRoom
@@ -77,11 +78,15 @@ class _Errand:
             return ending, await _record(client, room_id, ending)
 
     async def _room_id(self, client: RoomsClient) -> str:
-        if isinstance(self.wanted, NewRoom):
-            room = await connect.create(client, self.wanted)
+        wanted = self.wanted
+        if tools := wanted.tools if isinstance(wanted, NewRoom) else self.changes.get("enabled_tools"):
+            async with connect.chat_client(self.server) as chats:
+                await check_tools(chats, tools)
+        if isinstance(wanted, NewRoom):
+            room = await connect.create(client, wanted)
             output.notice(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})")
             return room.id
-        room_id = await connect.room_id(client, self.wanted)
+        room_id = await connect.room_id(client, wanted)
         if self.changes:
             await client.change(room_id, **self.changes)
         return room_id

@@ -15,6 +15,7 @@ from tui.commands import (
     asked,
     called,
     check_may_delete,
+    check_tools,
     listed,
     model_named,
     told,
@@ -38,6 +39,8 @@ def list_rooms(source: Source, output_format: OutputFormat) -> int:
 
 def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:
     """Make a room and print its id."""
+    if tools := new.tools:
+        asked(source, connect.chat_client, lambda client: check_tools(client, tools))
     room = asked(source, connect.rooms_client, lambda client: connect.create(client, new))
     return told(inert_line(room.id), room_fields(room), output_format)
 

@@ -53,6 +53,20 @@ def test_a_room_is_made_with_tools_and_their_folder(home: Home, tmp_path: Path) 
     assert "workspace" in one_line(done.stderr)
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["rooms new --task T --tool read", "rooms run --task T --tool read", "rooms run tooled --tool read"],
+)
+def test_a_tool_that_is_not_there_makes_and_changes_no_room(home: Home, command: str) -> None:
+    if "tooled" in command:
+        home.new_room("T", name="tooled")
+    rooms = home.api("GET", "/api/rooms")["rooms"]
+    done = home.main(*command.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no tool read" in one_line(done.stderr)
+    assert home.api("GET", "/api/rooms")["rooms"] == rooms
+
+
 def test_agents_come_from_templates_in_the_language_of_the_task(home: Home) -> None:
     chosen = ["--template", "critic", "--template", "tester", "--agent", "Ada=m1"]
     done = home.main("rooms", "new", "--task", "Какой чай лучше?", *chosen, "--output", "json")
