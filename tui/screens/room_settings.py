@@ -20,15 +20,11 @@ from agent_tui.state.room import RoomState
 from tui.link import RoomLink
 from tui.screens.agent_form import AgentDraft, AgentFormScreen
 from tui.screens.form import Form
-from tui.screens.form_fields import Choice, Field, Line, own, swatch
+from tui.screens.form_fields import own, swatch
 from tui.screens.form_values import read_value
-from tui.screens.tool_list import ToolList
+from tui.screens.room_fields import RoomTools, room_field
 from tui.screens.words import count, say
 from widgets.composer import Composer
-
-MODES = ("sequential", "parallel")
-ON_ERROR = ("continue", "pause")
-FIELDS = ("name", "task", "max_rounds", "execution_mode", "max_tokens", "max_cost", "on_error", "workspace")
 
 
 class SettingsScreen(Form[None]):
@@ -80,29 +76,15 @@ class SettingsScreen(Form[None]):
         with Vertical(classes="dialog wide"):
             yield Static(say("settings.title"), classes="title", markup=False)
             with VerticalScroll(id="form", can_focus=False):
-                for name in FIELDS:
-                    yield Field(name, say(f"settings.{name}"), self._inner(name))
+                for name, value in self._values.items():
+                    yield room_field(name, value, ascii_only=self._ascii_only)
                     if name == "max_rounds":
                         yield Static("", id="estimate", markup=False)
                 yield Static(say("settings.agents"), classes="label", markup=False)
                 yield OptionList(markup=False, compact=True, id="agents")
-                yield Static(say("settings.tools"), classes="label", id="of-tools", markup=False)
-                yield ToolList(self._state.enabled_tools, ascii_only=self._ascii_only)
+                yield RoomTools(self._state.enabled_tools, self._link, ascii_only=self._ascii_only)
             yield Static("", classes="error", id="problem", markup=False)
             yield Static(self._own("settings.hint"), classes="hint", markup=False)
-
-    def _inner(self, name: str) -> Line | Choice | Composer:
-        value = self._values[name]
-        if name == "task":
-            return Composer(id=name, may_be_empty=True)
-        if name in ("execution_mode", "on_error"):
-            options = MODES if name == "execution_mode" else ON_ERROR
-            texts = [(option, say(f"settings.{name}.{option}")) for option in options]
-            return Choice(texts, value, id=name, ascii_only=self._ascii_only)
-        is_number = name in ("max_tokens", "max_cost")
-        empty = say("settings.no_limit") if is_number else say("chat_form.workspace.none")
-        is_optional = is_number or name == "workspace"
-        return Line(value, placeholder=empty if is_optional else "", id=name)
 
     def on_mount(self) -> None:
         """Show the room as it is."""
@@ -110,19 +92,6 @@ class SettingsScreen(Form[None]):
         self._shown = self.values()
         self._list_agents(0)
         self._estimate()
-        self.query_one(ToolList).show()
-        self._look_for_tools()
-
-    @work(group="tools", exclusive=True)
-    async def _look_for_tools(self) -> None:
-        """List the server's tools; where there are none to be had, say why."""
-        listed = self.query_one(ToolList)
-        try:
-            listed.offer(await (await self._link.client()).tools())
-        except AgentTuiError as error:
-            listed.disabled = True
-            label = f"{say('settings.tools')}: {inert_line(error.title, 100)}"
-            self.query_one("#of-tools", Static).update(label)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Say what more rounds may use."""
@@ -214,7 +183,7 @@ class SettingsScreen(Form[None]):
 
     @property
     def _has_other_tools(self) -> bool:
-        return self.query_one(ToolList).marked != set(self._state.enabled_tools)
+        return self.query_one(RoomTools).marked != set(self._state.enabled_tools)
 
     def action_save(self) -> None:
         """Change what is different, if nothing is wrong with it. What was not touched is not sent: what is
@@ -234,7 +203,7 @@ class SettingsScreen(Form[None]):
         if self._has_other_agents:
             fields["agents"] = [agent.fields(self._before.get(agent.id)) for agent in self._agents]
         if self._has_other_tools:
-            fields["enabled_tools"] = sorted(self.query_one(ToolList).marked)
+            fields["enabled_tools"] = sorted(self.query_one(RoomTools).marked)
         if fields:
             self._save(fields)
         else:
