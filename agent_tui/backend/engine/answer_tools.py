@@ -179,6 +179,9 @@ class Calls:
     async def _run(self, one: _Prepared) -> None:
         if one.tool is None:
             return
+        if self._cut.is_set():  # while it was put on record that it runs
+            await self._end(one.call, "cut", failed("not run: the answer was stopped before that"), None)
+            return
         clock = asyncio.get_running_loop().time
         begun = clock()
         output = await self._unless_cut(run_tool(one.tool, one.call.arguments, self._workshop.place))

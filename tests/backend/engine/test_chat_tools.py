@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from agent_tui.backend.engine.answer_steps import Steps, Written
+from agent_tui.backend.engine.answer_tools import Calls, Workshop
 from agent_tui.backend.engine.chats import ConversationChange
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config import Config
+from agent_tui.events import Step, ToolAsk
 from agent_tui.tool_config import ToolsConfig
 from tests.backend.engine.chat_house import call, open_chats, results, speaks, statuses
+from tests.fakes.scripted_tools import ScriptedBox, reader
+
+
+class Nobody:
+    """Nobody who could be asked (``Gate``)."""
+
+    def allows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        return False
+
+    def could_allow(self, tool: str) -> bool:
+        return False
+
+    def ask(self, call: Step, arguments: Mapping[str, Any], ask: ToolAsk) -> asyncio.Future[str]:
+        raise AssertionError
+
 
 NAMES = ("calculator", "read_file", "write_file", "run_command")
 
@@ -46,3 +69,18 @@ async def test_an_answer_reads_writes_and_counts_in_the_folder_of_its_conversati
     assert any("42" in content for content in contents)
     shown = next(json.loads(content) for content in contents if '"exit_code"' in content)
     assert (shown["success"], shown["output"]) == (True, "one\nthree\n")
+
+
+async def test_a_call_that_is_stopped_while_its_start_is_written_says_that_it_did_not_run() -> None:
+    look, steps, written = reader(), Steps("a1", "now"), Written()
+    steps.hear([call("look")], written)
+
+    async def write(_written: Written) -> None:
+        calls.cut()
+
+    workshop = Workshop(ScriptedBox(look), Nobody(), ToolPlace(), {"look"})
+    calls = Calls(workshop, steps, write, Timing())
+    await calls.run(steps.close_calls(written), written)
+    asked, answered = steps.in_order
+    assert (asked.status, answered.success, look.ran) == ("cut", False, [])
+    assert "not run" in answered.content
