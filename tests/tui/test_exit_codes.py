@@ -1,4 +1,4 @@
-"""One test for each exit code of cli.md's table, each by a process of its own."""
+"""One test for each exit code of cli.md's table; in a process of its own where that matters."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_0_a_room_that_is_completed(home: Home, fast: str) -> None:
 def test_0_also_when_a_turn_failed(home: Home) -> None:
     events = [*run_events()[:FIRST_CHUNKS], ("agent_error", {"agent": "Mika", "error": "no luck"})]
     with in_thread(OriginalRoomsServer([*events, ("room_completed", {"room_id": "r1"})])) as server:
-        done = home.run("rooms", "run", "r1", "--url", server.url, *STREAM)
+        done = home.main("rooms", "run", "r1", "--url", server.url, *STREAM)
     assert (done.returncode, end_of(done.stdout)["reason"]) == (0, "completed")
     assert "Mika: no luck" in done.stderr.splitlines()
 
@@ -80,15 +80,15 @@ def test_1_a_bug_of_ours_is_one_line_and_its_traceback_is_in_the_log(home: Home)
     ["rooms run", "rooms run r1 --rounds 2", "rooms run --task T --rounds 0", "doctor --nonsense"],
 )
 def test_2_wrong_usage(home: Home, command: str) -> None:
-    done = home.run(*command.split())
+    done = home.main(*command.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert one_line(done.stderr)
 
 
 def test_2_a_wrong_config_file_and_what_a_server_finds_out_of_range(home: Home, fast: str) -> None:
     home.config.write_text("[backends.work]\nkind = 3\n", encoding="utf-8")
-    wrong = home.run("rooms", "list", "--backend", "work")
-    ranged = home.run("rooms", "new", "--task", "T", "--rounds", "1000000", "--url", fast)
+    wrong = home.main("rooms", "list", "--backend", "work")
+    ranged = home.main("rooms", "new", "--task", "T", "--rounds", "1000000", "--url", fast)
     for done in (wrong, ranged):
         assert (done.returncode, done.stdout) == (2, "")
         assert one_line(done.stderr)
@@ -122,7 +122,7 @@ def test_3_a_room_that_is_paused_by_a_signal(home: Home) -> None:
 def test_3_a_room_that_pauses_says_why_on_stderr(home: Home, reason: str, said: str) -> None:
     paused = {"room_id": "r1", **({"interrupted": reason} if reason else {})}
     with in_thread(OriginalRoomsServer([*run_events()[:FIRST_CHUNKS], ("room_paused", paused)])) as server:
-        done = home.run("rooms", "run", "r1", "--url", server.url, *STREAM)
+        done = home.main("rooms", "run", "r1", "--url", server.url, *STREAM)
     assert done.returncode == 3
     assert (end_of(done.stdout)["reason"], end_of(done.stdout)["detail"]) == ("paused", reason or None)
     assert done.stderr.splitlines()[-1].startswith(said)
@@ -130,9 +130,9 @@ def test_3_a_room_that_pauses_says_why_on_stderr(home: Home, reason: str, said: 
 
 def test_3_at_the_ceiling_of_the_budget_6_until_it_is_raised_and_0_then(home: Home, fast: str) -> None:
     new = ("--task", "Which tea?", "--name", "ceiling", "--agent", "Ada", "--agent", "Bo", "--rounds", "1")
-    first = home.run("rooms", "run", *new, "--max-tokens", "10", "--url", fast, *STREAM)
-    again = home.run("rooms", "run", "ceiling", "--url", fast, *STREAM)
-    raised = home.run("rooms", "run", "ceiling", "--max-tokens", "1000000", "--url", fast, *STREAM)
+    first = home.main("rooms", "run", *new, "--max-tokens", "10", "--url", fast, *STREAM)
+    again = home.main("rooms", "run", "ceiling", "--url", fast, *STREAM)
+    raised = home.main("rooms", "run", "ceiling", "--max-tokens", "1000000", "--url", fast, *STREAM)
     assert (first.returncode, again.returncode, raised.returncode) == (3, 6, 0)
     assert (end_of(first.stdout)["reason"], end_of(first.stdout)["detail"]) == ("paused", "budget")
     assert first.stderr.splitlines()[-1].startswith("paused (budget): ")
@@ -144,7 +144,7 @@ def test_3_a_turn_that_fails_where_the_room_pauses_on_errors(home: Home) -> None
     settings = 'kind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key_env = "NOT_SET_HERE"\n'
     home.config.write_text(f"[providers.gone]\n{settings}", encoding="utf-8")
     with served(home) as (_, url):
-        done = home.run("rooms", "run", *TASK, "--on-error", "pause", "--url", url, *STREAM)
+        done = home.main("rooms", "run", *TASK, "--on-error", "pause", "--url", url, *STREAM)
     assert (done.returncode, end_of(done.stdout)["reason"], end_of(done.stdout)["detail"]) == (
         3,
         "paused",
@@ -157,10 +157,10 @@ def test_3_a_turn_that_fails_where_the_room_pauses_on_errors(home: Home) -> None
 def test_4_a_room_that_fails_is_not_there_or_breaks_off(home: Home, fast: str) -> None:
     failed = [*run_events()[:FIRST_CHUNKS], ("error", {"content": "the quota is gone"})]
     with in_thread(OriginalRoomsServer(failed)) as server:
-        error = home.run("rooms", "run", "r1", "--url", server.url, *STREAM)
+        error = home.main("rooms", "run", "r1", "--url", server.url, *STREAM)
     with in_thread(OriginalRoomsServer(stop_after=FIRST_CHUNKS, then="end")) as server:
-        lost = home.run("rooms", "run", "r1", "--url", server.url, *STREAM)
-    nowhere = home.run("rooms", "run", "no-such-room", "--url", fast, *STREAM)
+        lost = home.main("rooms", "run", "r1", "--url", server.url, *STREAM)
+    nowhere = home.main("rooms", "run", "no-such-room", "--url", fast, *STREAM)
     for done, reason in ((error, "error"), (lost, "lost"), (nowhere, "error")):
         assert (done.returncode, end_of(done.stdout)["reason"]) == (4, reason)
         assert done.stderr.splitlines()[-1].startswith("agent-tui: ")
@@ -170,14 +170,14 @@ def test_4_a_server_that_says_nothing_in_time(home: Home) -> None:
     config = '[backends.slow]\nkind = "rooms"\nurl = "{}"\ntimeout = 0.5\n'
     with socket.create_server(("127.0.0.1", 0)) as silent:
         home.config.write_text(config.format(f"http://127.0.0.1:{silent.getsockname()[1]}"), encoding="utf-8")
-        done = home.run("rooms", "run", "r1", "--backend", "slow", *STREAM)
+        done = home.main("rooms", "run", "r1", "--backend", "slow", *STREAM)
     assert (done.returncode, end_of(done.stdout)["reason"]) == (4, "timeout")
 
 
 def test_5_a_server_that_is_not_there(home: Home) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    done = home.run("rooms", "run", "r1", "--url", f"http://127.0.0.1:{port}", *STREAM)
+    done = home.main("rooms", "run", "r1", "--url", f"http://127.0.0.1:{port}", *STREAM)
     assert (done.returncode, end_of(done.stdout)["reason"]) == (5, "lost")
     assert done.stderr.splitlines()[-1].startswith("agent-tui: ")
 
@@ -186,7 +186,7 @@ def test_5_a_server_that_is_not_there(home: Home) -> None:
 def test_6_refused_or_busy(home: Home, status: int, reason: str) -> None:
     with in_thread(LogRoomsServer(LogRoom("r1"))) as server:
         server.on("POST", "/api/rooms/r1/run", problem(status, "Not now"))
-        done = home.run("rooms", "run", "r1", "--url", server.url, *STREAM)
+        done = home.main("rooms", "run", "r1", "--url", server.url, *STREAM)
     assert done.returncode == 6
     assert end_of(done.stdout)["reason"] in (reason, "refused")
     assert done.stderr.splitlines()[-1].startswith("agent-tui: ")

@@ -1,4 +1,4 @@
-"""One test for each exit code of cli.md's table for the commands about chats, each by its own process."""
+"""One test for each exit code of the commands about chats; in a process of its own where that matters."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_1_a_bug_of_ours_is_one_line_and_its_traceback_is_in_the_log(home: Home)
 
 @pytest.mark.parametrize("command", ["ask", "ask x --chat-id 1", "conversations export", "tools forget"])
 def test_2_wrong_usage(home: Home, command: str) -> None:
-    ran = home.run(*command.split())
+    ran = home.main(*command.split())
     assert (ran.returncode, ran.stdout) == (2, "")
     assert one_line(ran.stderr)
 
@@ -97,11 +97,11 @@ def test_3_a_signal_before_anything_was_asked(home: Home) -> None:
 def test_4_an_answer_that_fails_breaks_off_or_is_of_no_conversation(home: Home) -> None:
     failed = [text("It "), ("error", {"content": "Exceeded maximum tool call iterations"})]
     with in_thread(OriginalChatServer(failed)) as server:
-        error = home.run("ask", "x", "--conversation", "7", "--url", server.url, *STREAM)
+        error = home.main("ask", "x", "--conversation", "7", "--url", server.url, *STREAM)
     with in_thread(OriginalChatServer(stop_after=5, then="end")) as server:
-        lost = home.run("ask", "x", "--conversation", "7", "--url", server.url, *STREAM)
+        lost = home.main("ask", "x", "--conversation", "7", "--url", server.url, *STREAM)
     with in_thread(LogChatServer("c1")) as server:
-        nowhere = home.run("ask", "x", "--conversation", "zz", "--url", server.url, *STREAM)
+        nowhere = home.main("ask", "x", "--conversation", "zz", "--url", server.url, *STREAM)
     for ran, reason, said in ((error, "error", "It "), (lost, "lost", "It "), (nowhere, "error", "")):
         end = end_of(ran.stdout)
         assert (ran.returncode, end["reason"], end["text"]) == (4, reason, said)
@@ -113,7 +113,7 @@ def test_4_a_server_that_says_nothing_in_time(home: Home, sent: int, timeout: fl
     with in_thread(OriginalChatServer(stop_after=sent, then="stay")) as server:
         config = f'[backends.slow]\nkind = "chat"\nurl = "{server.url}"\ntimeout = {timeout}\n'
         home.config.write_text(config, encoding="utf-8")
-        ran = home.run("ask", "x", "--conversation", "7", "--backend", "slow", *STREAM)
+        ran = home.main("ask", "x", "--conversation", "7", "--backend", "slow", *STREAM)
     end = end_of(ran.stdout)
     assert (ran.returncode, end["reason"], end["text"]) == (4, "timeout", "It " if sent else "")
 
@@ -121,9 +121,9 @@ def test_4_a_server_that_says_nothing_in_time(home: Home, sent: int, timeout: fl
 def test_5_a_server_that_is_not_there(home: Home) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    ran = home.run("ask", "x", "--url", url, *STREAM)
+    ran = home.main("ask", "x", "--url", url, *STREAM)
     assert (ran.returncode, end_of(ran.stdout)["reason"]) == (5, "lost")
-    listed = home.run("conversations", "list", "--url", url)
+    listed = home.main("conversations", "list", "--url", url)
     assert (listed.returncode, listed.stdout) == (5, "")
     for line in (ran.stderr, listed.stderr):
         assert one_line(line)
@@ -147,7 +147,7 @@ def test_6_refused_or_busy(home: Home, status: int, reason: str) -> None:
     with in_thread(LogChatServer("c1")) as server:
         server.fields = {"status": "running"}
         server.on("POST", "/api/conversations/c1/messages", problem(status))
-        ran = home.run("ask", "x", "--conversation", "c1", "--url", server.url, *STREAM)
+        ran = home.main("ask", "x", "--conversation", "c1", "--url", server.url, *STREAM)
     assert (ran.returncode, end_of(ran.stdout)["reason"]) == (6, reason)
     assert ran.stderr.splitlines()[-1].startswith("agent-tui: ")
 
@@ -155,6 +155,6 @@ def test_6_refused_or_busy(home: Home, status: int, reason: str) -> None:
 def test_6_a_token_that_is_not_taken(home: Home) -> None:
     with in_thread(LogChatServer("c1")) as server:
         server.on("GET", "/api/conversations", problem(401))
-        ran = home.run("conversations", "list", "--url", server.url)
+        ran = home.main("conversations", "list", "--url", server.url)
     assert (ran.returncode, ran.stdout) == (6, "")
     assert one_line(ran.stderr)
