@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from agent_tui import __version__
 from agent_tui.backend.auth import KnownHosts, is_loopback
 from agent_tui.backend.chats import Conversations
+from agent_tui.backend.config_file import ConfigFile
 from agent_tui.backend.connection import HttpServer, bound_socket, url_of
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
@@ -31,8 +32,6 @@ from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.tools_routes import Tools
 from agent_tui.backend.workspaces import Workspaces
-from agent_tui.config import Config, load
-from agent_tui.errors import ConfigError
 
 ENGINE_STOP_SECONDS = 1.5  # with the server's own second the process is gone within three
 IDLE_CHECKS = 4  # looks per idle time
@@ -86,7 +85,7 @@ class _Process:
         settings = self.settings
         models = Models(settings.config, demo_rate=settings.demo_rate, demo_seed=settings.demo_seed)
         store = Store(settings.database)
-        toolbox = Toolbox(_config(settings))
+        toolbox = Toolbox(ConfigFile(settings.config).read)
         unwatched = settings.unwatched_seconds
         try:
             hub = Hub(store)
@@ -195,12 +194,3 @@ class _Process:
             busy_at = max(busy_at, self.traffic.last_seconds)
         log.info("nobody needs this backend any more")
         self.stopping.set()
-
-
-def _config(settings: Settings) -> Config:
-    """Return what the config file says; a broken one says nothing of tools, and is no reason not to start."""
-    try:
-        return load(settings.config)
-    except ConfigError as error:
-        log.warning("the tools of the config file are left out: %s", error)
-        return Config(settings.config)

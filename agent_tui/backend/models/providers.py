@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 
+from agent_tui.backend.config_file import ConfigFile
 from agent_tui.backend.models.demo import DEMO as DEMO
 from agent_tui.backend.models.demo import DemoModel
 from agent_tui.backend.models.endpoints import Endpoint, endpoint_of
 from agent_tui.backend.models.model import Model
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.models.remote import RemoteProvider
-from agent_tui.config import ProviderConfig, config_path, load
-from agent_tui.errors import ConfigError, ModelError
+from agent_tui.config import ProviderConfig
+from agent_tui.errors import ModelError
 
 DEFAULT_MODEL = "gpt-4"  # protocols.md §1: the agent's model, else the provider's, else this
 DEFAULT_MAX_TOKENS = 2000  # protocols.md §1: the provider's, or this
-
-_log = logging.getLogger(__name__)
-
-# What tells one version of a file from the next: modification time in ns and size; None: no file.
-Stamp = tuple[int, int] | None
 
 
 class Models:
@@ -29,12 +24,8 @@ class Models:
 
     def __init__(self, config_path: Path | None, *, demo_rate: float, demo_seed: int) -> None:
         """``config_path`` None is the user's own file; ``demo_rate`` is in tokens/s, 0 without a pause."""
-        self._path = config_path
+        self._file = ConfigFile(config_path)
         self._demo = DemoModel(demo_rate, demo_seed)
-        self._stamp: Stamp = None
-        self._read = False
-        self._broken: ConfigError | None = None
-        self._configured: Mapping[str, ProviderConfig] = {}
         self._opened: dict[Endpoint, RemoteProvider] = {}
 
     def default_provider(self) -> str:
@@ -43,7 +34,6 @@ class Models:
         While the file is broken, that of its last good version: rooms made meanwhile say what is wrong
         when they run, instead of quietly getting another model.
         """
-        self._refresh()
         return next(iter(self._configured), DEMO)
 
     def default_model(self, provider_id: str) -> str:
@@ -52,7 +42,6 @@ class Models:
         """
         if provider_id == DEMO:
             return DEMO
-        self._refresh()
         provider = self._configured.get(provider_id)
         if provider is None:
             return DEFAULT_MODEL
@@ -65,12 +54,10 @@ class Models:
         """
         if provider_id == DEMO:
             return self._demo, DEFAULT_MAX_TOKENS
-        self._refresh()
-        if self._broken is not None:
-            raise ModelError(self._broken.title, self._broken.detail)
-        provider = self._configured.get(provider_id)
+        configured = self._checked()
+        provider = configured.get(provider_id)
         if provider is None:
-            known = ", ".join((*self._configured, DEMO))
+            known = ", ".join((*configured, DEMO))
             raise ModelError(f"no provider called {provider_id!r}", f"the config file has: {known}")
         name = model or self.default_model(provider_id)
         if not name:
@@ -81,7 +68,6 @@ class Models:
 
     def terms(self, provider_id: str) -> Terms:
         """Return how much the provider's models can be told and what they cost. Never raises."""
-        self._refresh()
         found = self._configured.get(provider_id)
         if found is None:
             return Terms()
@@ -89,20 +75,26 @@ class Models:
 
     def provider(self, provider_id: str) -> ProviderConfig | None:
         """Return what the config file says of a provider; None for the demo and names it does not have."""
-        self._refresh()
         return self._configured.get(provider_id)
 
     def configured(self) -> tuple[ProviderConfig, ...]:
         """Return every provider of the config file; raises ``ModelError`` while the file is broken."""
-        self._refresh()
-        if self._broken is not None:
-            raise ModelError(self._broken.title, self._broken.detail)
-        return tuple(self._configured.values())
+        return tuple(self._checked().values())
 
     async def aclose(self) -> None:
         """Close every provider's HTTP client."""
         for provider in self._opened.values():
             await provider.aclose()
+
+    @property
+    def _configured(self) -> Mapping[str, ProviderConfig]:
+        return self._file.read().providers
+
+    def _checked(self) -> Mapping[str, ProviderConfig]:
+        configured = self._configured
+        if (broken := self._file.broken) is not None:
+            raise ModelError(broken.title, broken.detail)
+        return configured
 
     def _at(self, endpoint: Endpoint) -> RemoteProvider:
         """Return the endpoint's one client; a changed configuration gets one of its own, and turns under
@@ -111,24 +103,3 @@ class Models:
         if opened is None:
             opened = self._opened[endpoint] = RemoteProvider(endpoint)
         return opened
-
-    def _refresh(self) -> None:
-        path = self._path or config_path()
-        stamp = _stamp(path)
-        if self._read and stamp == self._stamp:
-            return
-        self._read, self._stamp = True, stamp
-        try:
-            self._configured = load(path).providers
-            self._broken = None
-        except ConfigError as error:
-            self._broken = error
-            _log.warning("the config file is broken, providers cannot be used: %s", error.title)
-
-
-def _stamp(path: Path) -> Stamp:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size

@@ -20,6 +20,7 @@ from agent_tui.backend.tools.simple import Calculator, CurrentTime
 from agent_tui.backend.tools.tool import Permission, Tool, ToolError
 from agent_tui.backend.tools.writing import PatchFile, WriteFile
 from agent_tui.config import Config
+from agent_tui.tool_config import McpConfig
 
 BUILT_IN = "built-in"
 AGAIN_SECONDS = 0.5
@@ -39,29 +40,20 @@ class Toolbox:
 
     def __init__(
         self,
-        config: Config,
+        read: Callable[[], Config],
         *,
         command_seconds: float = COMMAND_SECONDS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        ours: list[Tool] = [
-            *(
-                CurrentTime(now),
-                Calculator(),
-                ListFiles(),
-                ReadFile(),
-                SearchFiles(),
-                WriteFile(),
-                PatchFile(),
-            ),
-            FetchUrl(config.tools.private_hosts),
-            RunCommand(secret_names(config), command_seconds),
-        ]
-        self.allow = config.tools.allow  # patterns of calls that run without asking
-        self._ours = {tool.spec.name: tool for tool in ours}
-        self._servers = tuple(McpServer(server) for server in config.mcp.values())
+        """``read`` returns what the config file says now, the same object until that has changed."""
+        self._read = read
+        self._command_seconds = command_seconds
+        self._now = now
+        self._servers: tuple[McpServer, ...] = ()
+        self._leaving: set[asyncio.Task[None]] = set()  # servers that the file names no more
         self._foreign: dict[str, McpTool] = {}
         self._asked: dict[McpServer, object] = {}
+        self._configure(read())
 
     async def specs(self) -> tuple[ToolSpec, ...]:
         """Return what models are told: ours, and those of the servers that could be started. Never raises."""
@@ -70,8 +62,11 @@ class Toolbox:
     async def listed(self) -> tuple[Listed, ...]:
         """Return all tools, with what each may do without asking and where it comes from.
 
-        Takes as long as the slowest server needs to start, when one was not started yet.
+        Takes as long as the slowest server needs to start, when one was not started yet. The config file is
+        read again if it changed.
         """
+        if (config := self._read()) is not self._config:
+            self._configure(config)
         await asyncio.gather(*(self._ask(server) for server in self._servers))
         ours = [Listed(tool.spec, tool.permission, BUILT_IN) for tool in self._ours.values()]
         theirs = [
@@ -85,7 +80,33 @@ class Toolbox:
 
     async def aclose(self) -> None:
         """End all servers."""
-        await asyncio.gather(*(server.aclose() for server in self._servers))
+        await asyncio.gather(*(server.aclose() for server in self._servers), *self._leaving)
+
+    def _configure(self, config: Config) -> None:
+        self._config = config
+        self.allow = config.tools.allow  # patterns of calls that run without asking
+        ours: list[Tool] = [
+            *(
+                CurrentTime(self._now),
+                Calculator(),
+                ListFiles(),
+                ReadFile(),
+                SearchFiles(),
+                WriteFile(),
+                PatchFile(),
+            ),
+            FetchUrl(config.tools.private_hosts),
+            RunCommand(secret_names(config), self._command_seconds),
+        ]
+        self._ours = {tool.spec.name: tool for tool in ours}
+        before = {server.config.name: server for server in self._servers}
+        self._servers = tuple(_kept(before.get(one.name), one) for one in config.mcp.values())
+        for server in set(before.values()) - set(self._servers):
+            leaving = asyncio.create_task(server.aclose())
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
+        self._foreign = {name: tool for name, tool in self._foreign.items() if tool.server in self._servers}
+        self._asked = {server: tools for server, tools in self._asked.items() if server in self._servers}
 
     async def _ask(self, server: McpServer) -> None:
         # One that cannot be started offers what it did before; its calls say why they cannot be made. Only
@@ -93,8 +114,13 @@ class Toolbox:
         with suppress(ToolError, TimeoutError):
             async with asyncio.timeout(AGAIN_SECONDS if server in self._asked else None):
                 await server.start()
-        if self._asked.get(server) is server.foreign_tools:
+        if server not in self._servers or self._asked.get(server) is server.foreign_tools:
             return
         self._asked[server] = server.foreign_tools
         others = {name: tool for name, tool in self._foreign.items() if tool.server is not server}
         self._foreign = others | {tool.spec.name: tool for tool in offered(server)}
+
+
+def _kept(server: McpServer | None, config: McpConfig) -> McpServer:
+    """Return the server that goes on, or a new one where the file says something else of it."""
+    return server if server is not None and server.config == config else McpServer(config)

@@ -47,7 +47,7 @@ async def test_an_answer_reads_writes_and_counts_in_the_folder_of_its_conversati
         [call("run_command", {"command": "cat notes.txt"}), call("read_file", {"path": "../secret"}, 1)],
         ["Done."],
     )
-    box = Toolbox(Config(tmp_path / "config.toml", tools=ToolsConfig(allow=("run_command(cat *)",))))
+    box = Toolbox(lambda: Config(tmp_path / "config.toml", tools=ToolsConfig(allow=("run_command(cat *)",))))
     async with open_chats(tmp_path / "a.db", model, box=box, enabled=NAMES) as house:
         await house.chats.change(house.id, ConversationChange(workspace=str(folder)))
         with house.chats.attend(house.id):

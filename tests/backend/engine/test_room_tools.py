@@ -330,7 +330,7 @@ async def test_the_tools_of_the_house_work_in_the_folder_of_the_room(tmp_path: P
             return ["Read."]
         return [call("read_file", {"path": "notes.txt"}), call("read_file", {"path": "../a.db"}, 1)]
 
-    box = Toolbox(Config(tmp_path / "config.toml"))
+    box = Toolbox(lambda: Config(tmp_path / "config.toml"))
     async with open_house(tmp_path / "a.db", models(says), box=box, timing=QUICK) as house:
         room = await house.engine.create_room(
             a_room(names="Ada", enabled_tools=("read_file",), workspace=str(folder))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from agent_tui.backend.tools.simple import CurrentTime
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config import Config
-from agent_tui.tool_config import McpConfig
+from agent_tui.tool_config import McpConfig, ToolsConfig
 from tests.backend.tools.calls import called, refused
 from tests.backend.tools.test_mcp import config
 
@@ -23,7 +24,7 @@ ASKING = ("write_file", "patch_file", "fetch_url", "run_command")
 
 
 async def test_the_tools_are_there_and_those_that_change_or_reach_something_ask() -> None:
-    box = Toolbox(NOWHERE)
+    box = Toolbox(lambda: NOWHERE)
     listed = await box.listed()
     assert {one.spec.name: one.permission for one in listed} == (
         dict.fromkeys(READING, "read") | dict.fromkeys(ASKING, "ask")
@@ -41,7 +42,7 @@ async def test_the_tools_are_there_and_those_that_change_or_reach_something_ask(
 
 async def test_a_server_that_cannot_be_started_takes_nothing_from_the_others() -> None:
     broken = McpConfig("broken", "/no/such/program")
-    box = Toolbox(Config(NOWHERE.path, mcp={"broken": broken, "fake": config(read_only=("look",))}))
+    box = Toolbox(lambda: Config(NOWHERE.path, mcp={"broken": broken, "fake": config(read_only=("look",))}))
     try:
         listed = {one.spec.name: one for one in await box.listed()}
         assert (listed["fake__look"].permission, listed["fake__look"].source) == ("read", "fake")
@@ -55,10 +56,31 @@ async def test_a_server_that_cannot_be_started_takes_nothing_from_the_others() -
         await box.aclose()
 
 
+async def test_the_tools_are_those_that_the_file_names_now() -> None:
+    said = Config(NOWHERE.path, mcp={"fake": config(), "other": replace(config(), name="other")})
+    box = Toolbox(lambda: said)
+    try:
+        names = {one.spec.name for one in await box.listed()}
+        assert {"fake__look", "other__look"} <= names
+        gone, kept = box.tool("fake__look"), box.tool("other__look")
+        assert gone is not None
+        allow = ToolsConfig(allow=("run_command(make)",))
+        said = replace(said, tools=allow, mcp={"other": replace(config(), name="other")})
+        assert {one.spec.name for one in await box.listed()} == {
+            name for name in names if not name.startswith("fake")
+        }
+        assert (box.allow, box.tool("fake__look"), box.tool("other__look")) == (allow.allow, None, kept)
+        assert "is closed" in await refused(gone)
+        said = replace(said, mcp={"other": replace(config(read_only=("look",)), name="other")})
+        assert {one.spec.name: one.permission for one in await box.listed()}["other__look"] == "read"
+    finally:
+        await box.aclose()
+
+
 def test_making_a_toolbox_loads_nothing_heavy() -> None:
     code = (
         "import sys; from pathlib import Path; from agent_tui.config import Config;"
-        "from agent_tui.backend.tools.toolbox import Toolbox; Toolbox(Config(Path('/nowhere')));"
+        "from agent_tui.backend.tools.toolbox import Toolbox; Toolbox(lambda: Config(Path('/nowhere')));"
         "print(' '.join({'mcp', 'httpx', 'httpx2', 'jsonschema', 'pydantic', 'anyio'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)

@@ -1,0 +1,54 @@
+"""The config file as it is now: read again whenever it has changed."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from agent_tui.config import Config, config_path, load
+from agent_tui.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+# What tells one version of a file from the next: modification time in ns and size; None: no file.
+Stamp = tuple[int, int] | None
+
+
+class ConfigFile:
+    """``broken`` says what was wrong with the file when it was last read."""
+
+    def __init__(self, path: Path | None) -> None:
+        """``path`` None is the user's own file."""
+        self.broken: ConfigError | None = None
+        self._path = path
+        self._config: Config | None = None
+        self._stamp: Stamp = None
+
+    def read(self) -> Config:
+        """Return what the file says, the same object until it changes. Never raises: of a broken file it
+        returns the last good version, and nothing where there was none.
+        """
+        path = self._path or config_path()
+        stamp = _stamp(path)
+        if self._config is None or stamp != self._stamp:
+            self._stamp = stamp
+            self._config = self._load(path)
+        return self._config
+
+    def _load(self, path: Path) -> Config:
+        try:
+            loaded = load(path)
+        except ConfigError as error:
+            self.broken = error
+            log.warning("the config file is broken: %s", error.title)
+            return self._config or Config(path)
+        self.broken = None
+        return loaded
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
