@@ -10,6 +10,7 @@ from agent_tui import events as ev
 from agent_tui.errors import AgentBusy, ConnectFailed, StreamLost
 from tests.state.chat_events import call, loaded, message, started, words
 from tests.tui.one_chat import LIVE, Chat, opened, said
+from tui.screens.chat_queue import ChatQueueScreen
 
 WHOLE = (ev.TurnEnded("a9", "", 1, seconds=1.0), ev.TurnDone("a9", "a9"))
 
@@ -108,6 +109,33 @@ async def test_what_waits_is_changed_put_in_order_and_dropped() -> None:
         await chat.press("up", "e", "end", "exclamation_mark", "enter")  # Two is changed
         await chat.press("down", "down", "d", "escape")  # Three is dropped
         assert [waits.text for waits in chat.app.chat._composer.queue] == ["Two?!", "One?"]
+
+
+async def test_keys_act_on_the_same_question_once_the_first_one_was_asked() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"))
+        for words_ in ("One?", "Two?", "Three?"):
+            await chat.write(words_, "enter")
+        await chat.press("tab", "u", "down")
+        await chat.send(*WHOLE)
+        assert questions(chat) == ["One?"]
+        screen = chat.app.screen
+        assert isinstance(screen, ChatQueueScreen)
+        screen._look()
+        await chat.press("d")
+        assert [waits.text for waits in chat.app.chat._composer.queue] == ["Three?"]
+
+
+async def test_a_question_that_was_asked_while_it_is_changed_says_so() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"))
+        await chat.write("One?", "enter")
+        await chat.press("tab", "u", "e")
+        await chat.send(*WHOLE)
+        screen = chat.app.screen
+        assert isinstance(screen, ChatQueueScreen)
+        screen._look()
+        assert "it was asked meanwhile" in await chat.text()
 
 
 async def test_somebody_else_asked_first_so_the_question_waits() -> None:

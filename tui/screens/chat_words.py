@@ -79,6 +79,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.queue.title": "Questions that wait",
     "chat.queue.hint": "e change · ctrl+↑ ctrl+↓ move · d drop · esc back",
     "chat.queue.none": "no question waits",
+    "chat.queue.said": "it was asked meanwhile",
     "chat.queue.full": "at most {most} questions wait",
     "chat.queue.not_kept": "the questions that wait could not be kept on disk",
     "chat.attaching": "attaches {names}",
