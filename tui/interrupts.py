@@ -19,14 +19,16 @@ Errand = Callable[[Server, "Interrupts"], Coroutine[Any, Any, tuple[Ending, T]]]
 
 
 class Interrupts:
-    """While open: the first signal calls ``on_first``, the next one ends the program at once.
+    """While open: the first signal calls ``on_first``, the next one ends the errand at once.
 
-    Without ``on_first`` there is nothing to be orderly about and the first one ends it. The end comes as
-    ``KeyboardInterrupt``, also out of a write that nobody reads, which an event loop's handler never sees.
+    Without ``on_first`` there is nothing to be orderly about and the first one ends it. The errand is
+    cancelled; only out of a write that nobody reads, which holds its event loop, the end comes as
+    ``KeyboardInterrupt``. Between two steps of a library that would be lost, or become another error.
     """
 
     def __init__(self) -> None:
         self.on_first: Callable[[], object] | None = None
+        self._cancel: Callable[[], object] | None = None
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interrupts:
@@ -40,11 +42,24 @@ class Interrupts:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
+    async def ending(self, errand: Coroutine[Any, Any, T]) -> T:
+        """Return what ``errand`` does; a signal that ends it cancels it."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None  # coroutines run in tasks
+        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        try:
+            return await errand
+        finally:
+            self._cancel = None
+
     def _received(self, number: int, frame: FrameType | None) -> None:
         on_first, self.on_first = self.on_first, None
-        if on_first is None:
+        if on_first is not None:
+            on_first()
+        elif self._cancel is not None and not output.is_writing:
+            self._cancel()
+        else:
             raise KeyboardInterrupt
-        on_first()
 
 
 async def until_its_end(
@@ -109,8 +124,8 @@ def carried_out(source: Source, errand: Errand[T], nothing: T) -> tuple[Ending, 
     """
     with Interrupts() as interrupts:
         try:
-            return asyncio.run(errand(reach(source), interrupts))
-        except KeyboardInterrupt:
+            return asyncio.run(interrupts.ending(errand(reach(source), interrupts)))
+        except (KeyboardInterrupt, asyncio.CancelledError):
             return Ending("interrupted"), nothing
         except AgentTuiError as error:
             return Ending.of(error), nothing

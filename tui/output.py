@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from agent_tui.errors import ConfigError
 from agent_tui.inert import inert, inert_json, inert_line
@@ -15,6 +16,8 @@ from agent_tui.wire.content import encodable
 PROGRAM = "agent-tui"
 MAX_LINE_CHARACTERS = 1000
 COLUMN_GAP = "  "
+
+is_writing = False  # to a stream that somebody may not read: until they do, nothing else is done
 
 
 def prepare_streams() -> None:
@@ -35,13 +38,22 @@ def write(text: str) -> None:
     Raises ``BrokenPipeError`` when nobody reads, ``ConfigError`` when it cannot be written (a full disk).
     """
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        _written(sys.stdout, text)
     except BrokenPipeError:
         raise
     except OSError as error:
         drop()
         raise ConfigError("the output cannot be written", error.strerror or str(error)) from error
+
+
+def _written(stream: TextIO, text: str) -> None:
+    global is_writing
+    is_writing = True
+    try:
+        stream.write(text)
+        stream.flush()
+    finally:
+        is_writing = False
 
 
 def drop() -> None:
@@ -57,8 +69,7 @@ def say(text: str) -> None:
 
 def notice(text: str) -> None:
     """Write one line of progress to stderr."""
-    sys.stderr.write(inert_line(text, MAX_LINE_CHARACTERS) + "\n")
-    sys.stderr.flush()
+    _written(sys.stderr, inert_line(text, MAX_LINE_CHARACTERS) + "\n")
 
 
 def complain(text: str) -> None:
