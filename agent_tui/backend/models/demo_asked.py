@@ -58,11 +58,11 @@ _READ = _compiled(
 )
 _WRITE = _compiled(
     rf"{_PLEASE}write\s+(?:to\s+)?(?:the\s+)?(?:file\s+)?{_PATH}\s*[:\uff1a]\s*(?P<content>.+)",
-    rf"{_PLEASE}write\s+(?P<content>.+?)\s+(?:in)?to\s+(?:the\s+)?(?:file\s+)?{_PATH}",
+    rf"{_PLEASE}write\s+(?P<content>\S.*?)\s+(?:in)?to\s+(?:the\s+)?(?:file\s+)?{_PATH}",
     rf"{_PLEASE}写入?到?(?:文件)?\s*{_PATH}\s*[:\uff1a]\s*(?P<content>.+)",
-    rf"{_PLEASE}(?:把|将)\s*(?P<content>.+?)\s*写(?:入|到|进)?(?:文件)?\s*{_PATH}",
+    rf"{_PLEASE}(?:把|将)\s*(?P<content>\S.*?)\s*写(?:入|到|进)?(?:文件)?\s*{_PATH}",
     rf"{_PLEASE}(?:запиши|напиши)(?:те)?\s+в\s+(?:файл\s+)?{_PATH}\s*:\s*(?P<content>.+)",
-    rf"{_PLEASE}(?:запиши|напиши)(?:те)?\s+(?P<content>.+?)\s+в\s+(?:файл\s+)?{_PATH}",
+    rf"{_PLEASE}(?:запиши|напиши)(?:те)?\s+(?P<content>\S.*?)\s+в\s+(?:файл\s+)?{_PATH}",
 )
 _RUN_VERB = rf"{_PLEASE}(?:run|execute|运行|执行|запусти(?:те)?|выполни(?:те)?)\s*"
 # Only what looks like a command: in quotation marks, named as one, or one that everybody knows.

@@ -174,8 +174,7 @@ def test_any_text_is_read(text: str) -> None:
 
 
 def test_no_text_keeps_it_busy() -> None:
-    """Patterns that try every way of taking a text apart would need years for some of these."""
-    started = time.process_time()
+    """Patterns that try every way of taking a text apart would need seconds or years for some of these."""
     units = (
         "1",
         "/",
@@ -192,7 +191,9 @@ def test_no_text_keeps_it_busy() -> None:
         "- ",
         "写",
         "现在",
+        " ",
     )
     for head, unit, tail in product(("", "write ", "run ", "把"), units, ("", "a", "`")):
+        started = time.process_time()
         wishes_in(head + unit * 5000 + tail)
-    assert time.process_time() - started < 30
+        assert time.process_time() - started < 0.5, (head, unit, tail)  # it takes a few hundredths at most
