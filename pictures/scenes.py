@@ -73,7 +73,7 @@ async def new(pilot: Pilot[int]) -> None:
     await write(pilot, "What should our status page say during an outage?")
     form.query_one("#agents").focus()
     await press(pilot, ["down", "space", "down", "down", "down", "space"])
-    form.query_one("#tokens").focus()
+    form.query_one("#max_tokens").focus()
     await write(pilot, "50,000")
     await pilot.pause(HEADER_SECONDS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -68,7 +68,12 @@ class Listed:
 
 @asynccontextmanager
 async def listed(
-    folder: Path, *rooms: RoomInfo, size: tuple[int, int] = (100, 16), is_ascii: bool = False, **options: bool
+    folder: Path,
+    *rooms: RoomInfo,
+    size: tuple[int, int] = (100, 16),
+    is_ascii: bool = False,
+    keys: Mapping[str, str] | None = None,
+    **options: bool,
 ) -> AsyncGenerator[Listed, None]:
     link = FakeLink()
     link.is_embedded = False
@@ -77,7 +82,7 @@ async def listed(
     request = ScreenRequest(
         Server("http://127.0.0.1:9"),
         None,
-        Config(folder / "config.toml", screen=ScreenConfig(ascii=is_ascii)),
+        Config(folder / "config.toml", screen=ScreenConfig(ascii=is_ascii), keys=keys or {}),
     )
     app = AgentTuiApp(request, cast("RoomLink", link))
     async with app.run_test(size=size, notifications=True) as pilot:

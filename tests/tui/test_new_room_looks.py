@@ -12,11 +12,12 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from agent_tui.agent_templates import templates
-from agent_tui.errors import Refused
+from agent_tui.errors import NotOffered, Refused
 from tests.tui.rooms_listed import Listed, listed, room
 from tui.screens.new_room import NewRoomScreen
 from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
+from tui.screens.tool_list import ToolList
 
 TASK = "Should sessions live in Redis?"
 
@@ -61,14 +62,18 @@ class NewRoom:
         return await self.seen.press(*keys)
 
     def problem(self, name: str) -> str:
-        """Return what is said beside a field; "" is the line below all of them."""
-        line = self.form.query_one(f"#problem-{name}" if name else "#problem", Static)
-        return str(line.content)
+        """Return what is said below a field; "" is the line below all of them."""
+        return str(self._line(name).content)
+
+    def _line(self, name: str) -> Static:
+        if not name:
+            return self.form.query_one("#problem", Static)
+        return self.form.field(name).query_one(".complaint", Static)
 
     @property
     def problems(self) -> list[str]:
-        lines = [*self.form.query(".problem").results(Static), self.form.query_one("#problem", Static)]
-        return [str(line.content) for line in lines if str(line.content)]
+        said = [self.problem(name) for name in (*self.form.values(), "")]
+        return [text for text in said if text]
 
 
 @asynccontextmanager
@@ -130,11 +135,9 @@ async def test_the_provider_is_chosen_and_its_models_are_offered_for_every_agent
         await page.go_to("agents")
         await page.press("space")
         await page.go_to("provider")
-        assert "‹ Local big ›" in await page.press("right", "right")
-        await page.go_to("model")
-        await page.seen.text()
-        await page.press("s")
-        await page.press("right")  # at the end of the line it takes what is offered
+        assert "‹ Local ›" in await page.press("right", "right")
+        await page.press("tab", "down", *"sm")
+        await page.press("enter")
         await page.press("ctrl+n")
         (agent,) = page.seen.client.made[0]["agents"]
     assert (agent["provider_id"], agent["model"]) == ("local", "small")
@@ -146,8 +149,9 @@ async def test_a_provider_that_cannot_be_asked_says_why_and_any_model_can_be_typ
         await page.go_to("provider")
         await page.press("right", "right")
         page.seen.client.no_models = Refused("the provider refused the key [red]")
-        await page.fill(model="mine")
-        assert "the provider refused the key [red]" in await page.seen.text()
+        await page.go_to("model")
+        assert "the provider refused the key [red]" in await page.press("down")
+        await page.press(*"mine", "enter")
         await page.press("ctrl+n")
         assert page.seen.client.made[0]["agents"][0]["model"] == "mine"
 
@@ -155,9 +159,9 @@ async def test_a_provider_that_cannot_be_asked_says_why_and_any_model_can_be_typ
 async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Path) -> None:
     async with new_room(tmp_path) as page:
         await page.fill(task=TASK, name="Sessions")
-        await page.go_to("mode")
+        await page.go_to("execution_mode")
         await page.press("space")
-        await page.fill(rounds="5", tokens="50,000", cost="$2,50")
+        await page.fill(max_rounds="5", max_tokens="50,000", max_cost="$2,50")
         await page.go_to("on_error")
         await page.press("space", "ctrl+n")
         assert page.seen.client.made == [
@@ -174,35 +178,38 @@ async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Pat
 
 
 BAD = (
-    ("task", "", "task", "what shall they talk about?"),
-    ("rounds", "0", "max_rounds", "a whole number from 1 to 1,000"),
-    ("rounds", "many", "max_rounds", "a whole number from 1 to 1,000"),
-    ("rounds", "", "max_rounds", "a whole number from 1 to 1,000"),
-    ("tokens", "-5", "max_tokens", "a whole number from 0 to"),
-    ("tokens", "1e6", "max_tokens", "a whole number from 0 to"),
-    ("cost", "cheap", "max_cost", "an amount such as 2.50"),
-    ("cost", "nan", "max_cost", "an amount such as 2.50"),
+    ("task", "", "a room needs a task"),
+    ("max_rounds", "0", "a whole number from 1 to 1,000"),
+    ("max_rounds", "many", "a whole number from 1 to 1,000"),
+    ("max_rounds", "", "a whole number from 1 to 1,000"),
+    ("max_tokens", "-5", "a whole number, such as 50,000"),
+    ("max_tokens", "1e6", "a whole number, such as 50,000"),
+    ("max_cost", "cheap", "an amount, such as 2.50"),
+    ("max_cost", "nan", "an amount, such as 2.50"),
+    ("workspace", "work", "a folder by its whole path"),
 )
 
 
-async def test_a_bad_value_is_one_clear_line_beside_its_field_and_in_sight(tmp_path: Path) -> None:
+async def test_a_bad_value_is_one_clear_line_below_its_field_which_has_the_focus(tmp_path: Path) -> None:
     async with new_room(tmp_path, (80, 24)) as page:
         await page.fill(task=TASK)
-        for field, text, where, words in BAD:
-            await page.fill(**{field: text})
+        for name, text, words in BAD:
+            await page.fill(**{name: text})
             await page.seen.pilot.press("ctrl+n")
             await page.seen.pilot.pause()
             assert len(page.problems) == 1
-            assert words in page.problem(where)
-            beside = page.form.query_one(f"#problem-{where}")
-            assert page.form.query_one("#form").region.contains_region(beside.region)
-            await page.fill(**{field: TASK if field == "task" else "2"})
+            assert words in page.problem(name)
+            field = page.form.field(name)
+            assert field.inner.has_focus
+            below = field.query_one(".complaint")
+            assert page.form.query_one("#form").region.contains_region(below.region)
+            await page.fill(**{name: {"task": TASK, "workspace": ""}.get(name, "2")})
         assert page.seen.client.made == []
         await page.press("ctrl+n")
         assert len(page.seen.client.made) == 1
 
 
-async def test_what_the_server_refuses_stands_beside_the_field_it_names_and_nothing_is_lost(
+async def test_what_the_server_refuses_stands_below_the_field_it_names_and_nothing_is_lost(
     tmp_path: Path,
 ) -> None:
     async with new_room(tmp_path) as page:
@@ -212,7 +219,7 @@ async def test_what_the_server_refuses_stands_beside_the_field_it_names_and_noth
         assert "at most 12" in page.problem("max_rounds")
         page.seen.client.refuse = Refused("the disk is full")
         await page.press("ctrl+n")
-        assert page.problems == ["✗ the disk is full"]
+        assert page.problems == ["the disk is full"]
         page.seen.client.refuse = None
         await page.press("ctrl+n")
         assert page.seen.client.made[0]["task"] == TASK
@@ -226,7 +233,7 @@ async def test_created_is_listed_started_is_opened_and_escape_makes_nothing(tmp_
         assert page.seen.cursor == "made1"
         await page.press("n")
         await page.fill(task="Two?")
-        await page.press("escape")
+        await page.press("escape", "y")
         assert [made["task"] for made in page.seen.client.made] == ["One?"]
         await page.press("n")
         await page.fill(task="Three?")
@@ -245,3 +252,62 @@ async def test_every_field_that_has_the_focus_is_in_sight(tmp_path: Path, size: 
             await page.seen.pilot.press("tab")
             await page.seen.pilot.pause()
         assert len(met) >= 13
+
+
+async def test_tools_are_marked_and_have_a_folder(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.fill(task=TASK, workspace="/srv/work")
+        page.form.query_one(ToolList).focus()
+        text = await page.press("down", "space")
+        assert "☑ calculator" in text
+        assert "☐ clock" in text
+        await page.press("ctrl+n")
+        (made,) = page.seen.client.made
+    assert (made["enabled_tools"], made["workspace"]) == (["calculator"], "/srv/work")
+
+
+async def test_a_server_without_tools_says_so_and_makes_rooms_all_the_same(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2), size=(120, 40)) as seen:
+        seen.client.no_tools = NotOffered("this server has no tools")
+        text = await seen.press("n", *"Why?")
+        assert "space marks: this server has no tools" in text
+        await seen.press("ctrl+n")
+        assert [made["task"] for made in seen.client.made] == ["Why?"]
+
+
+async def test_what_was_chosen_before_the_providers_came_stays(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.fill(model="typed early", own_name="Ada")
+        page.form.look_for_providers()
+        await page.seen.text()
+        assert page.form.values()["model"] == "typed early"
+        assert page.form.values()["provider"] == ""
+
+
+async def test_a_letter_where_nothing_is_written_does_not_end_the_program(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.fill(task=TASK)
+        await page.go_to("execution_mode")
+        await page.press("q")
+        assert page.seen.app.return_value is None
+        assert page.form.values()["task"] == TASK
+
+
+async def test_esc_asks_only_where_something_was_written_or_chosen(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.press("escape")
+        assert isinstance(page.seen.app.screen, RoomsScreen)
+        for field, key in (("task", "x"), ("own_prompt", "x"), ("agents", "space")):
+            await page.press("n")
+            await page.go_to(field)
+            assert "Give up what you wrote here?" in await page.press(key, "escape")
+            await page.press("n")
+            assert page.form.is_changed
+            await page.press("escape", "y")
+            assert isinstance(page.seen.app.screen, RoomsScreen)
+        assert page.seen.client.made == []
+
+
+async def test_the_keys_that_are_named_are_those_of_now(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2), size=(120, 40), keys={"new.create": "f9"}) as seen:
+        assert "f9 create · ctrl+g create and start" in await seen.press("n")

@@ -19,13 +19,14 @@ def read_value(name: str, text: str, least_rounds: int) -> str | int | float:
     """
     match name:
         case "max_rounds":
+            return _rounds(text, max(1, least_rounds))
+        case "max_tokens" if text:
             number = _whole_number(text)
-            if not max(1, least_rounds) <= number <= MAX_ROUNDS:
-                key = "settings.rounds_range" if least_rounds > 1 else "settings.rounds"
-                raise ValueError(say(key, least=max(1, least_rounds), most=count(MAX_ROUNDS)))
+            if number is None:
+                raise ValueError(say("settings.whole_number"))
             return number
         case "max_tokens":
-            return _whole_number(text) if text else 0
+            return 0
         case "max_cost":
             return _amount(text) if text else 0.0
         case "workspace" if text:
@@ -35,11 +36,18 @@ def read_value(name: str, text: str, least_rounds: int) -> str | int | float:
     return text
 
 
-def _whole_number(text: str) -> int:
+def _rounds(text: str, least: int) -> int:
+    number = _whole_number(text)
+    if number is None or not least <= number <= MAX_ROUNDS:
+        key = "settings.rounds" if least == 1 else "settings.rounds_range"
+        raise ValueError(say(key, least=least, most=count(MAX_ROUNDS)))
+    return number
+
+
+def _whole_number(text: str) -> int | None:
     digits = text.replace(",", "").replace(" ", "").replace("_", "")
-    if not (digits.isascii() and digits.isdecimal()) or len(digits) > MAX_DIGITS:
-        raise ValueError(say("settings.whole_number"))
-    return int(digits)
+    is_number = digits.isascii() and digits.isdecimal() and len(digits) <= MAX_DIGITS
+    return int(digits) if is_number else None
 
 
 def _amount(text: str) -> float:

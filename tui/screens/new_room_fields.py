@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from agent_tui.agent_templates import Template
-from tui.screens.words import say
+from tui.screens.form_values import read_value
 
-MAX_ROUNDS: Final = 1_000
-MAX_TOKENS: Final = 10**12
-MAX_COST: Final = 1e6
-MAX_TASK_CHARACTERS: Final = 100_000
-FIELDS: Final = ("task", "name", "execution_mode", "max_rounds", "agents", "model", "max_tokens", "max_cost")
+# What a new room has that nobody says anything about. It is not sent: a server may have its own.
+USUAL: Final[Mapping[str, str | int | float]] = {
+    "name": "",
+    "max_tokens": 0,
+    "max_cost": 0.0,
+    "on_error": "continue",
+    "workspace": "",
+}
+VALUES: Final = ("task", "execution_mode", "max_rounds", *USUAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,71 +29,47 @@ class OwnAgent:
     model: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Written:
-    """The form as it stands; ``provider`` is an id, "" for the server's default."""
+    """The form as it stands: what is in its fields, by their names, and what was chosen beside them."""
 
-    task: str = ""
-    name: str = ""
-    mode: str = "sequential"
-    rounds: str = "3"
+    values: Mapping[str, str]
     templates: Sequence[Template] = ()
     own: Sequence[OwnAgent] = ()
     language: str = "en"
-    provider: str = ""
-    model: str = ""
-    tokens: str = ""
-    cost: str = ""
-    on_error: str = "continue"
-    problems: dict[str, str] = field(default_factory=dict)
+    tools: Collection[str] = ()
 
-    def fields(self) -> dict[str, Any]:
-        """Return what ``RoomsClient.create`` needs; ``problems`` then says what is wrong, by field."""
-        self.problems = {}
-        task = self.task.strip()
-        if not task:
-            self.problems["task"] = say("new.problem.task")
-        elif len(task) > MAX_TASK_CHARACTERS:
-            self.problems["task"] = say("new.problem.task_length", most=f"{MAX_TASK_CHARACTERS:,}")
-        fields: dict[str, Any] = {"task": task, "name": self.name.strip(), "execution_mode": self.mode}
-        fields["max_rounds"] = self._number("max_rounds", self.rounds, 1, MAX_ROUNDS)
-        tokens = self._number("max_tokens", self.tokens or "0", 0, MAX_TOKENS)
-        cost = self._cost()
-        if tokens:
-            fields["max_tokens"] = tokens
-        if cost:
-            fields["max_cost"] = cost
-        if self.on_error != "continue":
-            fields["on_error"] = self.on_error
+    def read(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return what ``RoomsClient.create`` needs, and what is wrong, by field."""
+        fields: dict[str, Any] = {}
+        problems: dict[str, str] = {}
+        for name in VALUES:
+            try:
+                fields[name] = read_value(name, self.values[name].strip(), 1)
+            except ValueError as error:
+                problems[name] = str(error)
+        fields = {name: value for name, value in fields.items() if name not in USUAL or value != USUAL[name]}
         agents = [self._of_template(template) for template in self.templates]
         agents += [self._of_own(agent) for agent in self.own]
         if agents:  # else the server chooses
             fields["agents"] = agents
-        return fields
+        if self.tools:
+            fields["enabled_tools"] = sorted(self.tools)
+        return fields, problems
 
-    def _number(self, name: str, text: str, least: int, most: int) -> int:
-        digits = text.strip().replace(",", "").replace("_", "").replace(" ", "")
-        if digits.isascii() and digits.isdigit() and len(digits) < 20 and least <= int(digits) <= most:
-            return int(digits)
-        self.problems[name] = say("new.problem.number", least=f"{least:,}", most=f"{most:,}")
-        return least
+    @property
+    def _provider(self) -> str:
+        return self.values["provider"]
 
-    def _cost(self) -> float:
-        text = self.cost.strip().removeprefix("$").replace(",", ".") or "0"
-        try:
-            cost = float(text)
-        except ValueError:
-            cost = -1.0
-        if not 0 <= cost <= MAX_COST:  # nan is neither
-            self.problems["max_cost"] = say("new.problem.cost")
-            return 0.0
-        return cost
+    @property
+    def _model(self) -> str:
+        return self.values["model"].strip()
 
     def _of_template(self, template: Template) -> dict[str, str]:
         name, prompt, _ = template.in_language(self.language)
-        provider = template.provider or self.provider
+        provider = template.provider or self._provider
         # A model belongs to a provider: one without the other would be another's.
-        model = template.model or (self.model.strip() if provider == self.provider else "")
+        model = template.model or (self._model if provider == self._provider else "")
         return _without_empty(
             name=name, system_prompt=prompt, color=template.color, model=model, provider_id=provider
         )
@@ -98,18 +78,13 @@ class Written:
         return _without_empty(
             name=agent.name,
             system_prompt=agent.prompt,
-            model=agent.model or self.model.strip(),
-            provider_id=self.provider,
+            model=agent.model or self._model,
+            provider_id=self._provider,
         )
 
 
 def _without_empty(**fields: str) -> dict[str, str]:
     return {name: value for name, value in fields.items() if value}
-
-
-def named_field(text: str, names: Sequence[str] = FIELDS) -> str:
-    """Return which field of the form a server's complaint is about; "" if it names none."""
-    return next((name for name in names if name in text), "")
 
 
 def language_of_locale(environ: Mapping[str, str]) -> str:
