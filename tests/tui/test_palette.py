@@ -100,7 +100,9 @@ async def test_actions_of_a_pane_act_on_the_one_that_has_the_focus(tmp_path: Pat
     async with opened_app(tmp_path) as seen:
         await seen.press("tab")
         focused = seen.app.screen.focused
-        ours = [offer for offer in offers(seen.app.screen, seen.app.places.keymap) if "pane.follow" in offer.ids]
+        ours = [
+            offer for offer in offers(seen.app.screen, seen.app.places.keymap) if "pane.follow" in offer.ids
+        ]
         assert focused is not None
         assert [offer.node for offer in ours] == [focused]
 
@@ -108,7 +110,9 @@ async def test_actions_of_a_pane_act_on_the_one_that_has_the_focus(tmp_path: Pat
 async def test_without_a_focus_they_act_on_a_pane_in_sight(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         seen.app.screen.set_focus(None)
-        ours = [offer for offer in offers(seen.app.screen, seen.app.places.keymap) if "pane.follow" in offer.ids]
+        ours = [
+            offer for offer in offers(seen.app.screen, seen.app.places.keymap) if "pane.follow" in offer.ids
+        ]
         assert ours[0].node in list(seen.app.screen.query("AgentPane"))
 
 
