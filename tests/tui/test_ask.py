@@ -142,13 +142,13 @@ def test_what_is_piped_in_is_the_question(home: Home, original: OriginalChatServ
 
 @pytest.mark.parametrize("words", [["Explain", "this"], ["Explain", "-", "this"]])
 def test_beside_words_it_is_attached(home: Home, original: OriginalChatServer, words: list[str]) -> None:
-    home.run("ask", *words, "--conversation", "7", "--url", original.url, stdin="a\tb\n")
+    home.main("ask", *words, "--conversation", "7", "--url", original.url, stdin="a\tb\n")
     attached = [{"name": "stdin", "type": "text/plain", "content": "a\tb\n"}]
     assert asked_of(original) == {"content": "Explain this", "attachments": attached}
 
 
 def test_an_empty_pipe_attaches_nothing(home: Home, original: OriginalChatServer) -> None:
-    home.run("ask", "Hi", "--conversation", "7", "--url", original.url, stdin="")
+    home.main("ask", "Hi", "--conversation", "7", "--url", original.url, stdin="")
     assert asked_of(original) == {"content": "Hi"}
 
 
@@ -156,7 +156,7 @@ def test_files_are_attached_as_text_in_their_order(home: Home, original: Origina
     (home.folder / "a.txt").write_bytes(b"\xef\xbb\xbfone \xff")
     (home.folder / "b.txt").write_text("two", encoding="utf-16")
     files = ("-f", "a.txt", "--file", str(home.folder / "b.txt"))
-    ran = home.run("ask", *files, "Compare", "--conversation", "7", "--url", original.url)
+    ran = home.main("ask", *files, "Compare", "--conversation", "7", "--url", original.url)
     assert ran.returncode == 0, ran.stderr
     attached = [(file["name"], file["content"]) for file in asked_of(original)["attachments"]]
     assert attached == [("a.txt", "one \ufffd"), (str(home.folder / "b.txt"), "two")]
@@ -206,7 +206,7 @@ def test_wrong_usage_is_one_line_and_starts_nothing(home: Home, command: str, wh
     (home.folder / "a").write_text("a", encoding="utf-8")
     for name, mebibytes in (("huge", 9), ("most", 5)):
         (home.folder / name).write_bytes(b"x" * mebibytes * 1024 * 1024)
-    ran = home.run(*command.split())
+    ran = home.main(*command.split())
     assert (ran.returncode, ran.stdout) == (2, "")
     assert why in one_line(ran.stderr)
     assert not home.data.exists()

@@ -131,10 +131,10 @@ def test_version_and_help_go_to_stdout(home: Home) -> None:
 
 
 def test_help_wins_over_what_else_is_said(home: Home) -> None:
-    assert home.run("rooms", "run", "a-room", "--rounds", "3", "--help").stdout.startswith(
+    assert home.main("rooms", "run", "a-room", "--rounds", "3", "--help").stdout.startswith(
         "Usage: agent-tui rooms run"
     )
-    assert home.run("rooms", "a-room", "--help").stdout.startswith("Usage: agent-tui rooms [ROOM]")
+    assert home.main("rooms", "a-room", "--help").stdout.startswith("Usage: agent-tui rooms [ROOM]")
     assert home.run("serve", "--port", "0", "--help").returncode == 0
 
 
@@ -177,7 +177,7 @@ def test_list_as_text_has_a_line_for_each_room(home: Home) -> None:
 
 def test_an_empty_list_says_what_to_do_on_stderr(tmp_path: Path) -> None:
     with home_at(tmp_path) as home:
-        done = home.run("rooms", "list")
+        done = home.main("rooms", "list")
         assert (done.returncode, done.stdout) == (0, "")
         assert "rooms new" in done.stderr
 
@@ -248,7 +248,7 @@ def test_delete_needs_a_yes_where_nobody_can_be_asked(home: Home) -> None:
 
 def test_delete_with_yes_deletes(home: Home) -> None:
     room_id = home.new_room(TASK)
-    done = home.run("rooms", "delete", room_id, "--yes")
+    done = home.main("rooms", "delete", room_id, "--yes")
     assert (done.returncode, done.stderr) == (0, "")
     assert room_id in done.stdout
     assert home.room(room_id)["status"] == 404
@@ -338,14 +338,14 @@ def test_commands_that_start_at_once_share_one_backend(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_one_line_and_exit_code_2(home: Home, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    done = home.run("rooms", "list", AGENT_TUI_DATA=str(tmp_path / "file" / "data"))
+    done = home.main("rooms", "list", AGENT_TUI_DATA=str(tmp_path / "file" / "data"))
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot be" in one_line(done.stderr)
 
 
 def test_a_broken_database_is_one_line_and_exit_code_2(home: Home, tmp_path: Path) -> None:
     (tmp_path / "agent-tui.db").write_bytes(b"no database " * 1000)
-    done = home.run("rooms", "list", AGENT_TUI_DATA=str(tmp_path))
+    done = home.main("rooms", "list", AGENT_TUI_DATA=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert "agent-tui.db" in one_line(done.stderr)
 
@@ -355,10 +355,11 @@ def test_a_broken_database_is_one_line_and_exit_code_2(home: Home, tmp_path: Pat
 
 def test_backend_status_and_stop(tmp_path: Path) -> None:
     with home_at(tmp_path) as home:
-        assert home.run("backend", "status").stdout == "not running\n"
-        assert home.run("backend", "stop").stdout == "not running\n"
-        assert home.answer("backend", "status", "--output", "json")["running"] is False
-        home.run("rooms", "list")
+        assert home.main("backend", "status").stdout == "not running\n"
+        assert home.main("backend", "stop").stdout == "not running\n"
+        told = json.loads(home.main("backend", "status", "--output", "json").stdout)
+        assert told["running"] is False
+        home.main("rooms", "list")
         status = home.answer("backend", "status", "--output", "json")
         assert (status["running"], status["version"], status["rooms_running"]) == (
             True,

@@ -31,12 +31,12 @@ def home(tmp_path: Path) -> Home:
 def test_path_is_absolute_and_alone_on_its_line(home: Home) -> None:
     done = home.run("config", "path")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{home.config}\n", "")
-    relative = home.run("config", "path", AGENT_TUI_CONFIG="some/where.toml")
+    relative = home.main("config", "path", AGENT_TUI_CONFIG="some/where.toml")
     assert relative.stdout == f"{home.folder / 'some' / 'where.toml'}\n"
 
 
 def test_path_is_in_the_users_folder_by_default(home: Home) -> None:
-    done = home.run("config", "path", AGENT_TUI_CONFIG="", XDG_CONFIG_HOME=str(home.folder / "xdg"))
+    done = home.main("config", "path", AGENT_TUI_CONFIG="", XDG_CONFIG_HOME=str(home.folder / "xdg"))
     assert done.stdout == f"{home.folder / 'xdg' / 'agent-tui' / 'config.toml'}\n"
 
 
@@ -143,10 +143,10 @@ def test_keys_lists_every_action_with_the_keys_of_now(home: Home) -> None:
 
 
 def test_the_keys_that_are_listed_can_be_written_back(home: Home) -> None:
-    listed = home.answer("config", "keys", "--output", "json")["keys"]
+    listed = json.loads(home.main("config", "keys", "--output", "json").stdout)["keys"]
     lines = [f'"{entry["id"]}" = {json.dumps(",".join(entry["keys"]))}' for entry in listed]
     home.config.write_text("[keys]\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    assert home.answer("config", "keys", "--output", "json")["keys"] == listed
+    assert json.loads(home.main("config", "keys", "--output", "json").stdout)["keys"] == listed
 
 
 def test_keys_complains_on_stderr_about_what_cannot_hold(home: Home) -> None:

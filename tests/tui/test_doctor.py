@@ -357,8 +357,8 @@ def test_a_broken_machine_is_code_4_with_a_fix_for_each_failure_and_no_secret(tm
     )
     with home_at(tmp_path) as home:
         home.config.write_text(settings, encoding="utf-8")
-        done = home.run("doctor", "--json", TERM="dumb")
-        text = home.run("doctor")
+        done = home.main("doctor", "--json", TERM="dumb")
+        text = home.main("doctor")
     assert done.returncode == text.returncode == 4
     value = json.loads(done.stdout)
     failed = [check for check in value["checks"] if not check["ok"]]

@@ -90,7 +90,7 @@ def test_stream_json_is_every_event_with_its_id_and_one_last_line(home: Home, mo
 
 
 def test_json_is_one_object_with_the_room_and_its_messages(home: Home) -> None:
-    done = home.run("rooms", "run", *SHORT, "--output", "json")
+    done = home.main("rooms", "run", *SHORT, "--output", "json")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 1
     value = json.loads(done.stdout)
@@ -104,7 +104,7 @@ def test_json_is_one_object_with_the_room_and_its_messages(home: Home) -> None:
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
 def test_text_has_every_name_before_its_words(home: Home, mode: str) -> None:
-    done = home.run("rooms", "run", *SHORT, "--name", f"text {mode}", "--mode", mode)
+    done = home.main("rooms", "run", *SHORT, "--name", f"text {mode}", "--mode", mode)
     assert done.returncode == 0, done.stderr
     (room,) = [r for r in home.api("GET", "/api/rooms")["rooms"] if r["name"] == f"text {mode}"]
     messages = home.api("GET", f"/api/rooms/{room['id']}/messages")["messages"][1:]

@@ -206,7 +206,7 @@ def test_paths_token_and_timeout_come_from_the_config_file(home: Home) -> None:
             encoding="utf-8",
         )
         server.on("POST", "/v9/r1/go", answers_json({}, 409))
-        done = home.run("rooms", "run", "r1", "--backend", "old", OLD_TOKEN="geheim")
+        done = home.main("rooms", "run", "r1", "--backend", "old", OLD_TOKEN="geheim")
         (asked,) = server.asked("POST", "/v9/r1/go")
     assert done.returncode == 6
     assert asked.headers["authorization"] == "Bearer geheim"
