@@ -131,9 +131,10 @@ def hits() -> list[Hit]:
 
 
 class Shown(Fake):
-    """The program with a chat open, and what its server sends."""
+    """The program with a chat open, and what its server sends. Every key comes a second later."""
 
     link: FakeChatLink
+    time = 100.0
 
     async def send(self, *events: ev.Event) -> str:
         self.link.send(*events)
@@ -153,6 +154,7 @@ class Shown(Fake):
 
     async def press(self, *keys: str) -> str:
         for key in keys:
+            self.time += 1.0
             await self.pilot.press(key)
             await self.text()
         return await self.text()
@@ -176,8 +178,7 @@ async def in_a_chat(
         seen.client, seen.link = client, link
         while app.chat is None:
             await pilot.pause()
-        ticks = iter(range(1_000_000))
-        app.chat.now = lambda: float(next(ticks))  # every look is a second later
+        app.chat.now = lambda: seen.time
         about = {"title": CHAT.title, "model": CHAT.model, "provider_id": CHAT.provider_id}
         await seen.send(loaded(*messages, **about), ev.LinkChanged("live"))
         yield seen

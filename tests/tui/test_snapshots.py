@@ -18,7 +18,7 @@ from agent_tui import events as ev
 from tests.tui.debate import first_round, paused, second_round
 from tests.tui.screen_text import ScreenFile, screen_as_text
 from tests.tui.whole_app import Seen, opened_app
-from tui.screens import room, room_panes
+from tui.screens import live_screen, room_panes
 
 SIZES = ((200, 60), (120, 40), (80, 24))  # one after another, as a person resizes
 STILL_SECONDS = 100.0
@@ -33,7 +33,7 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 def _still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """No rate and no waiting time moves while a screen is looked at."""
     still = SimpleNamespace(monotonic=lambda: STILL_SECONDS)
-    for module in (room, room_panes):
+    for module in (live_screen, room_panes):
         monkeypatch.setattr(module, "time", still)
     monkeypatch.delenv("NO_COLOR", raising=False)
 

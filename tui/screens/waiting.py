@@ -58,6 +58,7 @@ class WaitingScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Show what waits, and go on showing it."""
+        self._complain("")
         self._look()
         self.set_interval(LOOK_SECONDS, self._look)
 
@@ -136,7 +137,9 @@ class WaitingScreen(ModalScreen[None]):
         self.query_one(OptionList).focus()
 
     def _complain(self, problem: str) -> None:
-        self.query_one(".error", Static).update(inert_line(problem, MAX_PROBLEM_CHARACTERS))
+        error = self.query_one(".error", Static)
+        error.update(inert_line(problem, MAX_PROBLEM_CHARACTERS))
+        error.display = bool(problem)
 
     def action_back(self) -> None:
         """Leave the line, at last the dialog."""
