@@ -21,8 +21,7 @@ from tests.tui.debate import ROOM_ID, agents, first_round, second_round
 from tests.tui.rooms_listed import Listed, listed, room
 from tests.tui.screen_text import ScreenFile, screen_as_text
 from tests.tui.test_snapshots import STILL_SECONDS, views
-from tui.screens import room as room_screen
-from tui.screens import room_panes, row_list
+from tui.screens import live_screen, room_panes, row_list
 from tui.screens.list_texts import tokens_text
 from tui.screens.setup import SetupScreen
 
@@ -40,7 +39,7 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 def _still(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No time passes while a screen is looked at, and nothing of this user's is seen."""
     monkeypatch.setattr(row_list, "time", SimpleNamespace(time=lambda: NOON))
-    for module in (room_screen, room_panes):
+    for module in (live_screen, room_panes):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: STILL_SECONDS))
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TZ", "UTC")
