@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import re
 import stat
 import threading
 import time
@@ -22,6 +24,10 @@ SEARCH_SECONDS = 10.0
 MAX_HITS = 200
 MAX_HIT_CHARACTERS = 300
 MAX_FILE_BYTES = 5 * 1024 * 1024
+# Of a pattern's characters with all that it repeats at least: the engine writes that out, 250 bytes for each
+# at worst, for seconds in which nothing else runs.
+MAX_WRITTEN_OUT = 2_000_000
+_AT_LEAST = re.compile(r"\{\s*(\d+)")
 
 _SPEC = ToolSpec(
     "search_files",
@@ -91,6 +97,9 @@ class SearchFiles(LookingTool):
 def _compiled(pattern: str, *, is_blind: bool) -> regex.Pattern[str]:
     import regex  # lazy: the backend starts without it, and this is a thread
 
+    times = math.prod(max(1, int(count)) for count in _AT_LEAST.findall(pattern))
+    if times * len(pattern) > MAX_WRITTEN_OUT:
+        raise ToolError("the pattern repeats too much; + and * may repeat what they like")
     flags = regex.MULTILINE | (regex.IGNORECASE if is_blind else 0)
     try:
         return regex.compile(pattern, flags)

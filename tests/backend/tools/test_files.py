@@ -154,6 +154,21 @@ async def test_a_catastrophe_is_told_and_others_go_on_meanwhile(tmp_path: Path) 
     assert turns > 100
 
 
-@pytest.mark.parametrize("pattern", ["(", "[", "a{99999999999999}", "(?P<1>x)", "\\", "*"])
+@pytest.mark.parametrize("pattern", ["(a{1000}){1000}", "a{1000000}", "a{99999999999999}", "(?x)a{ 1000000}"])
+async def test_a_pattern_that_would_take_all_memory_is_refused(tmp_path: Path, pattern: str) -> None:
+    assert "repeats too much" in await refused(SearchFiles(), tmp_path, pattern=pattern)
+
+
+async def test_a_pattern_may_count_what_people_count(tmp_path: Path) -> None:
+    (tmp_path / "ids").write_text("123e4567-e89b-12d3-a456-426614174000\n10.0.0.1\n")
+    for pattern in (
+        r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}",
+        r"^(\d{1,3}\.){3}\d{1,3}$",
+        r"[0-9a-f]{2,999999}",
+    ):
+        assert "ids:" in (await called(SearchFiles(), tmp_path, pattern=pattern)).content
+
+
+@pytest.mark.parametrize("pattern", ["(", "[", "(?P<1>x)", "\\", "*"])
 async def test_a_pattern_that_is_none_is_refused(tmp_path: Path, pattern: str) -> None:
     assert "no regular expression" in await refused(SearchFiles(), tmp_path, pattern=pattern)
