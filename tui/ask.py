@@ -179,8 +179,10 @@ class _Answer:
         self.form.frame(item.id, item.event, item.data)
         for turn_id in self.state.changed:
             if (turn := self.state.turns.get(turn_id)) is not None and turn.role != "user":
-                self.form.told(turn)
-                for line in self.notices.lines(turn, event):
+                changed = (turn.steps.all[step_id] for step_id in turn.steps.changed)
+                steps = sorted(changed, key=lambda step: step.place)
+                self.form.told(turn_id, steps)
+                for line in self.notices.lines(turn_id, steps, event):
                     self._notice(line)
                 turn.steps.changed.clear()
         self.state.changed.clear()

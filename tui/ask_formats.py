@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent_tui.inert import inert
-from agent_tui.state.conversation import ChatTurn
+from agent_tui.state.steps import StepState
+from agent_tui.state.told_text import ToldText
 from tui import output
 from tui.formats import Ending, FormatName, end_data, frame_data
 
@@ -27,8 +28,8 @@ class AskFormat(Protocol):
     def frame(self, frame_id: str, name: str, data: str) -> None:
         """Take one event as it was received."""
 
-    def told(self, turn: ChatTurn) -> None:
-        """Take the answer as the last event left it; ``turn.steps.changed`` says what is new."""
+    def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
+        """Take the steps of an answer that the last event changed, in their order."""
 
     def aside(self) -> None:
         """Something is about to be said on stderr."""
@@ -41,8 +42,9 @@ class AskText:
     """The answer alone, flushed as it streams: no thinking, no tools; its texts apart by a blank line."""
 
     def __init__(self) -> None:
-        self._written: dict[str, tuple[int, int]] = {}  # step → its revision, how much of it is written
-        self._live = ""  # the step that was written to last
+        # (turn, step) → its revision, how much of it is written
+        self._written: dict[tuple[str, str], tuple[int, int]] = {}
+        self._live: tuple[str, str] | None = None  # what was written to last
         self._line_open = False
         self._is_aside = False  # a terminal that shows both streams stands on a line of its own
 
@@ -54,20 +56,21 @@ class AskText:
             sys.stderr.write("\n")
             self._is_aside = True
 
-    def told(self, turn: ChatTurn) -> None:
-        changed = sorted(
-            (turn.steps.all[step_id] for step_id in turn.steps.changed), key=lambda one: one.place
-        )
-        for step_id, content in [(step.id, step.content) for step in changed if step.type == "text"]:
-            revision, count = self._written.get(step_id, (content.revision, 0))
-            is_other = step_id != self._live
-            if revision != content.revision:  # the words were other ones: said again, from the start
-                revision, count, is_other = content.revision, 0, True
-            fresh = content.since(count)
-            self._written[step_id] = (revision, content.length)
-            if fresh:
-                self._write(fresh, apart=is_other and bool(self._live))
-                self._live = step_id
+    def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
+        for step in steps:
+            if step.type == "text":
+                self._add((turn_id, step.id), step.content)
+
+    def _add(self, key: tuple[str, str], content: ToldText) -> None:
+        revision, count = self._written.get(key, (content.revision, 0))
+        is_other = key != self._live
+        if revision != content.revision:  # the words were other ones: said again, from the start
+            revision, count, is_other = content.revision, 0, True
+        fresh = content.since(count)
+        self._written[key] = (revision, content.length)
+        if fresh:
+            self._write(fresh, apart=is_other and self._live is not None)
+            self._live = key
 
     def end(self, ending: Ending, text: str, record: AskRecord) -> None:
         if self._line_open and not self._is_aside:
@@ -88,7 +91,7 @@ class AskJson:
     def frame(self, frame_id: str, name: str, data: str) -> None:
         """The json format writes at the end only."""
 
-    def told(self, turn: ChatTurn) -> None:
+    def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
         """The json format writes at the end only."""
 
     def aside(self) -> None:
@@ -106,7 +109,7 @@ class AskStream:
     def frame(self, frame_id: str, name: str, data: str) -> None:
         output.write_json({"id": frame_id or None, "event": name, "data": frame_data(data)})
 
-    def told(self, turn: ChatTurn) -> None:
+    def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
         """The events themselves have said it."""
 
     def aside(self) -> None:

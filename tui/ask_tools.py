@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 from agent_tui import events as ev
-from agent_tui.state.conversation import ChatTurn
 from agent_tui.state.steps import StepState
 from agent_tui.tool_rules import allows
 from tui.output import MAX_LINE_CHARACTERS
@@ -33,20 +32,17 @@ class ToolNotices:
         self._said: set[tuple[str, str, str]] = set()
         self._tells_status = False  # a server of ours says when a call begins to run
 
-    def lines(self, turn: ChatTurn, event: ev.Event) -> list[str]:
-        """Return what is to be said of the steps of ``turn`` that ``event`` has changed."""
+    def lines(self, turn_id: str, steps: Sequence[StepState], event: ev.Event) -> list[str]:
+        """Return what is to be said of the steps of a turn that ``event`` has changed."""
         self._tells_status = self._tells_status or isinstance(event, ev.TurnStarted)
-        changed = sorted(
-            (turn.steps.all[step_id] for step_id in turn.steps.changed), key=lambda one: one.place
-        )
         lines = []
-        for step in changed:
-            if step.type != "tool_call" or (turn.id, step.id) in self.denied:
+        for step in steps:
+            if step.type != "tool_call" or (turn_id, step.id) in self.denied:
                 continue
-            if self._runs(step, event) and self._is_new(turn, step, "runs"):
+            if self._runs(step, event) and self._is_new(turn_id, step, "runs"):
                 lines.append(_called(step))
             result = step.result
-            if result is not None and not result.success and self._is_new(turn, step, "failed"):
+            if result is not None and not result.success and self._is_new(turn_id, step, "failed"):
                 lines.append(f"{_called(step)}: {_failure(result)}")
         return lines
 
@@ -57,8 +53,8 @@ class ToolNotices:
             return isinstance(event, ev.ToolStatusChanged)
         return step.status in ("done", "failed")
 
-    def _is_new(self, turn: ChatTurn, step: StepState, what: str) -> bool:
-        key = (turn.id, step.id, what)
+    def _is_new(self, turn_id: str, step: StepState, what: str) -> bool:
+        key = (turn_id, step.id, what)
         is_new = key not in self._said
         self._said.add(key)
         return is_new

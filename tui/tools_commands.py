@@ -14,7 +14,7 @@ from tui.commands import OutputFormat, age, asked, listed, told
 from tui.request import Source
 
 MAX_DESCRIPTION_CHARACTERS: Final = 80
-RUNS: Final = {"read": "runs", "ask": "asks first"}  # permission → what it means
+RUNS: Final = {"read": "only reads", "ask": "asks first"}  # permission → what it means
 NO_TOOLS: Final = "no tools"
 NO_RULES: Final = "nothing is always allowed: every tool that changes or reaches something asks first"
 
