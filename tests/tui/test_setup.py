@@ -116,7 +116,9 @@ async def test_a_wrong_key_is_said_and_nothing_is_saved(tmp_path: Path) -> None:
         await settled(pilot, "tab", "enter")
         assert "refused the key" in told(shown)
         await settled(pilot, "escape")
-        assert results == [""]
+        assert isinstance(pilot.app.screen, QuestionScreen)  # a key was typed
+        await settled(pilot, "y")
+        assert results == [None]
     assert not path.exists()
 
 
@@ -216,7 +218,7 @@ async def test_a_new_key_takes_the_place_of_the_kept_one(
             assert "no longer in" in told(shown)
             assert "a new one" in choice(shown, "which")
             await settled(pilot, "escape")
-            assert results == [""]
+            assert results == [None]
     finally:
         keyring.set_keyring(before)
     assert json.loads((tmp_path / "ring.json").read_text()) == {"agent-tui/local": None}
@@ -249,3 +251,21 @@ async def test_going_back_to_a_new_one_empties_the_form(tmp_path: Path) -> None:
         await settled(pilot, "left", "right")
         assert shown.query_one("#name", Line).value == "openai"
         assert not shown.query_one("#name", Line).disabled
+
+
+async def test_what_is_wrong_stands_below_its_field_which_has_the_focus(tmp_path: Path) -> None:
+    async with screen(tmp_path / "config.toml") as (pilot, shown, results):
+        fill(shown, variable="not a variable", name="имя")
+        await settled(pilot, "f2")
+        assert "a variable's name has" in str(shown.field("variable").query_one(".complaint", Static).content)
+        assert shown.query_one("#variable").has_focus
+        fill(shown, variable="")
+        await settled(pilot, "f2")
+        assert shown.query_one("#name").has_focus
+        assert results == []
+
+
+async def test_esc_goes_back_at_once_where_only_the_kind_was_looked_through(tmp_path: Path) -> None:
+    async with screen(tmp_path / "config.toml") as (pilot, _, results):
+        await settled(pilot, "right", "right", "escape")
+        assert results == [None]

@@ -15,18 +15,17 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent_tui.config import DEMO_PROVIDER, PROVIDER_URLS
 from agent_tui.errors import AgentTuiError, ConfigError, TransportError
 from agent_tui.inert import inert_line
-from tui.screens.form_fields import Choice, Field, Line
+from tui.screens.form import Form
+from tui.screens.form_fields import Choice, Field, Line, own
 from tui.screens.question import QuestionScreen
 from tui.screens.setup_kept import Kept, Wanted, configured, keep, remove
 from tui.screens.setup_words import word
-from widgets.signs import twin
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
@@ -45,8 +44,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
-class SetupScreen(ModalScreen[str]):
-    """The result is the name of the provider that was saved, "" for none.
+class SetupScreen(Form[str]):
+    """The result is the name of the provider that was saved, none where none was.
 
     ``client`` gives the client of the backend that tests the endpoint; ``config`` is the file it reads.
     Nothing is saved that did not answer, except by the key for that, and then the screen says so.
@@ -64,19 +63,18 @@ class SetupScreen(ModalScreen[str]):
     def __init__(
         self, config: Path, client: Callable[[], Awaitable[RoomsClient]], *, ascii_only: bool = False
     ) -> None:
-        super().__init__()
+        super().__init__(ascii_only=ascii_only)
         self._config = config
         self._client = client
-        self._ascii_only = ascii_only
         self._kinds = [(kind, word(f"kind.{kind}")) for kind in PROVIDER_URLS]
         self._offered: tuple[str, ...] = ()
-        self._shown: list[str] = []
+        self._fitting: list[str] = []
         self._prefilled = {"address": OPENAI_URL, "variable": VARIABLES["openai"], "name": "openai"}
         self._configured: dict[str, Kept] = {}
         self._kept: Kept | None = None  # the one that is changed; ``None``: a new one
 
     def compose(self) -> ComposeResult:
-        key = Line("", placeholder=self._own(word("key.hint")), id="key")
+        key = Line("", placeholder=self._signs(word("key.hint")), id="key")
         key.password = True
         with Vertical(classes="dialog", id="setup"):
             yield Static(word("title"), classes="title", markup=False)
@@ -94,7 +92,7 @@ class SetupScreen(ModalScreen[str]):
                 yield Field("address", word("address"), Line(OPENAI_URL, id="address"))
                 yield Field("key", word("key"), key)
                 variable = Line(
-                    VARIABLES["openai"], placeholder=self._own(word("variable.hint")), id="variable"
+                    VARIABLES["openai"], placeholder=self._signs(word("variable.hint")), id="variable"
                 )
                 yield Field("variable", word("variable"), variable)
                 yield Field("name", word("name"), Line(self._free_name("openai"), id="name"))
@@ -105,7 +103,7 @@ class SetupScreen(ModalScreen[str]):
                 listed.can_focus = False  # the keys go to the filter, and from there to this screen
                 yield listed
             yield Static("", id="telling", markup=False)
-            yield Static(self._own(word("hint")), classes="hint", markup=False)
+            yield Static(self._signs(word("hint")), classes="hint", markup=False)
 
     def on_mount(self) -> None:
         """Begin at the kind."""
@@ -139,22 +137,32 @@ class SetupScreen(ModalScreen[str]):
         kind.value = kept.kind if kept else "openai"
         kind.offer(self._kinds)
         self._prefilled = self._usual()
-        lines = {"key": "", **self._prefilled}
-        if kept is not None:
-            lines |= {"address": kept.address, "variable": kept.variable, "name": kept.name}
-        for name, text in lines.items():
+        for name, text in self._filled.items():
             self.query_one(f"#{name}", Line).value = text
         self.query_one("#name", Line).disabled = kept is not None  # rooms know it by its name
         key = self.query_one("#key", Line)
-        key.placeholder = self._own(word("key.kept" if kept and kept.has_key else "key.hint"))
-        for field in self.query(Field):
-            field.complain("")
+        key.placeholder = self._signs(word("key.kept" if kept and kept.has_key else "key.hint"))
+        self.complain({})
         self._tell("")
         self._hint()
 
+    @property
+    def _filled(self) -> dict[str, str]:
+        """What stands in the lines before a person writes into them."""
+        lines = {"key": "", **self._prefilled}
+        if self._kept is not None:
+            kept = self._kept
+            lines |= {"address": kept.address, "variable": kept.variable, "name": kept.name}
+        return lines
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a person wrote something."""
+        return any(self._value(name) != text for name, text in self._filled.items())
+
     def _hint(self) -> None:
         hint = "models.hint" if self.query_one("#choosing").display else "hint.kept" if self._kept else "hint"
-        self.query_one(".hint", Static).update(self._own(word(hint)))
+        self.query_one(".hint", Static).update(self._signs(word(hint)))
 
     def _usual(self) -> dict[str, str]:
         """Return what a provider of the chosen kind usually has."""
@@ -184,25 +192,19 @@ class SetupScreen(ModalScreen[str]):
     def narrow(self, event: Input.Changed) -> None:
         """Show the models whose name has what was typed."""
         needle = event.value.strip().casefold()
-        self._shown = [name for name in self._offered if needle in name.casefold()][:MAX_SHOWN_MODELS]
+        self._fitting = [name for name in self._offered if needle in name.casefold()][:MAX_SHOWN_MODELS]
         listed = self.query_one(OptionList)
-        listed.set_options([Option(inert_line(name, 200)) for name in self._shown])
-        if self._shown:
+        listed.set_options([Option(inert_line(name, 200)) for name in self._fitting])
+        if self._fitting:
             listed.highlighted = 0
-
-    @on(Input.Submitted)
-    def entered(self, event: Input.Submitted) -> None:
-        """Test the endpoint, or the model that was chosen."""
-        event.stop()
-        self.action_save()
 
     def action_save(self) -> None:
         """Go on: test what the form says, or the model that was chosen."""
         if not self.query_one("#choosing").display:
             if self._is_sound():
                 self._test()
-        elif self._shown:
-            self._try_model(self._shown[self.query_one(OptionList).highlighted or 0])
+        elif self._fitting:
+            self._try_model(self._fitting[self.query_one(OptionList).highlighted or 0])
 
     def action_save_untested(self) -> None:
         """Save the form as it is, and say that it was not tested."""
@@ -212,8 +214,8 @@ class SetupScreen(ModalScreen[str]):
     def action_move(self, rows: int) -> None:
         """Move through the models."""
         listed = self.query_one(OptionList)
-        if self._shown:
-            listed.highlighted = min(max((listed.highlighted or 0) + rows, 0), len(self._shown) - 1)
+        if self._fitting:
+            listed.highlighted = min(max((listed.highlighted or 0) + rows, 0), len(self._fitting) - 1)
 
     def action_back(self) -> None:
         """Go back from the models to the form, from the form to where one was."""
@@ -221,12 +223,12 @@ class SetupScreen(ModalScreen[str]):
         if self.query_one("#choosing").display:
             self._show_form()
         else:
-            self.dismiss("")
+            super().action_back()
 
     def _is_sound(self) -> bool:
         """Say what is wrong with the form, and whether nothing is."""
         name, variable = self._value("name"), self._value("variable")
-        complaints = {"address": "", "variable": "", "name": ""}
+        complaints = {}
         if not self._value("address").startswith(("http://", "https://")):
             complaints["address"] = word("wrong_address")
         if variable and not _VARIABLE.fullmatch(variable):
@@ -239,9 +241,8 @@ class SetupScreen(ModalScreen[str]):
             complaints["name"] = word("no_name")
         elif name in self._taken():
             complaints["name"] = word("taken", name=name)
-        for field, complaint in complaints.items():
-            self.query_one(f"#field-{field}", Field).complain(complaint)
-        return not any(complaints.values())
+        self.complain(complaints)
+        return not complaints
 
     # --- testing ---------------------------------------------------------------------------------------
 
@@ -265,8 +266,8 @@ class SetupScreen(ModalScreen[str]):
         line = self.query_one("#filter", Line)
         line.value = ""
         self.narrow(Input.Changed(line, ""))
-        if self._kept is not None and self._kept.model in self._shown:
-            self.query_one(OptionList).highlighted = self._shown.index(self._kept.model)
+        if self._kept is not None and self._kept.model in self._fitting:
+            self.query_one(OptionList).highlighted = self._fitting.index(self._kept.model)
         line.focus()
 
     @work(group="setup", exclusive=True)
@@ -321,7 +322,7 @@ class SetupScreen(ModalScreen[str]):
                 self._remove(kept)
 
         question = word("remove.question", name=inert_line(kept.name, MAX_NAME_CHARACTERS))
-        self.app.push_screen(QuestionScreen(question), answered)
+        self.app.push_screen(QuestionScreen(question, ascii_only=self._ascii_only), answered)
 
     @work(group="keep", exclusive=True)
     async def _remove(self, kept: Kept) -> None:
@@ -361,14 +362,14 @@ class SetupScreen(ModalScreen[str]):
         self._tell("")
         self.query_one("#address").focus()
 
+    def _signs(self, text: str) -> str:
+        return own(text, ascii_only=self._ascii_only)
+
     def _tell(self, text: str, *, is_wrong: bool = False) -> None:
         telling = self.query_one("#telling", Static)
-        telling.update(self._own(inert_line(text, MAX_COMPLAINT_CHARACTERS)))
+        telling.update(self._signs(inert_line(text, MAX_COMPLAINT_CHARACTERS)))
         telling.set_class(bool(text), "-shown")
         telling.set_class(is_wrong, "-wrong")
-
-    def _own(self, text: str) -> str:
-        return twin(text) if self._ascii_only else text
 
 
 def _told(error: AgentTuiError) -> str:
