@@ -9,6 +9,7 @@ from typing import Any
 from agent_tui.backend.tools.texts import cut
 from agent_tui.backend.tools.tool import ToolError
 
+MAX_PATCHED_CHARACTERS = 5 * 1024 * 1024
 MAX_DIFF_CHARACTERS = 60_000
 MAX_COMPARED_LINES = 1_000  # comparing takes the square of these at worst
 CONTEXT_LINES = 3
@@ -34,6 +35,10 @@ def patched(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
                 f"edit {number}: its search text is there {count} times; take in more lines around the one,"
                 ' or set "all"; nothing was changed'
             )
+        # Before it is made: a few edits that each make more of what they replace would fill all memory.
+        if len(text) + count * (len(replacement) - len(search)) > MAX_PATCHED_CHARACTERS:
+            limit = f"{MAX_PATCHED_CHARACTERS:,} characters"
+            raise ToolError(f"edit {number}: the file would have more than {limit}; nothing was changed")
         text = text.replace(search, replacement)
     return text
 
@@ -42,21 +47,24 @@ def diff(old: str, new: str, path: str, *, is_new: bool = False) -> str:
     """Return what changes as a unified diff, cut in the middle when it is long; "" for no change."""
     if old == new:
         return ""
-    before, after = _lines(old), _lines(new)
-    names = ("/dev/null" if is_new else f"a/{path}", f"b/{path}")
-    if max(len(before), len(after)) <= MAX_COMPARED_LINES:
-        lines = list(difflib.unified_diff(before, after, *names, n=CONTEXT_LINES))
-    else:
-        lines = _one_hunk(before, after, names)
+    lines = _compared(old, new, ("/dev/null" if is_new else f"a/{path}", f"b/{path}"))
     shown = [line[:-1] if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}" for line in lines]
     return cut("\n".join(shown), MAX_DIFF_CHARACTERS)
 
 
 def counts(old: str, new: str) -> str:
     """Return how many lines a change adds and takes away: ``+3 -1``."""
-    lines = diff(old, new, "").split("\n")[2:]
+    lines = _compared(old, new, ("", ""))[2:]
     plus, minus = (sum(line.startswith(sign) for line in lines) for sign in "+-")
     return f"+{plus} -{minus}"
+
+
+def _compared(old: str, new: str, names: tuple[str, str]) -> list[str]:
+    """Return the lines of a unified diff, the first two with the names."""
+    before, after = _lines(old), _lines(new)
+    if max(len(before), len(after)) <= MAX_COMPARED_LINES:
+        return list(difflib.unified_diff(before, after, *names, n=CONTEXT_LINES))
+    return _one_hunk(before, after, names)
 
 
 def _one_hunk(before: list[str], after: list[str], names: tuple[str, str]) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.tools.patching import MAX_DIFF_CHARACTERS, diff, patched
+from agent_tui.backend.tools.patching import MAX_DIFF_CHARACTERS, counts, diff, patched
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from agent_tui.backend.tools.writing import PatchFile, WriteFile
 from tests.backend.tools.calls import called, refused
@@ -88,6 +88,18 @@ async def test_line_ends_of_the_file_are_kept(tmp_path: Path) -> None:
 def test_a_search_text_that_only_differs_in_spaces_is_told_so() -> None:
     with pytest.raises(ToolError, match="spaces and line ends"):
         patched("def f():\n\treturn 1\n", [{"search": "def f():\n    return 1", "replace": ""}])
+
+
+def test_edits_that_make_more_and_more_of_a_file_are_refused_before_they_are_made() -> None:
+    edits = [{"search": "a", "replace": "a" * 100_000, "all": True}] * 3  # a petabyte
+    with pytest.raises(ToolError, match="edit 2: the file would have more than 5,242,880 characters"):
+        patched("a", edits)
+
+
+def test_what_changes_is_counted_also_where_the_diff_is_cut() -> None:
+    old, new = ("".join(f"{word} {number}\n" for number in range(5_000)) for word in ("old", "new"))
+    assert counts(old, new) == "+5000 -5000"
+    assert counts(f"{old}same\n", f"{old}same\nmore\n") == "+1 -0"
 
 
 def test_a_diff_of_something_huge_is_quick_and_has_an_end() -> None:
