@@ -128,22 +128,28 @@ def _escaped(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(glob: str, is_command: bool) -> re.Pattern[str] | None:
-    """Return the glob as an expression; None where it has so many ``*`` that matching could take long."""
+    """Return the glob as an expression; None where it has more ``*`` than there may be.
+
+    What stands between two ``*`` is taken where it comes first, and never looked for again further on: that
+    finds whatever there is to find, and takes no longer than the text is.
+    """
     one = _NOT_IN_COMMANDS if is_command else _NOT_IN_OTHERS
-    made: list[str] = []
-    place = stars = 0
+    parts: list[str] = [""]  # between the stars
+    place = 0
     while place < len(glob):
         char, place = glob[place], place + 1
         if char == "*":
-            stars += made[-1:] != [f"{one}*"]
-            if made[-1:] != [f"{one}*"]:
-                made.append(f"{one}*")
+            if parts[-1] or len(parts) == 1:
+                parts.append("")
         elif char == "?":
-            made.append(one)
+            parts[-1] += one
         elif char == "[" and (end := glob.find("]", place + 1)) != -1:
-            chosen = "".join(re.escape(each) for each in glob[place:end])
-            made.append(f"[{chosen}]")
+            parts[-1] += f"[{''.join(re.escape(each) for each in glob[place:end])}]"
             place = end + 1
         else:
-            made.append(re.escape(char))
-    return re.compile("".join(made)) if stars <= MAX_WILDCARDS else None
+            parts[-1] += re.escape(char)
+    if len(parts) > MAX_WILDCARDS + 1:
+        return None
+    head, *between = parts[:-1] or parts
+    tail = f"{one}*{parts[-1]}" if len(parts) > 1 else ""
+    return re.compile(head + "".join(f"(?>{one}*?{part})" for part in between) + tail)

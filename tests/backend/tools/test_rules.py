@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_tui.backend.tools.rules import allows, pattern_for
@@ -178,6 +180,27 @@ def test_a_pattern_that_would_take_forever_allows_nothing() -> None:
     assert not runs("run_command(" + "*a" * 50 + ")", "a" * 9_000)
     assert not runs(f"run_command({'a' * 20_000})", "a" * 20_000)
     assert runs("run_command(**a***)", "aaa")
+    started = time.process_time()
+    assert not runs("run_command(a*a*a*a*b)", "a" * 9_999)
+    assert time.process_time() - started < 5  # trying every way would take days
+
+
+def covers(glob: str, text: str) -> bool:
+    """Say what a glob without brackets covers, by trying every way."""
+    if not glob:
+        return not text
+    rest, is_word = glob[1:], bool(text) and text[0] not in ";\n"
+    if glob[0] == "*":
+        return covers(rest, text) or (is_word and covers(glob, text[1:]))
+    return bool(text) and (is_word if glob[0] == "?" else glob[0] == text[0]) and covers(rest, text[1:])
+
+
+@given(glob=st.text("ab;*?", min_size=1, max_size=7), text=st.text("ab;", min_size=1, max_size=7))
+@example("*b;*a", "b;bb;a")
+@example("*a*a", "aba")
+def test_a_pattern_covers_what_its_signs_say_and_nothing_else(glob: str, text: str) -> None:
+    is_one = is_pattern(f"run_command({glob})")
+    assert runs(f"run_command({glob})", text) == (is_one and covers(glob, text))
 
 
 def test_a_call_that_no_pattern_describes_does_not_suggest_to_allow_them_all() -> None:
