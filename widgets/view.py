@@ -173,7 +173,7 @@ class View:
 
     def _release(self, place: Place) -> None:
         if self.follow:
-            self._mark = self._last_place()
+            self._mark = self._last_place() if self._spans else None  # nothing is new where nothing was seen
         self.follow = self._is_held = False
         self._place = place
 

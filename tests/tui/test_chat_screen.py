@@ -143,7 +143,10 @@ async def test_all_of_a_result_opens_on_a_screen_of_its_own() -> None:
     async with opened(message("q1", "x"), message("a1", role="assistant", steps=LONG)) as chat:
         await chat.press("tab", "space")
         assert "line 3" in await chat.text()
-        text = await chat.press("o", "end")
+        text = await chat.press("o")
+        assert "▼" in text
+        assert "new" not in text
+        text = await chat.press("end")
         assert "line 999" in text
         assert "read_file" in text.splitlines()[0]
         assert "✓ ready" in await chat.press("escape")
@@ -154,13 +157,19 @@ async def test_what_is_opened_whole_can_be_searched() -> None:
         await chat.press("tab", "o", "slash")
         text = await chat.press(*"line 9", "enter")
         assert "1 of 111" in text
-        assert "n next · N match before · esc close" in text
+        assert "n next · N previous · esc close" in text
         assert "2 of 111" in await chat.press("n")
         assert "1 of 111" in await chat.press("N")
         text = await chat.press("escape")
         assert "of 111" not in text
         assert "/ find · y copy · esc back" in text
         assert "✓ ready" in await chat.press("escape")
+
+
+async def test_on_a_narrow_screen_what_is_opened_whole_still_says_how_to_get_back() -> None:
+    async with opened(message("q1", "x"), message("a1", role="assistant", steps=LONG), size=(30, 14)) as chat:
+        text = await chat.press("tab", "o")
+        assert text.splitlines()[-1].strip() == "/ find · y copy · esc back"
 
 
 async def test_all_of_a_result_is_copied_also_what_is_not_shown() -> None:

@@ -272,10 +272,14 @@ async def test_the_next_question_is_read_from_its_beginning_in_whose_pane_it_is(
         assert "▎Ada" in text.splitlines()[1]
         assert "▾ run_command" in text
         await screen.press("y")
+        time = 3.0
+        await screen.press("n", "enter")
         assert [words for words, _ in screen.link.calls.asked if words.startswith("answer")] == [
             "answer t1 step-1 once",
             "answer t2 step-1 once",
+            "answer t3 step-1 deny",
         ]
+        assert all(pane.follow for pane in screen.app.room._panes._panes.values())
 
 
 async def test_agents_say_what_their_tools_do() -> None:

@@ -17,6 +17,7 @@ from tui.screens.live_screen import LiveScreen
 from tui.screens.live_texts import Spot
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
+from widgets.transcript import Transcript
 
 GUARD_SECONDS: Final = 0.3  # a key this soon after the question was meant for something else
 CONFLICT: Final = 409
@@ -88,8 +89,7 @@ class Asking(LiveScreen):
         name = self._name_of(spot, step) if spot is not None and step is not None else ""
         self._bar_of_asks.ask(name, step.ask if step else None)
         if spot is None:
-            for transcript in self.query(FollowedTranscript):
-                transcript.follow_again()
+            self._follow_again()
             if had_focus:
                 self._leave_bar()
             return
@@ -124,6 +124,12 @@ class Asking(LiveScreen):
         is_reading = isinstance(here, FollowedTranscript) and not (here.follow or here.is_brought)
         if self._ask_spot is not None and not is_reading:
             self.call_after_refresh(self._bring_into_sight)
+
+    def _follow_again(self) -> None:
+        """Nothing asks any more: the end is what is read."""
+        for transcript in self.query(Transcript):
+            if isinstance(transcript, FollowedTranscript):
+                transcript.follow_again()
 
     def on_followed_transcript_resized(self, event: FollowedTranscript.Resized) -> None:
         """What is asked stays readable."""

@@ -67,12 +67,8 @@ class AskBar(StatusLine, can_focus=True):
         self.set_class(ask is not None, "-open")
         if ask is None:
             return
-        keys = [Part(say("ask.once"), 0, "y"), Part(say("ask.conversation"), 4, "c")]
-        if ask.pattern:
-            pattern = inert_line(ask.pattern, MAX_PATTERN_CHARACTERS)
-            keys.append(Part(say("ask.always", pattern=f'"{pattern}"'), 3, "a"))
-        keys += [Part(say("ask.deny"), 0, "n"), Part(say("ask.whole"), 1, "d")]
-        self.show([asking_line(name), Part(inert_line(ask.call, MAX_CALL_CHARACTERS), 2)], right=keys)
+        call = Part(inert_line(ask.call, MAX_CALL_CHARACTERS), 2)
+        self.show([asking_line(name), call], right=[*_keys(ask), Part(say("ask.whole"), 1, "d")])
 
     def action_answer(self, decision: Decision) -> None:
         """Decide."""
@@ -104,11 +100,23 @@ class AskScreen(WholeScreen[Decision]):
         Binding("a", "dismiss('always')", "Always", id="asked.always"),
         Binding("n", "dismiss('deny')", "No", id="asked.deny"),
     ]
-    HINT = "ask.hint"
 
     def __init__(self, name: str, ask: ToolAsk, clock: FrameClock, *, ascii_only: bool = False) -> None:
         title = f"{asking_line(name)} · {ask.call}"
         super().__init__(title, asking_body(ask, shows_all=True), clock, ascii_only=ascii_only)
+        self._ask = ask
+
+    def _hints(self) -> list[Part]:
+        return [*_keys(self._ask), Part(say("hint.back"), 1, "esc")]
+
+
+def _keys(ask: ToolAsk) -> list[Part]:
+    """Return the keys that decide; where there is little room, yes and no stay."""
+    keys = [Part(say("ask.once"), 0, "y"), Part(say("ask.conversation"), 4, "c")]
+    if ask.pattern:
+        pattern = inert_line(ask.pattern, MAX_PATTERN_CHARACTERS)
+        keys.append(Part(say("ask.always", pattern=f'"{pattern}"'), 3, "a"))
+    return [*keys, Part(say("ask.deny"), 0, "n")]
 
 
 def asking_line(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,7 +14,7 @@ from agent_tui.inert import inert_line
 from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
-from widgets.status_line import StatusLine
+from widgets.status_line import Part, StatusLine
 from widgets.transcript import Transcript
 
 MAX_TITLE_CHARACTERS = 300
@@ -24,7 +25,6 @@ class WholeScreen(ModalScreen[ScreenResultType]):
 
     CSS_PATH = "chat.tcss"
     AUTO_FOCUS = "Transcript"
-    HINT: ClassVar[str]  # which words say what the keys do
 
     def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class WholeScreen(ModalScreen[ScreenResultType]):
     def compose(self) -> ComposeResult:
         top = StatusLine(ascii_only=self._ascii_only)
         top.show([inert_line(self._title, MAX_TITLE_CHARACTERS)])
-        self._bottom.show([say(self.HINT)])
+        self._bottom.show(self._hints())
         yield top
         yield self._transcript
         yield from self._below()
@@ -46,6 +46,10 @@ class WholeScreen(ModalScreen[ScreenResultType]):
     def _below(self) -> list[Widget]:
         """Return what stands between the text and the last row."""
         return []
+
+    @abstractmethod
+    def _hints(self) -> list[Part]:
+        """Return what the keys do."""
 
     def on_mount(self) -> None:
         """Show the beginning, once there is a place for it: before that the first row is the last one."""
@@ -64,7 +68,6 @@ class PagerScreen(WholeScreen[None], FindingScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,o", "back", "Back", id="pager.close"),
     ]
-    HINT = "pager.hint"
 
     def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
         super().__init__(title, body, clock, ascii_only=ascii_only)
@@ -75,7 +78,21 @@ class PagerScreen(WholeScreen[None], FindingScreen[None]):
 
     def on_find_bar_changed(self) -> None:
         """Say which keys make sense now."""
-        self._bottom.show([say("pager.hint.found" if self._find_bar.is_finding else self.HINT)])
+        self._bottom.show(self._hints())
+
+    def _hints(self) -> list[Part]:
+        if self._find_bar.is_finding:
+            return [
+                Part(say("hint.next"), 1, "n"),
+                Part(say("hint.previous"), 2, "N"),
+                Part(say("hint.close"), 0, "esc"),
+            ]
+        return [
+            Part(say("hint.read"), 3, "↑ ↓ page up page down"),
+            Part(say("hint.find"), 1, "/"),
+            Part(say("hint.copy"), 2, "y"),
+            Part(say("hint.back"), 0, "esc"),
+        ]
 
     def action_back(self) -> None:
         """Leave what was opened last: the search, the text."""

@@ -70,9 +70,6 @@ CHAT: Final[dict[str, str]] = {
     "ask.reason": "Why not? The model reads it.",
     "ask.reason.hint": "enter deny · esc back",
     "ask.no_pattern": "this cannot be allowed for always",
-    "pager.hint": "↑ ↓ page up page down read · / find · y copy · esc back",
-    "pager.hint.found": "n next · N match before · esc close",
-    "ask.hint": "y once · c this conversation · a always · n no, because… · esc back",
     # the composer
     "chat.queued": "next: {words}",
     "chat.queued.held": "waits: {words}",
