@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -45,6 +46,7 @@ class ListedChats:
         self.refuse: AgentTuiError | None = None
         self.lacks: Mapping[str, str] = {}
         self.hits: list[Hit] = []
+        self.held: asyncio.Event | None = None  # set when a search shall be answered
         self.has_tools = True
         self.known_tools = [
             ToolInfo("read_file", "Reads a file.", {}, "read"),
@@ -77,6 +79,8 @@ class ListedChats:
 
     async def search(self, words: str, limit: int = 50) -> list[Hit]:
         self._note("search", words)
+        if self.held is not None:
+            await self.held.wait()
         return self.hits
 
     async def tools(self) -> list[ToolInfo]:
@@ -182,7 +186,7 @@ async def fake_list(
     async with app.run_test(size=size, notifications=True) as pilot:
         seen = Fake(app, pilot)
         seen.client = client
-        await _to_the_list(seen)
+        await _to_the_list(seen, len([one for one in chats if not one.archived]))
         yield seen
         link.end()
 
@@ -201,16 +205,19 @@ async def real_list(
             async with app.run_test(size=size, notifications=True) as pilot:
                 seen = Real(app, pilot)
                 seen.backend = backend
-                await _to_the_list(seen)
+                await _to_the_list(seen, 1)
                 yield seen
         finally:
             await link.close()
 
 
-async def _to_the_list(seen: Chats) -> None:
-    """Go back from the chat that is opened first."""
+async def _to_the_list(seen: Chats, listed: int) -> None:
+    """Go back from the chat that is opened first, to a list with so many rows in sight."""
     while seen.app.chat is None:
         await seen.pilot.pause()
     while seen.app.chat is not None:
         await seen.pilot.press("escape")
+    rows = seen.screen.query_one(ConversationList)
+    while listed and (not len(seen.screen.listed) or rows not in seen.screen._compositor.visible_widgets):
+        await seen.pilot.pause()
     await seen.text()

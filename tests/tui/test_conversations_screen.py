@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,18 @@ async def test_the_filter_lists_what_has_the_words_and_one_more_slash_searches(t
         assert isinstance(seen.app.screen, SearchScreen)
 
 
+async def test_a_list_that_was_empty_shows_what_comes_at_once(tmp_path: Path) -> None:
+    async with fake_list(tmp_path, chat(1), chat(2)) as seen:
+        seen.screen.on_screen_suspend()  # nothing is looked at again
+        for one in seen.screen.listed.items:
+            seen.screen.changes.gone(one.id)
+        seen.screen.show_all()
+        assert "No chats here yet" in await seen.text()
+        seen.screen.changes.seen(chat(3))
+        seen.screen.show_all()
+        assert "Chat 3" in await seen.text()
+
+
 async def test_what_the_server_lacks_is_not_offered_and_says_why(tmp_path: Path) -> None:
     lacks = {"search": "this server does not offer searching", "change": "…", "create": "…"}
     async with fake_list(tmp_path, chat(1), chat(2), lacks=lacks) as seen:
@@ -256,6 +269,51 @@ async def test_what_is_found_is_harmless_and_what_fits_is_marked(tmp_path: Path)
         assert "too many questions" in await seen.press("y")
         await seen.press("enter")  # there is nothing to open
         assert isinstance(seen.app.screen, SearchScreen)
+
+
+async def test_an_answer_that_comes_in_when_the_search_is_left_is_of_no_use(tmp_path: Path) -> None:
+    async with fake_list(tmp_path, chat(1), size=(80, 20)) as seen:
+        seen.client.held = asyncio.Event()
+        await seen.press("s", "x")
+        screen = seen.app.screen
+        assert isinstance(screen, SearchScreen)
+        await seen.pilot.press("escape")
+        await screen.query("*").remove()  # as while it is taken down
+        seen.client.hits = [Hit("c1", "Chat 1", "m", "user", "found", "")]
+        screen._search("x")
+        seen.client.held.set()
+        await seen.text()
+        screen.take(0)  # a click that was under way
+        await seen.text()
+        assert isinstance(seen.app.screen, ConversationsScreen)
+
+
+async def test_what_is_wrapped_stands_below_its_own_beginning_and_a_title_in_one_row(tmp_path: Path) -> None:
+    hits = [
+        Hit("c1", "Chat 1", "", "", "\x02Plan\x03 of it", ""),
+        Hit("c1", "Chat 1", "m", "user", "words " * 20, "2026-11-20T11:00:00+00:00"),
+    ]
+    async with fake_list(tmp_path, chat(1), size=(50, 20), hits=hits) as seen:
+        await seen.press("s", "x")
+        rows = (await seen.until("2 found", "words words")).splitlines()
+        first = next(number for number, row in enumerate(rows) if "Plan of it" in row)
+        margin = rows[first].index("Plan")
+        assert rows[first + 1].index("Chat 1 · you") == margin
+        wrapped = [row for row in rows[first + 2 :] if "words" in row]
+        assert len(wrapped) > 1
+        assert all(row.index("words") == margin + 2 for row in wrapped)
+
+
+async def test_enter_opens_what_the_words_find_even_before_they_are_found(tmp_path: Path) -> None:
+    hits = [Hit("c2", "Chat 2", "", "", "Chat \x022\x03", "")]
+    async with fake_list(tmp_path, chat(1), chat(2), hits=hits) as seen:
+        seen.client.held = asyncio.Event()
+        await seen.press("s", "x", "enter")
+        assert isinstance(seen.app.screen, SearchScreen)
+        seen.client.held.set()
+        while seen.app.chat is None:
+            await seen.pilot.pause()
+        assert seen.app.chat.state.conversation.id == "c2"
 
 
 def test_a_snippet_keeps_its_spaces_and_survives_marks_that_are_not_closed() -> None:

@@ -1,23 +1,24 @@
-"""Words that were said, looked for in all chats."""
+"""Words looked for in all chats: in what was said, and in the titles."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, Static
 
 from agent_tui.errors import AgentTuiError
 from agent_tui.inert import inert_line
 from tui.link import ChatLink
-from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line, own
+from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line
+from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.list_texts import ago
 from tui.screens.words import count, say
 
@@ -25,106 +26,87 @@ if TYPE_CHECKING:
     from agent_tui.clients.chat_answers import Hit
 
 MOST: Final = 50  # hits that are asked for
-PAGE: Final = 5  # hits a page key goes on
-MAX_TITLE_CHARACTERS: Final = 120
+INDENT: Final = 2  # cells of the words below where they were said
+MAX_TITLE_CHARACTERS: Final = 60
 MAX_SNIPPET_CHARACTERS: Final = 600
 BEGIN, END = "\x02", "\x03"  # around each match of a snippet
 
 
-class SearchScreen(ModalScreen[tuple[str, str] | None]):
-    """Closes with (conversation, message) that was chosen, or with nothing."""
+class SearchScreen(LineAndList[tuple[str, str] | None]):
+    """Closes with (conversation, message) that was chosen, the message "" for a title, or with nothing."""
 
     CSS_PATH = ["room_dialogs.tcss", "conversations.tcss"]  # noqa: RUF012 - as Textual wants it
-    AUTO_FOCUS = "Line"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Back", id="search.back", priority=True),
-        Binding("up", "move(-1)", "The one above", id="search.up", show=False),
-        Binding("down", "move(1)", "The one below", id="search.down", show=False),
-        Binding("pageup", f"move(-{PAGE})", "Some up", id="search.page_up", show=False),
-        Binding("pagedown", f"move({PAGE})", "Some down", id="search.page_down", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys_of("search", "Back")
 
     def __init__(self, link: ChatLink, words: str = "", *, ascii_only: bool = False) -> None:
-        super().__init__()
+        line = Line(words, placeholder=say("search.line"), id="search-line")
+        super().__init__(line, "search.first", ascii_only=ascii_only)
         self._link = link
-        self._words = words
-        self._ascii_only = ascii_only
         self._hits: list[Hit] = []
+        self._found_for = ""  # the words that the hits have
+        self._takes_first = False  # enter came before they did
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog wide"):
             yield Static(say("search.title"), classes="title", markup=False)
-            yield Line(self._words, placeholder=say("search.line"), id="search-line")
-            yield Static(say("search.first"), classes="note", markup=False)
-            yield OptionList(markup=False, compact=True)
-            yield Static(own(say("search.hint"), ascii_only=self._ascii_only), classes="hint", markup=False)
+            yield self._line
+            yield self._note
+            yield self._listed
+            yield Static(self._own(say("search.hint")), classes="hint", markup=False)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Search while it is typed; what is asked already is let go."""
         event.stop()
-        self._search(event.value.strip())
+        self._takes_first = False
+        self._search(self.typed)
 
     @work(group="search", exclusive=True)
     async def _search(self, words: str) -> None:
         if not words:
-            self._list([], say("search.first"))
+            self._list([], words, say("search.first"))
             return
         if not self._hits:
-            self._note(say("search.asking"))
+            self._note.update(self._own(say("search.asking")))
         try:
             hits = await (await self._link.client()).search(words, MOST)
         except AgentTuiError as error:
-            self._list([], inert_line(str(error), MAX_LINE_CHARACTERS))
+            self._list([], "", inert_line(str(error), MAX_LINE_CHARACTERS))
             return
-        if not hits:
-            note = say("search.none")
-        else:
-            key = "search.found.most" if len(hits) >= MOST else "search.found"
-            note = say(key, count=count(len(hits)))
-        self._list(hits, note)
+        key = ("search.found.most" if len(hits) >= MOST else "search.found") if hits else "search.none"
+        self._list(hits, words, say(key, count=count(len(hits))))
 
-    def _note(self, text: str) -> None:
-        self.query_one(".note", Static).update(own(text, ascii_only=self._ascii_only))
-
-    def _list(self, hits: list[Hit], note: str) -> None:
-        self._hits = hits
-        self._note(note)
-        listed = self.query_one(OptionList)
-        listed.clear_options()
+    def _list(self, hits: list[Hit], words: str, note: str) -> None:
+        self._hits, self._found_for = hits, words
+        self._note.update(self._own(note))
         now = datetime.now(UTC)
-        listed.add_options(Option(self._content(hit, now)) for hit in hits)
-        listed.highlighted = 0 if hits else None
+        self.show([self._row(hit, now) for hit in hits], 0 if hits else None)
+        if self._takes_first and hits:
+            self.take(0)
+        self._takes_first = False
 
-    def _content(self, hit: Hit, now: datetime) -> Content:
-        """Return a hit as it is listed: where it was said, by whom, when; then the words around it."""
-        title = inert_line(hit.title, MAX_TITLE_CHARACTERS) or say("chat.untitled")
+    def _row(self, hit: Hit, now: datetime) -> RenderableType:
+        """Return a hit as it is listed: where it was said, by whom, when; below the words around it."""
         who = {"user": "search.you", "assistant": "search.answer"}.get(hit.role)
         facts = [say(who)] if who else []
         facts += [when] if (when := ago(hit.created_at, now)) else []
-        head = own(" · ".join(["", *facts]), ascii_only=self._ascii_only)
-        return Content.assemble((title, "bold"), head, "\n  ", *snippet_of(hit.snippet))
+        about = self._own(" · ".join(["", *facts]))
+        found = snippet_of(hit.snippet)
+        if not hit.message_id:
+            return Text.assemble(Text.assemble(*found, style="bold"), about)
+        title = inert_line(hit.title, MAX_TITLE_CHARACTERS) or say("chat.untitled")
+        return Group(Text.assemble((title, "bold"), about), Padding(Text.assemble(*found), (0, 0, 0, INDENT)))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Open what is highlighted."""
-        event.stop()
-        at = self.query_one(OptionList).highlighted
-        if at is not None:
-            self._choose(at)
+        """Open what is marked, or the first of what is being searched."""
+        if self.typed == self._found_for:
+            super().on_input_submitted(event)
+        else:
+            event.stop()
+            self._takes_first = True
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Open what was clicked."""
-        event.stop()
-        self._choose(event.option_index)
-
-    def _choose(self, at: int) -> None:
-        if at < len(self._hits):
-            self.dismiss((self._hits[at].conversation_id, self._hits[at].message_id))
-
-    def action_move(self, step: int) -> None:
-        """Highlight another one."""
-        listed = self.query_one(OptionList)
-        if self._hits:
-            listed.highlighted = max(0, min((listed.highlighted or 0) + step, len(self._hits) - 1))
+    def take(self, at: int) -> None:
+        """Close with where this was found."""
+        self.dismiss((self._hits[at].conversation_id, self._hits[at].message_id))
 
 
 def snippet_of(text: str) -> list[str | tuple[str, str]]:

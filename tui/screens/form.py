@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TypeVar
 
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from agent_tui.inert import inert_line
+from tui.screens.dialog import Dialog
 from tui.screens.form_fields import Field, own
 from tui.screens.question import QuestionScreen
 from tui.screens.words import say
@@ -20,7 +20,7 @@ MAX_COMPLAINT_CHARACTERS = 300
 R = TypeVar("R")
 
 
-class Form(ModalScreen[R]):
+class Form(Dialog[R]):
     """Fields by name, each with a place for what is wrong with it, and one more place below all of them."""
 
     def __init__(self, *, ascii_only: bool = False) -> None:

@@ -7,14 +7,14 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from tui.screens.dialog import Dialog
 from tui.screens.form_fields import own
 from tui.screens.words import say
 
 
-class QuestionScreen(ModalScreen[bool]):
+class QuestionScreen(Dialog[bool]):
     """Closes with whether the answer was yes."""
 
     CSS_PATH = "room_dialogs.tcss"

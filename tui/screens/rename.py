@@ -8,17 +8,17 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from agent_tui.inert import inert_line
-from tui.screens.form_fields import own
+from tui.screens.dialog import Dialog
+from tui.screens.form_fields import Line, own
 from tui.screens.words import say
 
 MAX_NAME_CHARACTERS: Final = 200
 
 
-class RenameScreen(ModalScreen[str]):
+class RenameScreen(Dialog[str]):
     """The result is the new name, "" where the old one stays."""
 
     CSS_PATH = ["dialog.tcss", "list.tcss"]  # noqa: RUF012 - as Textual wants it
@@ -29,13 +29,13 @@ class RenameScreen(ModalScreen[str]):
     def __init__(self, name: str, title: str, *, ascii_only: bool = False) -> None:
         super().__init__()
         self._hint = own(say("rename.hint"), ascii_only=ascii_only)
-        self._name = inert_line(name, MAX_NAME_CHARACTERS)
+        self._before = inert_line(name, MAX_NAME_CHARACTERS)
         self._title = title
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(self._title, classes="title", markup=False)
-            yield Input(self._name, compact=True, max_length=MAX_NAME_CHARACTERS, select_on_focus=False)
+            yield Line(self._before, most=MAX_NAME_CHARACTERS, id="new-name")
             yield Static(self._hint, classes="hint", markup=False)
 
     @on(Input.Submitted)
@@ -43,7 +43,7 @@ class RenameScreen(ModalScreen[str]):
         """Take the name, if it is another one."""
         event.stop()
         name = inert_line(event.value, MAX_NAME_CHARACTERS)
-        self.dismiss("" if name == self._name else name)
+        self.dismiss("" if name == self._before else name)
 
     def action_back(self) -> None:
         """Close without a change."""
