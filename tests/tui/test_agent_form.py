@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+from textual.widget import Widget
+
 from agent_tui import events as ev
 from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.errors import ConnectFailed, NotOffered
@@ -151,3 +154,20 @@ async def test_esc_asks_before_what_was_written_is_given_up_and_else_goes_at_onc
         await screen.press("y")
         assert isinstance(screen.app.screen, RoomScreen)
         assert changed(screen) == []
+
+
+@pytest.mark.parametrize("form", ["room", "agent"])
+async def test_in_a_small_terminal_every_field_that_has_the_focus_is_in_sight(form: str) -> None:
+    async with opened((50, 14)) as screen:
+        await opened_form(screen)
+        if form == "room":
+            await screen.press("escape")
+        shown = screen.app.screen
+        seen: list[Widget] = []
+        while (focused := shown.focused) is not None and focused not in seen:
+            seen.append(focused)
+            assert shown.query_one("#form").region.overlaps(focused.region), focused
+            assert shown.query_one(".hint").region.bottom <= shown.region.bottom - 1
+            assert shown.query_one("#form").region.bottom < shown.query_one(".hint").region.y
+            await screen.press("tab")
+        assert len(seen) == {"room": 10, "agent": 5}[form]

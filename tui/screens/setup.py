@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -78,7 +78,7 @@ class SetupScreen(Form[str]):
         key.password = True
         with Vertical(classes="dialog", id="setup"):
             yield Static(word("title"), classes="title", markup=False)
-            with Vertical(id="form"):
+            with VerticalScroll(id="form", can_focus=False):
                 yield Field(
                     "which",
                     word("which"),
