@@ -15,4 +15,5 @@ class Dialog(ModalScreen[ScreenResultType]):
         """Close with ``result``; nothing happens unless this is what stands on top."""
         if self.is_current:
             return super().dismiss(result)
-        return AwaitComplete.nothing()  # type: ignore[no-untyped-call]  # as Textual has it
+        nothing: AwaitComplete = AwaitComplete.nothing()  # type: ignore[no-untyped-call]  # as Textual has it
+        return nothing
