@@ -94,7 +94,7 @@ class Home:
 
     def answer(self, *arguments: str) -> Any:
         """Return what a command that succeeds printed as JSON."""
-        done = self.run(*arguments)
+        done = self.main(*arguments)
         assert done.returncode == 0, done
         return json.loads(done.stdout)
 

@@ -209,7 +209,7 @@ def test_what_the_server_finds_out_of_range_is_wrong_usage(home: Home) -> None:
 
 def test_show_as_text_tells_what_a_room_is(home: Home) -> None:
     room_id = home.new_room(TASK, name="shown", agents=[{"name": "Ada", "model": "m1"}])
-    done = home.main("rooms", "show", "shown")
+    done = home.run("rooms", "show", "shown")
     assert (done.returncode, done.stderr) == (0, "")
     for words in (room_id, "shown", TASK, "idle", "sequential", "Ada · demo model"):
         assert words in done.stdout
@@ -290,7 +290,8 @@ def test_a_room_is_resumed_and_paused_by_name(home: Home) -> None:
         assert other.answer("rooms", "pause", "slow", "--output", "json")["name"] == "slow"
         finish(run)
         assert run.returncode == 3
-        assert other.answer("rooms", "resume", "slow", "--output", "json")["status"] == "running"
+        resumed = other.run("rooms", "resume", "slow", "--output", "json")
+        assert json.loads(resumed.stdout)["status"] == "running"
         assert other.run("rooms", "pause", "slow").stdout.rstrip().endswith(("pausing", "paused"))
 
 
@@ -357,8 +358,7 @@ def test_backend_status_and_stop(tmp_path: Path) -> None:
     with home_at(tmp_path) as home:
         assert home.main("backend", "status").stdout == "not running\n"
         assert home.main("backend", "stop").stdout == "not running\n"
-        told = json.loads(home.main("backend", "status", "--output", "json").stdout)
-        assert told["running"] is False
+        assert home.answer("backend", "status", "--output", "json")["running"] is False
         home.main("rooms", "list")
         status = home.answer("backend", "status", "--output", "json")
         assert (status["running"], status["version"], status["rooms_running"]) == (

@@ -143,10 +143,10 @@ def test_keys_lists_every_action_with_the_keys_of_now(home: Home) -> None:
 
 
 def test_the_keys_that_are_listed_can_be_written_back(home: Home) -> None:
-    listed = json.loads(home.main("config", "keys", "--output", "json").stdout)["keys"]
+    listed = home.answer("config", "keys", "--output", "json")["keys"]
     lines = [f'"{entry["id"]}" = {json.dumps(",".join(entry["keys"]))}' for entry in listed]
     home.config.write_text("[keys]\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    assert json.loads(home.main("config", "keys", "--output", "json").stdout)["keys"] == listed
+    assert home.answer("config", "keys", "--output", "json")["keys"] == listed
 
 
 def test_keys_complains_on_stderr_about_what_cannot_hold(home: Home) -> None:

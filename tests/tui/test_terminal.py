@@ -21,14 +21,14 @@ SLOW = "40"  # tokens/s: slow enough to act in the middle of a turn
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
-    with home_at(tmp_path) as opened:
+    with home_at(tmp_path, rate=SLOW) as opened:
         yield opened
 
 
 def screen(
     home: Home, *arguments: str, columns: int = 120, rows: int = 30, **environ: str
 ) -> AbstractContextManager[Terminal]:
-    environ = {**home.environ, "AGENT_TUI_DEMO_RATE": SLOW, **environ}
+    environ = {**home.environ, **environ}
     return terminal([*PROGRAM, *arguments], environ, home.folder, columns=columns, rows=rows)
 
 
@@ -136,8 +136,7 @@ def test_a_bug_leaves_one_line_and_a_usable_terminal(home: Home) -> None:
         "sys.argv = ['agent-tui', 'rooms']\n"
         "sys.exit(main())\n"
     )
-    environ = {**home.environ, "AGENT_TUI_DEMO_RATE": SLOW}
-    with terminal([sys.executable, "-P", "-c", broken], environ, home.folder) as view:
+    with terminal([sys.executable, "-P", "-c", broken], home.environ, home.folder) as view:
         assert view.wait_for_end() == 1
         after = bytes(view.raw[view.raw.rindex(LEAVES_SCREEN) :]).decode()
         assert "agent-tui: a bug of ours, RuntimeError" in after
@@ -211,7 +210,7 @@ def test_help_and_palette_name_every_action_and_close_again(home: Home) -> None:
 
 def test_many_rooms_are_listed_and_one_is_opened_and_left_again(home: Home) -> None:
     for task in ("First task", "第二个任务", "Третья задача"):
-        assert home.run("rooms", "new", "--task", task, "--agent", "Ada").returncode == 0
+        home.new_room(task, agents=[{"name": "Ada"}])
     with screen(home, "rooms") as view:
         names = ("Firsttask", "第二个任务", "Третьязадача")
         view.wait_for(lambda text: all(name in text.replace(" ", "") for name in names))
