@@ -72,6 +72,12 @@ def test_the_backend_is_spawned_before_anything_heavy_is_loaded(tmp_path: Path) 
     assert not loaded & {*BEFORE_FIRST_FRAME, *SCREEN, "rich", "asyncio"}
 
 
+def test_a_command_line_is_read_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
+    loaded = loaded_after("import tui.cli", tmp_path)
+    assert "typer" in loaded
+    assert not loaded & {*BEFORE_FIRST_FRAME, "textual", "rich", "asyncio"}
+
+
 def test_the_first_frame_needs_no_client_and_no_wire(tmp_path: Path) -> None:
     loaded = loaded_after("import tui.app", tmp_path)
     assert "textual" in loaded

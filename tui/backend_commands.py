@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from tui import exits, output, runtime
+from tui.output import OutputFormat
 
 
-def status(output_format: Literal["text", "json"]) -> int:
+def status(output_format: OutputFormat) -> int:
     """Print whether the backend runs and what it does; never starts it."""
     endpoint = runtime.find()
     if endpoint is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from typer.main import get_command
@@ -19,13 +19,11 @@ from agent_tui.inert import inert_line
 from tui import backend_commands, config_commands, exits, output
 from tui.arguments import Connection, completing
 from tui.cli_chat import add_chat_commands
-from tui.cli_parts import OPEN_ROOM, Command, Group, connection_of, no_connection
+from tui.cli_parts import OPEN_ROOM, Command, Group, Output, connection_of, no_connection
 from tui.cli_rooms import rooms
 from tui.logs import start_logging
 from tui.output import PROGRAM
 from tui.startup import choose_source, open_rooms, serve
-
-Output = Annotated[Literal["text", "json"], typer.Option("--output")]
 
 
 def run(connection: Connection, arguments: Sequence[str]) -> int:

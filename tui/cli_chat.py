@@ -11,13 +11,13 @@ from typing import Annotated, Literal
 import typer
 
 from agent_tui.errors import ConfigError
-from tui.cli_parts import Command, Group, connection_of
-from tui.cli_rooms import OutFile, Output, RunOutput, Yes
+from tui.cli_parts import Command, Group, OutFile, Output, RunOutput, Yes, connection_of, given
 from tui.output import PROGRAM
 from tui.request import CHAT
 from tui.startup import choose_source, open_chat
 
 NO_TOOLS = "none"
+_NAMED = ("CONVERSATION", "conversations")
 
 Conversation = Annotated[str, typer.Argument()]
 ExportFormat = Annotated[Literal["md", "json", "html"], typer.Option("--format")]
@@ -42,12 +42,10 @@ def _chat(
     conversation: Annotated[str | None, typer.Argument()] = None,
     new: Annotated[bool, typer.Option("--new")] = False,
 ) -> int:
-    if conversation is not None and (new or not conversation.strip()):
-        raise ConfigError(
-            "--new makes a conversation" if new else "CONVERSATION is empty",
-            f"see {PROGRAM} chat --help",
-        )
-    return open_chat(connection_of(context), conversation or "", is_new=new)
+    wanted = "" if conversation is None else given(conversation, "CONVERSATION", "chat")
+    if wanted and new:
+        raise ConfigError("--new makes a conversation", f"see {PROGRAM} chat --help")
+    return open_chat(connection_of(context), wanted, is_new=new)
 
 
 # --- ask -------------------------------------------------------------------------------------------------
@@ -72,7 +70,7 @@ def _ask(
             "--chat-id is for backends of kind socket", "a conversation is named by --conversation"
         )
     if conversation is not None:
-        conversation = named(conversation, "ask")
+        conversation = given(conversation, "CONVERSATION", "ask")
     from tui.ask_input import AskOptions, read_question
 
     options = AskOptions(
@@ -99,13 +97,6 @@ def tool_list(names: str | None) -> tuple[str, ...] | None:
     if not listed:
         raise ConfigError("--tools names none", f'give names with commas between them, or "{NO_TOOLS}"')
     return () if listed == (NO_TOOLS,) else listed
-
-
-def named(conversation: str, command: str = "conversations") -> str:
-    """Return the conversation as it was named; raises ``ConfigError`` when that is empty."""
-    if not conversation.strip():
-        raise ConfigError("the CONVERSATION is empty", f"see {PROGRAM} {command} --help")
-    return conversation
 
 
 # --- conversations ---------------------------------------------------------------------------------------
@@ -141,7 +132,7 @@ def _search(
 
 @conversations.command("show", cls=Command)
 def _show(context: typer.Context, conversation: Conversation, output_format: Output = "text") -> int:
-    wanted = named(conversation)
+    wanted = given(conversation, *_NAMED)
     source = choose_source(connection_of(context), CHAT)
     from tui import conversations_commands
 
@@ -152,7 +143,7 @@ def _show(context: typer.Context, conversation: Conversation, output_format: Out
 def _export(
     context: typer.Context, conversation: Conversation, form: ExportFormat = "md", out: OutFile = None
 ) -> int:
-    wanted = named(conversation)
+    wanted = given(conversation, *_NAMED)
     source = choose_source(connection_of(context), CHAT)
     from tui import conversations_export
 
@@ -163,7 +154,7 @@ def _export(
 def _delete(
     context: typer.Context, conversation: Conversation, yes: Yes = False, output_format: Output = "text"
 ) -> int:
-    wanted = named(conversation)
+    wanted = given(conversation, *_NAMED)
     source = choose_source(connection_of(context), CHAT)
     from tui import conversations_commands
 
@@ -177,9 +168,8 @@ def _rename(
     title: Annotated[list[str], typer.Argument()],
     output_format: Output = "text",
 ) -> int:
-    wanted, new = named(conversation), " ".join(title).strip()
-    if not new:
-        raise ConfigError("the TITLE is empty", f"see {PROGRAM} conversations rename --help")
+    wanted = given(conversation, *_NAMED)
+    new = given(" ".join(title).strip(), "TITLE", "conversations rename")
     source = choose_source(connection_of(context), CHAT)
     from tui import conversations_commands
 
@@ -209,9 +199,8 @@ def _rules(context: typer.Context, output_format: Output = "text") -> int:
 def _forget(
     context: typer.Context, rule: Annotated[str, typer.Argument()], output_format: Output = "text"
 ) -> int:
-    if not rule.strip():
-        raise ConfigError("the RULE is empty", f"see {PROGRAM} tools --help")
+    wanted = given(rule, "RULE", "tools")
     source = choose_source(connection_of(context), CHAT)
     from tui import tools_commands
 
-    return tools_commands.forget_rule(source, rule, output_format)
+    return tools_commands.forget_rule(source, wanted, output_format)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from agent_tui.errors import ConfigError
 from tui.arguments import Connection
+from tui.formats import FormatName
 from tui.help_pages import HELP
-from tui.output import PROGRAM
+from tui.output import PROGRAM, OutputFormat
 
 OPEN_ROOM = "--open"  # the hidden command behind `rooms ROOM`; as an option nobody can type it as a command
+
+Output = Annotated[OutputFormat, typer.Option("--output")]
+RunOutput = Annotated[FormatName, typer.Option("--output")]
+OutFile = Annotated[Path | None, typer.Option("--out")]
+Yes = Annotated[bool, typer.Option("--yes", "-y")]
 
 
 class Command(TyperCommand):
@@ -47,8 +54,8 @@ def no_connection(context: typer.Context, subject: str) -> None:
         raise ConfigError(f"{subject}: --url, --token and --backend have no meaning here")
 
 
-def given(room: str) -> str:
-    """Return ROOM as it was given; raises ``ConfigError`` when it is empty."""
-    if not room.strip():
-        raise ConfigError("ROOM is empty", f"see {PROGRAM} rooms --help")
-    return room
+def given(value: str, what: str, command: str) -> str:
+    """Return the argument ``what`` of a command as it was given; raises ``ConfigError`` when it is empty."""
+    if not value.strip():
+        raise ConfigError(f"{what} is empty", f"see {PROGRAM} {command} --help")
+    return value

@@ -16,8 +16,18 @@ import typer
 
 from agent_tui.errors import ConfigError
 from tui import exits
-from tui.cli_parts import OPEN_ROOM, Command, Group, connection_of, given, no_connection
-from tui.formats import FormatName
+from tui.cli_parts import (
+    OPEN_ROOM,
+    Command,
+    Group,
+    OutFile,
+    Output,
+    RunOutput,
+    Yes,
+    connection_of,
+    given,
+    no_connection,
+)
 from tui.new_room import Mode, OnError, RoomOptions, described, is_room_file
 from tui.startup import choose_source, open_rooms
 
@@ -25,11 +35,7 @@ _BY_NAME = "tui.rooms.by_name"
 
 Room = Annotated[str, typer.Argument()]
 OptionalRoom = Annotated[str | None, typer.Argument()]
-Output = Annotated[Literal["text", "json"], typer.Option("--output")]
-RunOutput = Annotated[FormatName, typer.Option("--output")]
-Yes = Annotated[bool, typer.Option("--yes", "-y")]
 ExportFormat = Annotated[Literal["md", "json", "html", "toml"], typer.Option("--format")]
-OutFile = Annotated[Path | None, typer.Option("--out")]
 
 
 # The options of a new room: field of ``RoomOptions`` → what it is on the command line.
@@ -97,7 +103,7 @@ def _rooms(context: typer.Context) -> int:
 
 @rooms.command(OPEN_ROOM, cls=Command, hidden=True)
 def _open(context: typer.Context, room: Room) -> int:
-    return open_rooms(connection_of(context), given(room))
+    return open_rooms(connection_of(context), given(room, "ROOM", "rooms"))
 
 
 @rooms.command("list", cls=Command)
@@ -120,7 +126,7 @@ def _new(context: typer.Context, options: RoomOptions, output_format: Output = "
 
 @rooms.command("show", cls=Command)
 def _show(context: typer.Context, room: Room, output_format: Output = "text") -> int:
-    wanted = given(room)
+    wanted = given(room, "ROOM", "rooms")
     source = choose_source(connection_of(context))
     from tui import rooms_commands
 
@@ -129,7 +135,7 @@ def _show(context: typer.Context, room: Room, output_format: Output = "text") ->
 
 @rooms.command("delete", cls=Command)
 def _delete(context: typer.Context, room: Room, yes: Yes = False, output_format: Output = "text") -> int:
-    wanted = given(room)
+    wanted = given(room, "ROOM", "rooms")
     source = choose_source(connection_of(context))
     from tui import rooms_commands
 
@@ -138,7 +144,7 @@ def _delete(context: typer.Context, room: Room, yes: Yes = False, output_format:
 
 @rooms.command("pause", cls=Command)
 def _pause(context: typer.Context, room: Room, output_format: Output = "text") -> int:
-    wanted = given(room)
+    wanted = given(room, "ROOM", "rooms")
     source = choose_source(connection_of(context))
     from tui import rooms_commands
 
@@ -147,7 +153,7 @@ def _pause(context: typer.Context, room: Room, output_format: Output = "text") -
 
 @rooms.command("resume", cls=Command)
 def _resume(context: typer.Context, room: Room, output_format: Output = "text") -> int:
-    wanted = given(room)
+    wanted = given(room, "ROOM", "rooms")
     source = choose_source(connection_of(context))
     from tui import rooms_commands
 
@@ -162,7 +168,7 @@ def _run(
     room: OptionalRoom = None,
     output_format: RunOutput = "text",
 ) -> int:
-    wanted = None if room is None else given(room)
+    wanted = None if room is None else given(room, "ROOM", "rooms")
     if wanted is not None and options.from_file is None and is_room_file(wanted):
         options, wanted = replace(options, from_file=Path(wanted)), None
     only_new = options.given
@@ -179,7 +185,7 @@ def _run(
 
 @rooms.command("export", cls=Command)
 def _export(context: typer.Context, room: Room, form: ExportFormat = "md", out: OutFile = None) -> int:
-    wanted = given(room)
+    wanted = given(room, "ROOM", "rooms")
     source = choose_source(connection_of(context))
     from tui import export
 

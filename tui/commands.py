@@ -7,19 +7,19 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.config import DEMO_PROVIDER
 from agent_tui.errors import ConfigError, NotOffered
 from agent_tui.inert import inert_line
 from tui import exits, output
+from tui.output import OutputFormat
 from tui.request import Server, Source, reach
 from tui.screens.words import say
 
 Client = TypeVar("Client")
 Answer = TypeVar("Answer")
-OutputFormat = Literal["text", "json"]
 Opened = Callable[[Server], AbstractAsyncContextManager[Client]]  # ``connect.rooms_client``, say
 MAX_NAME_CHARACTERS = 60
 

@@ -9,7 +9,7 @@ from agent_tui.config import Config, config_path, hide_secrets, load, read_table
 from agent_tui.inert import inert_line
 from agent_tui.tool_rules import PATTERN_FORM, is_pattern
 from tui import exits, output
-from tui.output import MAX_LINE_CHARACTERS
+from tui.output import MAX_LINE_CHARACTERS, OutputFormat
 from tui.toml_text import toml_text
 
 NO_KEY = "–"
@@ -66,7 +66,7 @@ def problems(config: Config) -> list[str]:
     return list(warnings)
 
 
-def keys(output_format: str) -> int:
+def keys(output_format: OutputFormat) -> int:
     """Print every action with its id and the keys it has now; raises ``ConfigError`` for an unusable file.
 
     As json: ``{"keys": [{"id", "keys", "default", "does", "where"}…]}``, keys as the config file takes them.

@@ -12,7 +12,6 @@ from agent_tui.wire.chat_encode import conversation_fields
 from tui import connect, exits, output
 from tui.commands import (
     MAX_NAME_CHARACTERS,
-    OutputFormat,
     age,
     agrees_to_delete,
     asked,
@@ -23,6 +22,7 @@ from tui.commands import (
     spent,
     told,
 )
+from tui.output import OutputFormat
 from tui.request import Source
 
 HEAD: Final = ("ID", "TITLE", "STATUS", "MODEL", "TOKENS", "CHANGED")

@@ -47,8 +47,7 @@ The terminal for conversations with agents.
   agent-tui chat [CONVERSATION]
                           a conversation on a screen, or a new one
   agent-tui ask TEXT      one question, answered without a screen
-  agent-tui conversations list | search | show | export | delete |
-                  rename
+  agent-tui conversations list | search | show | export | delete | rename
   agent-tui tools         what agents may use: list | rules | forget
   agent-tui serve         the backend alone, for other programs and machines
   agent-tui backend status | stop

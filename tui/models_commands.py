@@ -10,7 +10,8 @@ from agent_tui.config import DEMO_PROVIDER, load
 from agent_tui.errors import AgentTuiError, TransportError
 from agent_tui.inert import inert_line
 from tui import connect, exits, output
-from tui.commands import OutputFormat, asked
+from tui.commands import asked
+from tui.output import OutputFormat
 from tui.request import Server, Source
 
 SHOWN_MODELS = 12

@@ -7,12 +7,13 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Literal, TextIO
 
 from agent_tui.errors import ConfigError
 from agent_tui.inert import inert, inert_json, inert_line
 from agent_tui.wire.content import encodable
 
+OutputFormat = Literal["text", "json"]
 PROGRAM = "agent-tui"
 MAX_LINE_CHARACTERS = 1000
 COLUMN_GAP = "  "

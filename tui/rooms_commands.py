@@ -9,7 +9,6 @@ from agent_tui.wire.rooms_encode import room_fields
 from tui import connect, exits, output
 from tui.commands import (
     MAX_NAME_CHARACTERS,
-    OutputFormat,
     age,
     agrees_to_delete,
     asked,
@@ -21,6 +20,7 @@ from tui.commands import (
     told,
 )
 from tui.new_room import NewRoom
+from tui.output import OutputFormat
 from tui.request import Source
 from tui.screens.words import count
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from agent_tui import agent_templates
 from tui import exits, output
+from tui.output import OutputFormat
 
 
-def list_templates(output_format: Literal["text", "json"]) -> int:
+def list_templates(output_format: OutputFormat) -> int:
     """Print the templates; what cannot be used of the user's own is a line on stderr.
 
     As json: ``{"templates": [{"id", "own", "path", "color", "model", "provider", "texts"}…]}``, ``texts``

@@ -10,7 +10,8 @@ from agent_tui.clients.chat_answers import ToolInfo, ToolRule
 from agent_tui.errors import ConfigError, NotFound
 from agent_tui.inert import inert_line
 from tui import connect, exits, output
-from tui.commands import OutputFormat, age, asked, listed, told
+from tui.commands import age, asked, listed, told
+from tui.output import OutputFormat
 from tui.request import Source
 
 MAX_DESCRIPTION_CHARACTERS: Final = 80
