@@ -83,7 +83,7 @@ def look_around(view: Terminal) -> None:
     view.send("\x1b[H")  # home
     view.wait_for("evil")
     view.send("/evil")
-    view.wait_for(lambda text: "of" in text.splitlines()[-2] or "found" in text.splitlines()[-2])
+    view.wait_for(lambda text: re.search("/ evil .*(of|found)", text.splitlines()[-2]) is not None)
     view.send("\r\x1b")
     view.wait_for(lambda text: "/ evil" not in text)  # behind an escape a letter would be alt+letter
     view.send("t")
