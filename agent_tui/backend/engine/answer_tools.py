@@ -16,7 +16,7 @@ from agent_tui.backend.engine.answer_steps import Steps, Written
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.backend.tools.calling import failed, parse_arguments, run_tool
+from agent_tui.backend.tools.calling import failed, parsed, run_tool
 from agent_tui.backend.tools.rules import pattern_for
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
 from agent_tui.errors import StoreError
@@ -135,7 +135,7 @@ class Calls:
             names = ", ".join(sorted(self._workshop.enabled)) or "none"
             return _Prepared(call, refusal=failed(f"{why}; there are: {names}"))
         try:
-            arguments = parse_arguments(tool.spec, call.arguments)
+            arguments = await parsed(tool.spec, call.arguments)
         except ToolError as error:
             return _Prepared(call, refusal=failed(str(error)))
         if tool.permission == "read" or self._workshop.gate.allows(call.name, arguments):

@@ -23,7 +23,7 @@ async def run_tool(tool: Tool, arguments_text: str, place: ToolPlace) -> ToolOut
     do not fit, an error or a crash of the tool, its time-out. Never raises but when it is cancelled.
     """
     try:
-        arguments = parse_arguments(tool.spec, arguments_text)
+        arguments = await parsed(tool.spec, arguments_text)
         async with asyncio.timeout(tool.seconds):
             output = await tool.run(arguments, place)
     except ToolError as error:
@@ -37,6 +37,11 @@ async def run_tool(tool: Tool, arguments_text: str, place: ToolPlace) -> ToolOut
     # Half a character, as JSON can hold it, could not be stored or sent.
     content = _capped(output.content.encode("utf-8", "replace").decode("utf-8"))
     return ToolOutput(content, succeeded(content), size)
+
+
+async def parsed(spec: ToolSpec, text: str) -> dict[str, Any]:
+    """Return what ``parse_arguments`` does, in a thread: looking through a million items takes seconds."""
+    return await asyncio.to_thread(parse_arguments, spec, text)
 
 
 def parse_arguments(spec: ToolSpec, text: str) -> dict[str, Any]:

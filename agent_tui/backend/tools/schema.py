@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
@@ -39,10 +40,11 @@ _PLAIN = frozenset(
 def misfit(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
     """Return in a line what is wrong with the arguments, "" when they fit."""
     validator = _validator(_Key(spec))
-    errors = sorted(validator.iter_errors(dict(arguments)), key=lambda error: str(list(error.absolute_path)))
+    # The first few only: of a long list there may be one for each of its items.
+    errors = list(islice(validator.iter_errors(dict(arguments)), MAX_COMPLAINTS))
     if not errors:
         return ""
-    said = "; ".join(_complaint(error) for error in errors[:MAX_COMPLAINTS])
+    said = "; ".join(map(_complaint, sorted(errors, key=lambda error: str(list(error.absolute_path)))))
     known = spec.parameters.get("properties")
     takes = (
         f" – {spec.name} takes {', '.join(list(known)[:20])}" if isinstance(known, Mapping) and known else ""

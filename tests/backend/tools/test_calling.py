@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -90,6 +91,23 @@ async def test_arguments_that_do_not_fit_say_what_to_mend(text: str, why: str) -
     assert len(said) < 2_000
     if "do not fit" in said:
         assert said.endswith("scripted takes path, lines")
+
+
+async def test_a_complaint_for_every_item_of_a_long_list_is_not_looked_for() -> None:
+    started = time.process_time()
+    said = error_of(await run(json.dumps({"path": "a", "lines": ["x"] * 150_000})))
+    assert "lines.0: 'x' is not of type 'integer'" in said
+    assert time.process_time() - started < 3  # all of them take a quarter of a minute, and a gigabyte
+
+
+async def test_many_items_are_looked_through_while_others_go_on() -> None:
+    checking = asyncio.create_task(run(json.dumps({"path": "a", "lines": [1] * 10_000})))
+    turns = 0
+    while not checking.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert "too long" in error_of(checking.result())
+    assert turns > 20
 
 
 async def test_arguments_that_fit_reach_the_tool() -> None:
