@@ -98,7 +98,9 @@ def load(name: str, folder: Path | None = None, *, is_light: bool | None = None)
     """
     listed = {theme.name: theme for theme in available(folder)}
     if name not in listed:
-        raise ConfigError(f"theme {inert_line(name)!r} is not known", f"known: {', '.join([AUTO, *listed])}")
+        raise ConfigError(
+            f"theme {inert_line(name)!r} is not known", f"use one of {', '.join([AUTO, *listed])}"
+        )
     return _theme(name, _merged(listed[name], listed).table, listed[name], is_light=bool(is_light))
 
 

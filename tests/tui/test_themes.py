@@ -79,7 +79,7 @@ def test_the_terminals_own_colours_are_others_on_light() -> None:
 
 
 def test_an_unknown_theme_is_refused_with_the_known_names() -> None:
-    with pytest.raises(ConfigError, match="known: auto, dark, light"):
+    with pytest.raises(ConfigError, match="not known: use one of auto, dark, light"):
         load("neon")
 
 
