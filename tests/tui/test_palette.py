@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tests.tui.whole_app import Seen, opened_app
 from tui.actions import offers
-from tui.places import NOT_IN_PALETTE
 from tui.key_names import parse
 from tui.keymap import catalogue
+from tui.places import NOT_IN_PALETTE
 
 README = Path(__file__).parents[2] / "README.md"
 # Why an action is not in the palette of a room.
