@@ -18,6 +18,7 @@ from tui.screens import conversations_feed, deleting
 from tui.screens import conversations_texts as texts
 from tui.screens.chat import ChatScreen
 from tui.screens.conversations import ConversationsScreen
+from tui.screens.conversations_list import ConversationList
 from tui.screens.conversations_search import SearchScreen, snippet_of
 from tui.screens.list_texts import Mark
 from tui.screens.rooms import RoomsScreen
@@ -184,16 +185,16 @@ async def test_the_filter_lists_what_has_the_words_and_one_more_slash_searches(t
         assert isinstance(seen.app.screen, SearchScreen)
 
 
-async def test_a_list_that_was_empty_shows_what_comes_at_once(tmp_path: Path) -> None:
+async def test_a_list_that_was_painted_when_it_had_no_room_yet_is_not_blank(tmp_path: Path) -> None:
     async with fake_list(tmp_path, chat(1), chat(2)) as seen:
-        seen.screen.on_screen_suspend()  # nothing is looked at again
-        for one in seen.screen.listed.items:
-            seen.screen.changes.gone(one.id)
-        seen.screen.show_all()
-        assert "No chats here yet" in await seen.text()
-        seen.screen.changes.seen(chat(3))
-        seen.screen.show_all()
-        assert "Chat 3" in await seen.text()
+        rows = seen.screen.query_one(ConversationList)
+        rows.styles.width = 0
+        while rows.outer_size.width:
+            await seen.pilot.pause()
+        rows.notify_style_update()  # as when it is styled for the first time
+        rows.look()
+        rows.styles.width = 100
+        assert "Chat 2" in await seen.until("Chat 1")
 
 
 async def test_what_the_server_lacks_is_not_offered_and_says_why(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ class RowList(Widget, Generic[T], can_focus=True):
         if not self.is_attached:
             return [Strip.blank(crop.width)] * crop.height
         if self._painted_for != self.outer_size or self._painters is None:
-            self._seen = []
+            self._painters = None  # they paint as wide as the list was
             self._keep_cursor()
             self._painted_for = self.outer_size
             self._paint()
