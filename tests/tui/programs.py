@@ -134,11 +134,16 @@ class Home:
         )
 
     def stop(self) -> None:
-        """Stop the backend of this home; one that was started in this process has ended then."""
+        """Stop the backend of this home."""
         self.main("backend", "stop")
-        for child in runtime._children:
-            if str(self.data) in str(child.args):
-                child.wait(SECONDS)
+        reap(self.data)
+
+
+def reap(data: Path) -> None:
+    """Wait for the ends of the backends on ``data`` that were started in this process."""
+    for child in runtime._children:
+        if str(data) in str(child.args):
+            child.wait(SECONDS)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.programs import own_environ
+from tests.tui.programs import own_environ, reap
 from tui import runtime
 from tui.link import RoomLink
 
@@ -21,6 +21,7 @@ def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         monkeypatch.setenv(name, value)
     yield
     runtime.stop()
+    reap(tmp_path / "home" / "data")
 
 
 @pytest.mark.usefixtures("_own_data")

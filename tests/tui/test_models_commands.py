@@ -1,4 +1,4 @@
-"""``agent-tui models`` as its own process, with its own backend, against providers on real sockets."""
+"""``agent-tui models`` with its own backend, against providers on real sockets."""
 
 from __future__ import annotations
 
@@ -9,36 +9,26 @@ from pathlib import Path
 from tests.fakes.http_server import FakeServer, answers_json
 from tests.fakes.model_server import FakeModelServer, fails
 from tests.fakes.rooms_server import in_thread
-from tests.tui.programs import Home, own_environ
+from tests.tui.programs import Home, home_at, own_environ
 
 MINE = '[providers.mine]\nkind = "openai"\nbase_url = "{url}"\nmodel = "some-model"\n'
 
 
-def new_home(folder: Path) -> Home:
-    return Home(folder, own_environ(folder))
-
-
 def test_with_the_demo_alone_it_says_how_to_set_one_up(tmp_path: Path) -> None:
-    home = new_home(tmp_path)
-    try:
+    with home_at(tmp_path) as home:
         ran = home.run("models")
-    finally:
-        home.run("backend", "stop")
     assert (ran.returncode, ran.stdout) == (0, "demo (demo): demo\n")
     assert "agent-tui models setup" in ran.stderr
 
 
 async def test_each_provider_has_its_line_and_one_that_fails_is_exit_code_4(tmp_path: Path) -> None:
-    home = new_home(tmp_path)
     async with FakeModelServer() as server:
-        home.config.write_text(MINE.format(url=server.url))
-        try:
-            good = await asyncio.to_thread(home.run, "models")
+        with home_at(tmp_path) as home:
+            home.config.write_text(MINE.format(url=server.url))
+            good = await asyncio.to_thread(home.main, "models")
             server.listing = fails(401, "bad key")
-            bad = await asyncio.to_thread(home.run, "models")
-            told = await asyncio.to_thread(home.run, "models", "--output", "json")
-        finally:
-            await asyncio.to_thread(home.run, "backend", "stop")
+            bad = await asyncio.to_thread(home.main, "models")
+            told = await asyncio.to_thread(home.main, "models", "--output", "json")
     assert (good.returncode, good.stdout) == (
         0,
         "mine (openai): some-model, other-model\ndemo (demo): demo\n",
@@ -53,23 +43,20 @@ async def test_each_provider_has_its_line_and_one_that_fails_is_exit_code_4(tmp_
 def test_a_server_that_names_no_providers_is_not_said_to_have_the_demo(tmp_path: Path) -> None:
     with in_thread(FakeServer()) as server:
         server.on("GET", "/api/providers", answers_json({"providers": []}))
-        ran = new_home(tmp_path).main("models", "--url", server.url)
+        ran = Home(tmp_path, own_environ(tmp_path)).main("models", "--url", server.url)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "this server names no providers\n")
 
 
 def test_a_broken_config_file_is_wrong_configuration(tmp_path: Path) -> None:
-    home = new_home(tmp_path)
-    home.config.write_text("= 3\n")
-    try:
+    with home_at(tmp_path) as home:
+        home.config.write_text("= 3\n")
         ran = home.run("models")
-    finally:
-        home.run("backend", "stop")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "not valid TOML" in ran.stderr
 
 
 def test_setting_up_needs_a_terminal_and_this_machines_backend(tmp_path: Path) -> None:
-    home = new_home(tmp_path)
+    home = Home(tmp_path, own_environ(tmp_path))
     assert "needs a terminal" in home.run("models", "setup").stderr
-    elsewhere = home.run("models", "setup", "--url", "http://127.0.0.1:9")
+    elsewhere = home.main("models", "setup", "--url", "http://127.0.0.1:9")
     assert (elsewhere.returncode, "backend of this machine" in elsewhere.stderr) == (2, True)

@@ -17,7 +17,7 @@ import pytest
 
 import agent_tui
 from agent_tui.errors import AgentBusy, ConfigError, ConnectFailed
-from tests.tui.programs import own_environ
+from tests.tui.programs import own_environ, reap
 from tui import runtime
 
 
@@ -25,8 +25,10 @@ from tui import runtime
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, value in own_environ(tmp_path / "home").items():
         monkeypatch.setenv(name, value)
-    yield tmp_path / "home" / "data"
+    folder = tmp_path / "home" / "data"
+    yield folder
     runtime.stop()
+    reap(folder)
 
 
 def told(data: Path) -> dict[str, object]:
