@@ -23,7 +23,7 @@ from agent_tui.inert import inert_line
 from agent_tui.tool_config import McpConfig
 from tui import runtime
 from tui.doctor import Check, Surroundings
-from tui.models_commands import told
+from tui.models_commands import why_failed
 
 ANSWER_SECONDS: Final = 10.0
 TOOLS_SECONDS: Final = 20.0  # the backend first starts the servers of tools, which may take 15 s
@@ -81,7 +81,9 @@ def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) 
     try:
         models = None if endpoint is None else asyncio.run(_models(endpoint, provider.name))
     except AgentTuiError as error:
-        return Check(check_id, "failed", title, inert_line(told(error), 300), _provider_fix(provider, error))
+        return Check(
+            check_id, "failed", title, inert_line(why_failed(error), 300), _provider_fix(provider, error)
+        )
     if models is None:
         return _connects(provider, check_id, title)
     if provider.model and models and provider.model not in models:

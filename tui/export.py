@@ -19,7 +19,7 @@ from agent_tui.room_file import room_file_text
 from agent_tui.wire.rooms import decode_messages
 from agent_tui.wire.rooms_encode import room_fields
 from tui import connect, exits, output
-from tui.commands import asked, spent
+from tui.commands import asked, model_named, spent
 from tui.request import Source
 from tui.screens.words import say
 
@@ -220,7 +220,8 @@ def moment(written: str) -> str:
 def facts(room: RoomInfo) -> list[tuple[str, str]]:
     """Return what is to be said about a room, as (label, text)."""
     status = f"{room.status} ({room.interrupted})" if room.interrupted else room.status
-    agents = [f"{agent.name} ({agent.model})" if agent.model else agent.name for agent in room.agents]
+    spoken = [(agent.name, model_named(agent.provider_id, agent.model)) for agent in room.agents]
+    agents = [f"{name} ({model})" if model else name for name, model in spoken]
     found = [
         ("Room", room.id),
         ("Status", status),

@@ -235,7 +235,8 @@ rooms run in it.
     "backend stop": """\
 Usage: agent-tui backend stop
 
-Stops your backend. Rooms that run are paused, nothing that was said is lost.
+Stops your backend. Rooms that run are paused, answers of chats end where they
+are; nothing that was said is lost.
 """,
     "config": """\
 Usage: agent-tui config COMMAND

@@ -48,7 +48,7 @@ async def _asked(client: RoomsClient, provider: ProviderInfo) -> dict[str, objec
     try:
         offered, error = await client.models(provider.id), ""
     except AgentTuiError as failed:
-        offered, error = [], inert_line(told(failed), MAX_ERROR_CHARACTERS)
+        offered, error = [], inert_line(why_failed(failed), MAX_ERROR_CHARACTERS)
     return {**about, "models": offered, "error": error}
 
 
@@ -62,6 +62,6 @@ def _line(answer: dict[str, object]) -> str:
     return f"{about}: {', '.join(names[:SHOWN_MODELS]) or 'no models'}{more}"
 
 
-def told(error: AgentTuiError) -> str:
+def why_failed(error: AgentTuiError) -> str:
     """Return what a provider's failure says; that it came through our backend as a 502 says nothing."""
     return error.detail if isinstance(error, TransportError) and error.detail else str(error)

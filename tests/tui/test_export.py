@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -93,6 +94,15 @@ def test_markdown_has_everything_in_order_with_names_rounds_and_marks() -> None:
         "\n### Ada\n\n*its model was not told the 3 oldest messages · 100 tokens read, 20 said · $0.0123 · "
         "first word after 0.5 s*\n\nFine.\n"
     )
+
+
+def test_an_agent_that_the_demo_speaks_for_is_said_to_be_one() -> None:
+    agents = (
+        AgentInfo("a1", "Ada", model="wished-for", provider_id="demo"),
+        AgentInfo("a2", "Bo", model="m"),
+    )
+    text = markdown(of_room(replace(ROOM, agents=agents), TALK))
+    assert "- Agents: Ada (demo model), Bo (m)\n" in text
 
 
 def test_the_page_says_the_same_and_is_one_that_needs_nothing_else() -> None:
