@@ -61,11 +61,9 @@ def _shortcut(connection: Connection, rest: Sequence[str]) -> int | None:
         return exits.DONE
     screen = screen_arguments(rest)
     if screen is not None:
-        from tui.startup import open_chat, open_rooms
+        from tui.startup import open_screen
 
-        if screen.chat is None:
-            return open_rooms(connection, screen.room)
-        return open_chat(connection, screen.chat, is_new=screen.is_new)
+        return open_screen(connection, screen)
     if rest[:1] == ["serve"]:
         from tui.startup import serve
 

@@ -49,13 +49,14 @@ class Connection(NamedTuple):
 
 
 class ScreenArguments(NamedTuple):
-    """A command line that asks for a screen: the list of rooms, the one that ``room`` names, or a chat (""
-    is the newest, with ``is_new`` a new one).
+    """What a command line asks for that asks for a screen: the list of rooms, the one that ``room`` names, a
+    chat ("" is the newest, with ``is_new`` a new one), or to ``setup`` a provider of models.
     """
 
     room: str | None = None
     chat: str | None = None
     is_new: bool = False
+    setup: bool = False
 
 
 def completing(environ: Mapping[str, str]) -> bool:

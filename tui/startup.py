@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from agent_tui.config import config_path, load
 from agent_tui.errors import ConfigError
 from tui import background
-from tui.arguments import Connection
+from tui.arguments import Connection, ScreenArguments
 from tui.request import CHAT, ROOMS, ScreenRequest, Source, other_server, wants_embedded
 from tui.runtime import begin
 from tui.terminal import is_terminal, restored
@@ -38,7 +38,7 @@ def open_rooms(connection: Connection, room: str | None, *, setup: bool = False)
 
     Raises ``ConfigError`` where no screen can be shown.
     """
-    return _open_screen(connection, ROOMS, INSTEAD, room=room, setup=setup)
+    return open_screen(connection, ScreenArguments(room, setup=setup))
 
 
 def open_chat(connection: Connection, chat: str, *, is_new: bool = False) -> int:
@@ -47,10 +47,15 @@ def open_chat(connection: Connection, chat: str, *, is_new: bool = False) -> int
 
     Raises ``ConfigError`` where no screen can be shown.
     """
-    return _open_screen(connection, CHAT, INSTEAD_OF_CHAT, chat=chat, is_new=is_new)
+    return open_screen(connection, ScreenArguments(chat=chat, is_new=is_new))
 
 
-def _open_screen(connection: Connection, kind: str, instead: str, **asked: Any) -> int:
+def open_screen(connection: Connection, asked: ScreenArguments) -> int:
+    """Show what was asked for until the user leaves; return the exit code.
+
+    Raises ``ConfigError`` where no screen can be shown.
+    """
+    kind, instead = (ROOMS, INSTEAD) if asked.chat is None else (CHAT, INSTEAD_OF_CHAT)
     if not is_terminal():
         raise ConfigError("a screen needs a terminal", instead)
     if os.environ.get("TERM") == "dumb":
@@ -58,8 +63,15 @@ def _open_screen(connection: Connection, kind: str, instead: str, **asked: Any) 
     source = choose_source(connection, kind)
     config = load()
     with restored():
-        room = asked.pop("room", None)
-        request = ScreenRequest(source, room, config, background.begin(os.environ), **asked)
+        request = ScreenRequest(
+            source,
+            asked.room,
+            config,
+            background.begin(os.environ),
+            setup=asked.setup,
+            chat=asked.chat,
+            is_new=asked.is_new,
+        )
         # Lazy: these load while the backend comes up and the terminal answers.
         from tui.app import run_rooms
         from tui.logs import start_logging

@@ -23,7 +23,7 @@ def crashing(home: Home, error: str) -> subprocess.CompletedProcess[str]:
     code = f"""
 import sys, tui.startup
 def fail(*_): raise {error}
-tui.startup.open_rooms = fail
+tui.startup.open_screen = fail
 from tui.__main__ import main
 sys.argv = ["agent-tui"]
 sys.exit(main())
