@@ -46,7 +46,7 @@ class ListedChats:
         self.refuse: AgentTuiError | None = None
         self.lacks: Mapping[str, str] = {}
         self.hits: list[Hit] = []
-        self.held: asyncio.Event | None = None  # set when a search shall be answered
+        self.held: asyncio.Event | None = None  # set when what takes its time shall be answered
         self.has_tools = True
         self.known_tools = [
             ToolInfo("read_file", "Reads a file.", {}, "read"),
@@ -79,20 +79,25 @@ class ListedChats:
 
     async def search(self, words: str, limit: int = 50) -> list[Hit]:
         self._note("search", words)
-        if self.held is not None:
-            await self.held.wait()
+        await self._in_time()
         return self.hits
 
     async def tools(self) -> list[ToolInfo]:
+        await self._in_time()
         if not self.has_tools:
             raise NotOffered("this server does not offer a list of tools")
         return self.known_tools
 
     async def providers(self) -> list[ProviderInfo]:
+        await self._in_time()
         return [ProviderInfo("demo", "Demo", "demo", "demo"), ProviderInfo("local", "Local", "openai", "big")]
 
     async def models(self, provider_id: str) -> list[str]:
         return ["big", "small"]
+
+    async def _in_time(self) -> None:
+        if self.held is not None:
+            await self.held.wait()
 
     def _note(self, call: str, subject: str) -> None:
         if self.refuse is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,41 @@ async def test_tools_go_back_to_those_that_the_server_gives(tmp_path: Path) -> N
         seen.app.screen.query_one("#tools", Choice).focus()
         await seen.press("right", "ctrl+s")  # from single ones to the first choice
         assert seen.client.asked == [("change {'enabled_tools': None}", "c1")]
+
+
+async def test_tools_and_providers_that_come_late_undo_nothing_that_was_typed_or_chosen(
+    tmp_path: Path,
+) -> None:
+    async with fake_list(tmp_path, chat(1, provider_id="old"), size=SIZE) as seen:
+        seen.client.held = asyncio.Event()
+        await seen.press("e")
+        line(seen, "model").value = "my-own"
+        seen.app.screen.query_one("#tools", Choice).action_turn(1)
+        await seen.press("ctrl+s")
+        assert "which tools there are is not known yet" in await seen.text()
+        assert seen.client.asked == []
+        seen.client.held.set()
+        text = await seen.until("‹ old ›")
+        assert "my-own" in text
+        assert text.count("☑") == 2
+        await seen.press("ctrl+s")
+        sent = "change {'model': 'my-own', 'enabled_tools': ('read_file', 'run_command')}"
+        assert seen.client.asked == [(sent, "c1")]
+
+
+async def test_answers_that_come_in_when_the_form_is_left_are_of_no_use(tmp_path: Path) -> None:
+    async with fake_list(tmp_path, chat(1), size=SIZE) as seen:
+        seen.client.held = asyncio.Event()
+        await seen.press("e")
+        form = seen.app.screen
+        assert isinstance(form, ConversationForm)
+        await form.query("*").remove()  # as while it is taken down
+        seen.client.held.set()
+        await seen.text()
+        form.dismiss()
+        form.dismiss()  # the answer to what was kept, behind esc
+        await seen.text()
+        assert isinstance(seen.app.screen, ConversationsScreen)
 
 
 async def test_where_the_server_lists_no_tools_none_can_be_marked_and_that_is_said(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ class ConversationForm(ModelForm[None]):
         self._chat = chat
         self._take = take
         self._marked: tuple[str, ...] = ()  # before anything was touched
+        self._knows_tools = False  # which ones the server has
 
     def compose(self) -> ComposeResult:
         chat = self._chat
@@ -115,16 +116,19 @@ class ConversationForm(ModelForm[None]):
     @work(group="tools", exclusive=True)
     async def _look_for_tools(self) -> None:
         """List the server's tools; where there are none to be had, say why, and keep what is chosen."""
+        field, listed = self.field("tools"), self.query_one(ToolList)  # it may close meanwhile
+        choice = self.query_one("#tools", Choice)
         try:
-            tools = await (await self._link.client()).tools()
+            listed.offer(await (await self._link.client()).tools())
         except NotOffered as error:
-            self.field("tools").withhold(error.title)
-            self.query_one(ToolList).disabled = True
-            return
+            field.withhold(error.title)
+            listed.disabled = True
         except AgentTuiError as error:
-            self.field("tools").remark(str(error))
-            return
-        self.query_one(ToolList).offer(tools)
+            field.remark(str(error))
+        else:
+            self._knows_tools = True
+            if choice.value == ALL:  # chosen before anybody knew of what
+                listed.mark(listed.names)
 
     @property
     def _enabled(self) -> tuple[str, ...]:
@@ -139,7 +143,9 @@ class ConversationForm(ModelForm[None]):
         """Return the tools that were chosen as the wire wants them; None: the server's own choice."""
         if choice == DEFAULT:
             return None
-        return tuple(self.query_one(ToolList).names) if choice == ALL else self._enabled
+        if choice == ALL and not self._knows_tools:
+            raise ValueError(say("chat_form.tools.unlisted"))
+        return self._enabled
 
     def on_choice_changed(self, event: Choice.Changed) -> None:
         """Mark the tools that were chosen all at once; mind the model of another provider."""

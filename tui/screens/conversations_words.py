@@ -50,6 +50,7 @@ CONVERSATIONS: Final[dict[str, str]] = {
     "chat_form.tools.all": "all",
     "chat_form.tools.none": "none",
     "chat_form.tools.some": "those with a mark below",
+    "chat_form.tools.unlisted": "which tools there are is not known yet",
     "chat_form.tools.asks": "asks first",
     "chat_form.tools.reads": "only reads",
     "chat_form.tools.unknown": "is not there now",

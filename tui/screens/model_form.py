@@ -40,7 +40,7 @@ class ModelForm(Form[R]):
     @work(group="providers", exclusive=True)
     async def look_for_providers(self) -> None:
         """Offer the server's providers; where there are none to be had, say why, and keep what is chosen."""
-        field = self.field("provider")
+        field, choice = self.field("provider"), self.query_one("#provider", Choice)  # it may close meanwhile
         try:
             client = await self._link.client()
             self._providers = await client.providers()
@@ -51,7 +51,7 @@ class ModelForm(Form[R]):
             field.remark(str(error))
             return
         options = [(provider.id, provider.name or provider.id) for provider in self._providers]
-        self.query_one("#provider", Choice).offer([("", self._default_provider), *options])
+        choice.offer([("", self._default_provider), *options])
 
     @property
     def _default_provider(self) -> str:
