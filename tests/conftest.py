@@ -18,8 +18,10 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
-# Under nohup every program that a test starts would ignore SIGHUP, as it should.
+# Under nohup every program that a test starts would ignore SIGHUP, as it should, and behind "&" SIGINT.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is slow, not wrong: nothing here is judged by time.
 _unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
