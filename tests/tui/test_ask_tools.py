@@ -150,7 +150,7 @@ def test_tools_that_are_not_there_are_named_before_anything_is_asked(place: Plac
     before = len(place.model.requests)
     ran = place.ask("Hi", "--tools", "calculator,calculater,read", code=2)
     assert (ran.stdout, ran.stderr.count("\n"), len(place.model.requests)) == ("", 1, before)
-    assert "there is no calculater, read" in ran.stderr
+    assert "there is no tool calculater, read" in ran.stderr
 
 
 def test_tools_work_in_the_folder_that_workspace_names(place: Place) -> None:
