@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -265,6 +266,17 @@ async def test_a_question_taller_than_the_screen_is_read_from_its_beginning_by_w
         assert chat.app.chat._composer.has_line_focus
         await chat.send(status("running"), result("step-1"), status("done"))
         assert chat.app.chat._transcript.follow
+
+
+async def test_the_next_question_is_brought_to_who_is_writing_as_well() -> None:
+    tall = json.dumps({"text": "\n".join(f"word {n}" for n in range(40))})
+    async with opened(message("q1", "Look."), size=(60, 14)) as chat:
+        await chat.write("ye")
+        await chat.send(started("a1", "q1"), call(arguments=tall), status("asks", ask=ASK))
+        other = ev.ToolAsk("second call", TALL.preview)
+        assert "second call" not in await chat.send(call("step-2"), status("asks", "step-2", ask=other))
+        assert "│ second call" in await chat.send(status("running"))
+        assert chat.app.chat._composer.has_line_focus
 
 
 async def test_who_reads_elsewhere_is_not_moved_by_another_size() -> None:
