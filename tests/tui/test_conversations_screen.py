@@ -69,7 +69,23 @@ def test_a_row_is_as_wide_as_it_has_to_be_whatever_the_title_holds() -> None:
 
 
 def test_what_is_deleted_says_how_that_is_taken_back() -> None:
-    assert texts.state(chat(1, error="x"), Mark(is_deleted=True)).text == "deleted – u undoes"
+    assert texts.state(chat(1, error="x"), Mark(is_deleted=True, undo="f9")).text == "deleted – f9 undoes"
+    assert texts.state(chat(1, error="x"), Mark(is_deleted=True)).text == "deleted"
+
+
+@pytest.mark.parametrize(
+    ("mark", "fields", "told"),
+    [
+        (Mark(is_deleted=True, undo="u"), {}, "✓ deleted – u undoes · Chat 1"),
+        (Mark(), {"archived": True}, "✓ archived · Chat 1"),
+        (Mark(), {}, "✓ Chat 1"),
+    ],
+)
+def test_a_row_that_has_room_for_nothing_but_the_title_says_that_it_is_put_away(
+    mark: Mark, fields: dict[str, Any], told: str
+) -> None:
+    row = texts.row(chat(1, last_words="x", **fields), texts.form(48, has_cost=False), "now", mark)
+    assert "".join(piece.text for piece in row).rstrip() == told
 
 
 # --- live, over a backend --------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from tui.screens.list_texts import (
     Piece,
     Use,
     form_of,
+    put_away,
     row_of,
 )
 from tui.screens.words import ENGLISH, say
@@ -71,10 +72,8 @@ def sign(chat: ConversationInfo) -> str:
 
 def state(chat: ConversationInfo, mark: Mark) -> Piece:
     """Say what goes on in a chat, how its newest answer ended, or its last words."""
-    if mark.is_deleted:
-        return Piece(say("list.deleted"), "dim")
-    if chat.archived:
-        return Piece(say("list.archived"), "dim")
+    if away := put_away(mark, is_archived=chat.archived):
+        return away
     if chat.status == "running":
         return Piece(say("chat.asks" if chat.asks else "chat.answering"), "strong" if chat.asks else "plain")
     if chat.error:

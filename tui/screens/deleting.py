@@ -40,9 +40,9 @@ class Deletions:
         """Whether one is to be deleted."""
         return item_id in self._timers
 
-    def add(self, item_id: str) -> None:
-        """Delete one in ten seconds."""
-        self._acts.marks[item_id] = Mark(is_deleted=True)
+    def add(self, item_id: str, undo: str) -> None:
+        """Delete one in ten seconds; ``undo`` is the key that takes that back."""
+        self._acts.marks[item_id] = Mark(is_deleted=True, undo=undo)
         self._timers[item_id] = self._screen.set_timer(UNDO_SECONDS, partial(self._due, item_id))
 
     def undo(self) -> str:

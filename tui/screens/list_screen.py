@@ -303,7 +303,7 @@ class ListScreen(Screen[None], Generic[T]):
         """Delete it in ten seconds, unless that is taken back."""
         item = self.one_for(f"{self.KIND}.delete")
         if item is not None:
-            self.deletions.add(item.id)
+            self.deletions.add(item.id, self.key_of(f"{self.KIND}.undo"))
             self.show_all()
 
     def action_undo(self) -> None:

@@ -32,10 +32,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What this screen knows of one in its list: ``asked`` is what was asked of it and is not done yet."""
+    """What this screen knows of one in its list: ``asked`` is what was asked of it and is not done yet,
+    ``undo`` the key that takes a deletion back.
+    """
 
     asked: str = ""
     is_deleted: bool = False
+    undo: str = ""
 
 
 NO_MARK: Final = Mark()
@@ -98,9 +101,11 @@ def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool)
 def row_of(shape: Form, head: Head, extra: str, state: list[Piece], use: Use) -> list[Piece]:
     """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
     ink: Ink = "dim" if head.is_quiet else "plain"
+    is_untold = head.is_quiet and not shape.state  # that it is deleted or archived
+    name = f"{state[0].text} · {head.name}" if is_untold and state else head.name
     pieces = [
         Piece(f"{head.sign} ", "failed" if head.is_bad and not head.is_quiet else ink),
-        Piece(left(head.name, shape.name), ink),
+        Piece(left(name, shape.name), ink),
     ]
     if shape.extra:
         pieces.append(Piece(" " * GAP + left(extra, shape.extra), "dim"))
@@ -109,6 +114,14 @@ def row_of(shape: Form, head: Head, extra: str, state: list[Piece], use: Use) ->
         pieces += filled_cells(state, shape.state)
     columns = (shape.tokens, tokens_text(use.tokens)), (shape.cost, cost_text(use.cost)), (shape.age, use.age)
     return pieces + [Piece(" " * GAP + right(text, cells), "dim") for cells, text in columns if cells]
+
+
+def put_away(mark: Mark, *, is_archived: bool) -> Piece | None:
+    """Say that one is deleted, and how that is taken back, or that it is archived."""
+    if mark.is_deleted:
+        undo = say("list.deleted.undo", press=mark.undo) if mark.undo else say("list.deleted")
+        return Piece(undo, "dim")
+    return Piece(say("list.archived"), "dim") if is_archived else None
 
 
 @dataclass(frozen=True, slots=True)

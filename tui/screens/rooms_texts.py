@@ -19,6 +19,7 @@ from tui.screens.list_texts import (
     Piece,
     Use,
     form_of,
+    put_away,
     row_of,
 )
 from tui.screens.rooms_listing import name_of
@@ -65,12 +66,10 @@ def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Pie
 
 def state(room: RoomInfo, mark: Mark, cells: int) -> list[Piece]:
     """Say what goes on in a room: what was asked of it, who speaks, why it stands still, the last words."""
-    if mark.is_deleted:
-        return [Piece(say("list.deleted"), "dim")]
     if mark.asked:
         return [Piece(say(f"room.{mark.asked}"))]
-    if room.archived:
-        return [Piece(say("list.archived"), "dim")]
+    if away := put_away(mark, is_archived=room.archived):
+        return [away]
     match room.status:
         case "running":
             return agents(room.agents[:MAX_AGENTS], cells) or [Piece(say("room.live"))]

@@ -131,7 +131,8 @@ ENGLISH: Final[dict[str, str]] = {
     "list.words": '"{words}"',
     "list.idle": "not started",
     "list.archived": "archived",
-    "list.deleted": "deleted – u undoes",
+    "list.deleted": "deleted",
+    "list.deleted.undo": "deleted – {press} undoes",
     "list.is_deleted": "it is deleted – {press} takes that back",
     "list.paused.budget": "paused – the budget is used up",
     "list.paused.error": "paused – {failure}",
@@ -192,7 +193,6 @@ ENGLISH: Final[dict[str, str]] = {
     "time.hours": "{hours} h ago",
     # help
     "help.title": "Keys",
-    "help.palette": "Every command, and the themes",
     "help.filter": "type to find a key or a word",
     "help.nothing": "nothing found",
     "help.no_key": "no key",
@@ -218,7 +218,6 @@ ENGLISH: Final[dict[str, str]] = {
     # the themes
     "theme.use": "Theme: {name}",
     "theme.once": "until you leave",
-    "theme.choose": "Theme…",
     "theme.title": "Theme",
     "theme.filter": "type a name",
     "theme.hint": "↑↓ look · enter keep · esc back",
