@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from agent_tui.backend.tools.environment import UMASK
 from agent_tui.backend.tools.tool import ToolError
 
 GRACE_SECONDS = 1.0  # between asking a program to end and killing it
@@ -62,6 +63,7 @@ class Child:
                 env={**environ, MARK: mark},
                 pass_fds=(theirs,),
                 start_new_session=True,
+                umask=UMASK,
                 limit=PIPE_BYTES,
             )
         except BaseException as error:

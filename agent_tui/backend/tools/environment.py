@@ -1,4 +1,4 @@
-"""What a program that a tool starts may know of the environment: everything but the secrets."""
+"""What tools and the programs that they start have of their environment: everything but the secrets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import re
 
 from agent_tui.config import Config
 
+# Who may read what tools make is the user's to say: the backend sets a stricter one for its own files. It can
+# only be read by setting it: once, while there are no threads yet.
+UMASK = os.umask(0o077)
+os.umask(UMASK)
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|^AGENT_TUI_", re.IGNORECASE)
 # There is no terminal and nobody to answer.
 _QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.backend.tools.environment import UMASK
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from agent_tui.inert import inert, inert_line
 
@@ -27,9 +28,6 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # What git would run or believe. Compared without case: some file systems know none.
 _NEVER_WRITTEN = (".git",)
-# It can only be read by setting it: once, while there are no threads yet.
-_UMASK = os.umask(0o077)
-os.umask(_UMASK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ class Workspace:
         Returns the path without links. What other programs hold open or link to elsewhere stays as it was.
         """
         with self.find(path, is_written=True, makes_folders=True) as found:
-            mode = 0o666 & ~_UMASK
+            mode = 0o666 & ~UMASK
             if found.name == "" or (found.status is not None and stat.S_ISDIR(found.status.st_mode)):
                 raise ToolError(f"{_shown(path)}: is a folder, not a file")
             if found.status is not None:
@@ -242,17 +240,21 @@ class _Walk:
         self._parts.extendleft(reversed(parts))
 
     def _down(self, part: str, status: os.stat_result | None) -> None:
+        is_made = False
         if status is None:
             if not self._makes_folders:
                 raise Missing(f"{_shown(self._path)}: there is no such file or folder")
             _refuse_protected("/".join([*self._names, part]), self._path)
             try:
                 os.mkdir(part, dir_fd=self._folders[-1])
+                is_made = True
             except FileExistsError:
                 pass  # somebody else just made it
             except OSError as error:
                 raise _refusal(self._path, error) from error
         self._folders.append(_open(part, _FOLDER, self._folders[-1], self._path))
+        if is_made:
+            os.fchmod(self._folders[-1], 0o777 & ~UMASK)
         self._names.append(part)
 
 

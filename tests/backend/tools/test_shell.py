@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.tools.child import MARK, Child
-from agent_tui.backend.tools.environment import command_environment, secret_names
+from agent_tui.backend.tools.environment import UMASK, command_environment, secret_names
 from agent_tui.backend.tools.shell import RunCommand
 from agent_tui.backend.tools.tool import ToolPlace
+from agent_tui.backend.tools.writing import WriteFile
 from agent_tui.config import load
 from tests.backend.tools.calls import called, refused
 
@@ -58,6 +59,17 @@ async def test_a_command_says_its_code_and_both_outputs_in_order(tmp_path: Path)
     assert await run(tmp_path, "true") == {"success": True, "exit_code": 0, "output": ""}
     assert (await run(tmp_path, "kill -9 $$"))["exit_code"] == 137
     assert (await run(tmp_path, "no-such-program"))["exit_code"] == 127
+
+
+async def test_what_tools_make_may_be_read_by_whom_the_user_says(tmp_path: Path) -> None:
+    before = os.umask(0o077)  # as the backend does
+    try:
+        await run(tmp_path, "touch made")
+        assert (await called(WriteFile(), tmp_path, path="new/file", content="x")).success
+    finally:
+        os.umask(before)
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("made", "new", "new/file")]
+    assert modes == [0o666 & ~UMASK, 0o777 & ~UMASK, 0o666 & ~UMASK]
 
 
 async def test_a_command_has_no_input_and_no_terminal(tmp_path: Path) -> None:
