@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent_tui.config import DEMO_PROVIDER
+from tui.language import language_of_locale
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,5 +111,4 @@ _BY_LANGUAGE = {"zh": _CHINESE, "ru": _RUSSIAN}
 
 def demo_room(environ: Mapping[str, str]) -> DemoRoom:
     """Return the demo room in the user's language, as the locale variables of ``environ`` name it."""
-    locale = next((environ[key] for key in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(key)), "")
-    return _BY_LANGUAGE.get(locale[:2].lower(), _ENGLISH)
+    return _BY_LANGUAGE.get(language_of_locale(environ), _ENGLISH)

@@ -127,3 +127,11 @@ async def test_automatic_means_what_the_terminal_is(config: Path) -> None:
         await press(pilot, "up", "enter")
         assert app.theme == "light"
     assert 'theme = "auto"' in written(config)
+
+
+async def test_in_a_small_terminal_the_hint_and_the_chosen_theme_are_in_sight(config: Path) -> None:
+    async with picking(config, size=(50, 14)) as (app, pilot):
+        for _ in range(len(SHIPPED)):
+            await press(pilot, "down")
+        assert "terminal" in text(app)
+        assert "enter keep" in text(app)

@@ -20,10 +20,11 @@ from agent_tui.errors import AgentTuiError
 from agent_tui.events import RoomInfo
 from agent_tui.inert import inert_line
 from tui.key_names import shown
+from tui.language import language_of_locale
 from tui.link import RoomLink
 from tui.screens.form_fields import Field, Line, own
 from tui.screens.model_form import ModelForm
-from tui.screens.new_room_fields import USUAL, OwnAgent, Written, language_of_locale
+from tui.screens.new_room_fields import USUAL, OwnAgent, Written
 from tui.screens.room_fields import RoomTools, room_field
 from tui.screens.words import say
 from widgets.signs import DONE, TASK

@@ -85,9 +85,3 @@ class Written:
 
 def _without_empty(**fields: str) -> dict[str, str]:
     return {name: value for name, value in fields.items() if value}
-
-
-def language_of_locale(environ: Mapping[str, str]) -> str:
-    """Return "en", "zh" or "ru", as the locale variables of ``environ`` say."""
-    locale = next((environ[key] for key in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(key)), "")
-    return locale[:2].lower() if locale[:2].lower() in ("zh", "ru") else "en"

@@ -32,6 +32,7 @@ from widgets.signs import GUTTER, twin
 
 NAME_CELLS: Final = 15
 SAMPLE_AGENTS: Final = 3
+TALL_ROWS: Final = 20  # from here on most themes stand below each other
 MAX_COMPLAINT_CHARACTERS: Final = 300
 
 
@@ -79,6 +80,7 @@ class ThemeScreen(ModalScreen[str]):
     """
 
     CSS_PATH = ["dialog.tcss", "theme_picker.tcss"]  # noqa: RUF012 - as Textual wants it
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (TALL_ROWS, "-tall")]  # noqa: RUF012 - as Textual wants it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+t", "back", "Back to the theme that was", id="theme.back"),
         Binding("enter", "keep", "Keep this theme", id="theme.keep", show=False),
