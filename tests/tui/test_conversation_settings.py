@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 
 from agent_tui.errors import Refused
 from tests.backend.engine.chat_house import speaks
@@ -124,6 +125,16 @@ async def test_tools_go_back_to_those_that_the_server_gives(tmp_path: Path) -> N
         seen.app.screen.query_one("#tools", Choice).focus()
         await seen.press("right", "ctrl+s")  # from single ones to the first choice
         assert seen.client.asked == [("change {'enabled_tools': None}", "c1")]
+
+
+async def test_keys_of_one_burst_reach_the_fields_that_they_were_typed_for(tmp_path: Path) -> None:
+    async with fake_list(tmp_path, chat(1, title=""), size=SIZE) as seen:
+        for key in ("e", *"Plax", "backspace", "n", "tab", *"Be", "tab", "tab", "tab", *"0.5", "ctrl+s", "s"):
+            seen.app.post_message(Key(key, key if len(key) == 1 else None))
+        while not seen.client.asked:
+            await seen.pilot.pause()
+        sent = "change {'title': 'Plan', 'system_prompt': 'Be', 'temperature': 0.5}"
+        assert seen.client.asked == [(sent, "c1")]
 
 
 async def test_tools_and_providers_that_come_late_undo_nothing_that_was_typed_or_chosen(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from textual.events import Key
 
 from agent_tui.clients.chat_answers import Hit
 from agent_tui.errors import Refused
@@ -286,6 +287,15 @@ async def test_what_is_found_is_harmless_and_what_fits_is_marked(tmp_path: Path)
         assert "too many questions" in await seen.press("y")
         await seen.press("enter")  # there is nothing to open
         assert isinstance(seen.app.screen, SearchScreen)
+
+
+async def test_esc_in_one_burst_with_what_is_searched_closes_the_search(tmp_path: Path) -> None:
+    async with fake_list(tmp_path, chat(1)) as seen:
+        for key in ("s", *"redis", "escape", "s", "x", "escape"):
+            seen.app.post_message(Key(key, key if len(key) == 1 else None))
+        await seen.text()
+        assert isinstance(seen.app.screen, ConversationsScreen)
+        assert [words for call, words in seen.client.asked if call == "search"][-1] == "x"
 
 
 async def test_an_answer_that_comes_in_when_the_search_is_left_is_of_no_use(tmp_path: Path) -> None:
