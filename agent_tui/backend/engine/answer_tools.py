@@ -22,6 +22,11 @@ from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
 from agent_tui.errors import StoreError
 from agent_tui.events import Step, ToolAsk
 
+OUTDATED = (
+    "not run: by now it would do something else than the user was shown and allowed (a file was changed "
+    "meanwhile); look again, then call again"
+)
+
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -141,13 +146,21 @@ class Calls:
         if tool.permission == "read" or self._workshop.gate.allows(call.name, arguments):
             return _Prepared(call, tool, arguments)
         try:
-            # In a thread: it may read files to say what would become of them.
-            ask = await asyncio.to_thread(tool.ask, arguments, self._workshop.place)
+            return _Prepared(call, tool, arguments, await self._shown(tool, arguments))
         except ToolError as error:
             return _Prepared(call, refusal=failed(str(error)))
+
+    async def _shown(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
+        """Return what the call would do, as a person is shown it; raises ``ToolError`` where it cannot."""
+        name = tool.spec.name
+        try:
+            # In a thread: it may read files to say what would become of them.
+            ask = await asyncio.to_thread(tool.ask, arguments, self._workshop.place)
+        except ToolError:
+            raise
         except Exception as error:  # noqa: BLE001 - a tool may raise anything (architecture.md §10)
-            return _Prepared(call, refusal=failed(f"{call.name} crashed: {failure(error)}"))
-        return _Prepared(call, tool, arguments, _storable(ask, pattern_for(call.name, arguments)))
+            raise ToolError(f"{name} crashed: {failure(error)}") from None
+        return _storable(ask, pattern_for(name, arguments))
 
     def _asked(self, one: _Prepared) -> _Prepared:
         if one.ask is None:
@@ -182,6 +195,9 @@ class Calls:
         if self._cut.is_set():  # while it was put on record that it runs
             await self._end(one.call, "cut", failed("not run: the answer was stopped before that"), None)
             return
+        if outdated := await self._unless_cut(self._outdated(one.tool, one)):
+            await self._end(one.call, "failed", failed(outdated), None)
+            return
         clock = asyncio.get_running_loop().time
         begun = clock()
         output = await self._unless_cut(run_tool(one.tool, one.call.arguments, self._workshop.place))
@@ -190,6 +206,20 @@ class Calls:
             await self._end(one.call, "cut", failed("cut: the answer was stopped while this ran"), seconds)
         else:
             await self._end(one.call, "done" if output.success else "failed", output, seconds)
+
+    async def _outdated(self, tool: Tool, one: _Prepared) -> str:
+        """Return why a person's word does not hold any more: a file changed since its diff was shown, say.
+
+        Empty where it does, or where a rule lets the call run whatever it does.
+        """
+        arguments = one.arguments or {}
+        if one.ask is None or self._workshop.gate.allows(one.call.name, arguments):
+            return ""
+        try:
+            now = await self._shown(tool, arguments)
+        except ToolError as error:
+            return str(error)
+        return "" if now == one.ask else OUTDATED
 
     async def _end(self, call: Step, status: str, output: ToolOutput, seconds: float | None) -> None:
         written = Written()

@@ -71,6 +71,46 @@ async def test_an_answer_reads_writes_and_counts_in_the_folder_of_its_conversati
     assert (shown["success"], shown["output"]) == (True, "one\nthree\n")
 
 
+async def test_only_the_diff_that_was_shown_is_carried_out(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("one\n")
+    write = call("write_file", {"path": "notes.txt", "content": "two\n"})
+    model = speaks([write], [write], ["Done."])
+    box = Toolbox(lambda: Config(tmp_path / "config.toml"))
+    async with open_chats(tmp_path / "a.db", model, box=box, enabled=NAMES) as house:
+        await house.chats.change(house.id, ConversationChange(workspace=str(tmp_path)))
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            asking = await house.asks("step-0")
+            file.write_text("one\nand what somebody else wrote\n")
+            await house.chats.answer(house.id, answer_id, asking["id"], "once")
+            asking = await house.asks("step-2")
+            assert file.read_text() == "one\nand what somebody else wrote\n"
+            assert "-and what somebody else wrote" in asking["ask"]["preview"]
+            await house.chats.answer(house.id, answer_id, asking["id"], "conversation", "write_file")
+            await house.ended(answer_id)
+        answer = await house.last()
+    assert statuses(answer) == ["failed", "done"]
+    assert "than the user was shown" in results(answer)[0][0]
+    assert file.read_text() == "two\n"
+
+
+async def test_what_a_rule_allows_runs_whatever_was_shown(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    model = speaks([call("write_file", {"path": "notes.txt", "content": "two\n"})], ["Done."])
+    box = Toolbox(lambda: Config(tmp_path / "config.toml"))
+    async with open_chats(tmp_path / "a.db", model, box=box, enabled=NAMES) as house:
+        await house.chats.change(house.id, ConversationChange(workspace=str(tmp_path)))
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            asking = await house.asks()
+            file.write_text("what somebody else wrote\n")
+            await house.chats.answer(house.id, answer_id, asking["id"], "always", "write_file")
+            await house.ended(answer_id)
+        assert statuses(await house.last()) == ["done"]
+    assert file.read_text() == "two\n"
+
+
 async def test_a_call_that_is_stopped_while_its_start_is_written_says_that_it_did_not_run() -> None:
     look, steps, written = reader(), Steps("a1", "now"), Written()
     steps.hear([call("look")], written)
