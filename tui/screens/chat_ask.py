@@ -132,9 +132,6 @@ class ReasonScreen(ModalScreen[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Back, nothing decided", id="reason.back", priority=True),
     ]
-    DEFAULT_CSS = """
-    ReasonScreen { align: center middle; background: $background 60%; }
-    """
 
     def __init__(self, *, ascii_only: bool = False) -> None:
         super().__init__()

@@ -35,9 +35,6 @@ class WaitingScreen(ModalScreen[None]):
     """Lists what waits, the next one first."""
 
     CSS_PATH = "room_dialogs.tcss"
-    DEFAULT_CSS = """
-    WaitingScreen { align: center middle; background: $background 60%; }
-    """
     AUTO_FOCUS = "OptionList"
     WORDS: ClassVar[str]  # the beginning of the keys of its words
 
