@@ -9,14 +9,16 @@ go to the field before.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from typing import Any
+from typing import Any, Final
 
 from textual import events
 from textual.app import App, ReturnType
 from textual.dom import DOMNode
 
-ROUNDS = 2  # up through the widgets: behind the key itself, then behind what it had them say
+ROUNDS: Final = 2  # up through the widgets: behind the key itself, then behind what it had them say
+PATIENCE_SECONDS: Final = 1.0  # a key whose answer takes longer does not hold up the others
 
 
 class KeysInOrder(App[ReturnType]):
@@ -25,48 +27,60 @@ class KeysInOrder(App[ReturnType]):
     def __init__(self, **options: Any) -> None:
         """See ``App``."""
         super().__init__(**options)
-        self._is_answering = False  # a key is under way
-        self._typed: deque[events.Key | events.Paste] = deque()  # what waits behind it
+        self._typed: deque[events.Key | events.Paste] = deque()  # what waits behind the key under way
+        self._answered = 0  # keys so far, with the one under way
+        self._limit: asyncio.TimerHandle | None = None  # while one is
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a key is under way."""
+        return self._limit is not None
 
     async def on_event(self, event: events.Event) -> None:
         """Answer what was typed, once it is its turn; everything else at once."""
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
-        elif self._is_answering:
+        elif self.is_answering:
             self._typed.append(event)
         else:
             await self._answer(event)
 
     async def _answer(self, event: events.Key | events.Paste) -> None:
-        self._is_answering = True
+        self._answered += 1
+        number = self._answered
+        loop = asyncio.get_running_loop()
+        self._limit = loop.call_later(PATIENCE_SECONDS, self.call_later, self._go_on, 0, number)
         went_to = self._typed_into
         await super().on_event(event)
-        self._follow(went_to, ROUNDS)
+        self._follow(went_to, ROUNDS, number)
 
     @property
     def _typed_into(self) -> DOMNode:
         return self.focused or (self.screen if self.screen_stack else self)
 
-    def _follow(self, node: DOMNode, rounds: int) -> None:
+    def _follow(self, node: DOMNode, rounds: int, number: int) -> None:
         """Go on once ``node`` and all above it have done with what they were told so far.
 
         One that is being taken down takes nothing any more: then there is nothing to wait for in it.
         """
         above: DOMNode | None = node
         while above is not None and above is not self:
-            if above.call_later(self._follow_above, above, rounds):
+            if above.call_later(self._follow_above, above, rounds, number):
                 return
             above = above.parent
-        self.call_later(self._go_on, rounds - 1)
+        self.call_later(self._go_on, rounds - 1, number)
 
-    def _follow_above(self, node: DOMNode, rounds: int) -> None:
-        self._follow(node.parent or self, rounds)
+    def _follow_above(self, node: DOMNode, rounds: int, number: int) -> None:
+        self._follow(node.parent or self, rounds, number)
 
-    async def _go_on(self, rounds: int) -> None:
+    async def _go_on(self, rounds: int, number: int) -> None:
         """Wait for what the key led to; then answer the next one."""
+        if number != self._answered or self._limit is None:  # it took too long, and others were answered
+            return
         if rounds:
-            self._follow(self._typed_into, rounds)
-        elif self._typed:
+            self._follow(self._typed_into, rounds, number)
+            return
+        self._limit.cancel()
+        self._limit = None
+        if self._typed:
             await self._answer(self._typed.popleft())
-        else:
-            self._is_answering = False

@@ -163,7 +163,7 @@ class PacedDriver(LinuxDriver):
                     early = None
 
     def _read(self) -> bytes | None:
-        """Return what came, empty when nothing did for ``KEY_SECONDS``, ``None`` when nothing can any more."""
+        """Return what came, empty when nothing did for a while, ``None`` when nothing can any more."""
         ready, _, _ = select.select([self.fileno], [], [], KEY_SECONDS)
         if not ready:
             return b""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -12,6 +13,7 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from widgets import keys_in_order
 from widgets.keys_in_order import KeysInOrder
 
 
@@ -27,6 +29,14 @@ class Line(ModalScreen[str]):
         self.dismiss(event.value)
 
 
+class Slow(Input):
+    """A line that ponders over ``f4``."""
+
+    async def key_f4(self) -> None:
+        self.app.pondered.set()  # type: ignore[attr-defined]
+        await self.app.enough.wait()  # type: ignore[attr-defined]
+
+
 class Form(KeysInOrder[None]):
     """Two lines; ``f2`` asks for a third, ``ctrl+s`` keeps what both hold."""
 
@@ -40,9 +50,10 @@ class Form(KeysInOrder[None]):
         super().__init__()
         self.kept: list[list[str]] = []
         self.asked: list[str | None] = []
+        self.pondered, self.enough = asyncio.Event(), asyncio.Event()
 
     def compose(self) -> ComposeResult:
-        yield Input(select_on_focus=False)
+        yield Slow(select_on_focus=False)
         yield Input(select_on_focus=False)
 
     @property
@@ -74,7 +85,7 @@ async def burst(pilot: Pilot[None], *keys: str) -> None:
             events.Paste(key[1:]) if key[0] == ">" else events.Key(key, key if is_letter else None)
         )
     settled = [None]
-    while pilot.app._is_answering or settled:  # type: ignore[attr-defined]
+    while pilot.app.is_answering or settled:  # type: ignore[attr-defined]
         settled.clear()
         await pilot.pause()
 
@@ -116,3 +127,21 @@ async def test_keys_go_on_after_a_line_that_was_taken_away_with_what_was_typed_i
         assert "d" in app.values[0]
         await burst(pilot, "e")
         assert app.values[0].endswith("e")
+
+
+async def test_a_key_that_takes_long_to_answer_does_not_hold_up_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(keys_in_order, "PATIENCE_SECONDS", 0.01)
+    async with form() as (app, pilot):
+        app._bindings.bind("ctrl+s", "save", priority=True)
+        await burst(pilot, "a")
+        app.post_message(events.Key("f4", None))
+        await app.pondered.wait()
+        app.post_message(events.Key("ctrl+s", None))
+        while not app.kept:  # or until the test's own time-out
+            await asyncio.sleep(0)
+        assert app.kept == [["a", ""]]
+        app.enough.set()
+        await burst(pilot, "b", "backspace", "c")
+        assert app.values == ["ac", ""]
