@@ -204,23 +204,25 @@ def look_at_the_list(view: Terminal) -> None:
     view.send("why?")
     view.wait_for("why?")
     view.send("\x07")  # ctrl+g: refused
-    view.wait_for(lambda text: "✗ " in text and "[red]rooms[/]" in text)
+    view.wait_for("[red]rooms[/]")
     go_to(view, "provider", tabs=8)
     view.send(" ")
     view.wait_for("[red]far[/]")
     go_to(view, "model", tabs=1)
+    view.send("\x1b[B")  # the list of models
     view.wait_for("URL too long")
+    back(view, "URL too long")
     go_to(view, "provider", tabs=-1)
     view.send(" ")
     view.wait_for("[red]near[/]")
     go_to(view, "model", tabs=1)
-
-    def is_offered(text: str) -> bool:
-        view.send("\x15[red]mo")  # again: the models come in meanwhile, and are offered for the next letter
-        return "[red]model[/]" in text
-
-    view.wait_for(is_offered)
-    back(view, "A new room")
+    view.send("\x1b[B")  # the list of models
+    view.wait_for("[red]model[/]")
+    back(view, "[red]model[/]")
+    view.send("\x1b")
+    view.wait_for("Give up what you wrote here?")
+    view.send("y")
+    view.wait_for(lambda text: "A new room" not in text)
 
 
 def look_at_the_room(view: Terminal) -> None:
@@ -247,8 +249,10 @@ def look_at_the_room(view: Terminal) -> None:
     view.wait_for("in the order they speak")
     go_to(view, "1  ██ [red]Ada[/]", tabs=6)
     view.send("\r")
+    view.wait_for("An agent")
+    view.send("\t" + "\x1b[5~" * 9)  # up to the beginning of what it is told
     view.wait_for("[red]prompt[/]")
-    back(view, "[red]prompt[/]")
+    back(view, "An agent")
     back(view, "in the order they speak")
 
 

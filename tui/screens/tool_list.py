@@ -19,6 +19,7 @@ from widgets.signs import DONE, TASK
 if TYPE_CHECKING:
     from agent_tui.clients.chat_answers import ToolInfo
 
+MUTED: Final = "$text-muted"
 MAX_NAME_CHARACTERS: Final = 60
 MAX_DESCRIPTION_CHARACTERS: Final = 200
 _PERMISSIONS: Final = {"ask": "chat_form.tools.asks", "read": "chat_form.tools.reads"}
@@ -76,7 +77,7 @@ class ToolList(OptionList):
         facts = [text for text in (permission, inert_line(more, MAX_DESCRIPTION_CHARACTERS)) if text]
         sign, dot = (own(text, ascii_only=self._ascii_only) for text in (f"{mark} ", " · "))
         rest = "".join(f"{dot}{text}" for text in facts)
-        return Content.assemble(sign, inert_line(name, MAX_NAME_CHARACTERS), (rest, "dim"))
+        return Content.assemble(sign, inert_line(name, MAX_NAME_CHARACTERS), (rest, MUTED))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Mark it, or take its mark away."""
