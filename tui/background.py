@@ -105,6 +105,11 @@ class Query:
         """Whether no answer is to come any more."""
         return not self._was_asked or self._sieve.is_done
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether the last answer came, or none was asked for."""
+        return not self._was_asked or self._sieve.is_identified
+
     def sift(self, data: bytes) -> bytes:
         """Return what a person typed of ``data``, after what was typed during the question."""
         typed, self._typed = self._typed + self._sieve.sift(data), b""

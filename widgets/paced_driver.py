@@ -30,6 +30,7 @@ from widgets.pace import Pace
 ENDS_FRAME: Final = "\x1b[?2026l"
 ASKS: Final = "\x1b[?2026$p"  # whether frames can be held back: Textual reads the answer, CSI ?2026;n$y
 EARLY_SECONDS: Final = 2.0  # for answers that are still on their way when the screen begins
+LEAVE_SECONDS: Final = 0.3  # how long a screen that ends at once waits for them: the shell would get them
 KEY_SECONDS: Final = 0.1  # a lone ``ESC`` is a key when nothing has come behind it for so long
 READ_BYTES: Final = 4096
 
@@ -42,6 +43,11 @@ class EarlyInput(Protocol):
     @property
     def is_settled(self) -> bool:
         """Whether nothing but keys is to come."""
+        ...
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the answer came that every terminal gives, behind all others that it gives at once."""
         ...
 
     def sift(self, data: bytes) -> bytes:
@@ -78,6 +84,7 @@ class PacedDriver(LinuxDriver):
         self._is_answered = Event()
         self._is_sync_told = False
         self._early: EarlyInput | None = getattr(app, "early_input", None)
+        self._is_early_answered = Event()
 
     def start_application_mode(self) -> None:
         """Take the terminal, at the start and after each suspension."""
@@ -150,6 +157,8 @@ class PacedDriver(LinuxDriver):
         deadline = monotonic() + EARLY_SECONDS
         typed: bytes | None = early.sift(b"") if early else b""
         while typed is not None:
+            if early is None or early.is_answered:
+                self._is_early_answered.set()
             if text := decode(typed):  # fed nothing, the parser takes it for the end
                 for event in parser.feed(text):
                     self.process_message(event)
@@ -173,8 +182,10 @@ class PacedDriver(LinuxDriver):
             return None
 
     def disable_input(self) -> None:
-        """Stop reading, but not before the open question is answered: the shell would get the answer."""
+        """Stop reading, but not before the open questions are answered: the shell would get the answers."""
         self._is_leaving = True
+        if not self.exit_event.is_set():
+            self._is_early_answered.wait(LEAVE_SECONDS)
         if seconds := self.pace.answer_due(monotonic()):
             self._is_answered.wait(seconds)
         super().disable_input()

@@ -22,10 +22,11 @@ from widgets.frame_clock import FrameClock
 from widgets.transcript import Transcript
 
 class Early:
-    is_settled = {settled}
+    is_settled = is_answered = {settled}
     typed = b"\\x1b[1;2Pw\\xc3\\xa9"
     begun = b""
     def sift(self, data):
+        self.is_answered |= b"LATE-ANSWER" in data
         typed, self.typed = self.typed + self.begun + data.replace(b"LATE-ANSWER", b""), b""
         self.begun = typed[-1:] if typed.endswith(b"\\x1b") else b""
         self.is_settled |= bool(self.begun)
@@ -178,6 +179,17 @@ def test_answers_that_come_late_are_no_keys(tmp_path: Path) -> None:
         view.send("aLATE-ANSWERb")
         view.wait_for("<a><b>")
         assert "<L>" not in view.text
+
+
+def test_a_screen_that_ends_at_once_waits_for_the_answers_to_what_was_asked_before_it(tmp_path: Path) -> None:
+    with slow(tmp_path, 4, early=True, settled=False) as view:
+        view.wait_for("<é>")
+        view.send("q")
+        view.wait_for_bytes(b"leaving")
+        view.send("LATE-ANSWER")
+        assert view.wait_for_end() == 0
+        assert b"LATE-ANSWER" not in view.raw  # no echo
+        assert view.is_as_before()
 
 
 def test_a_key_that_looked_like_the_last_answer_is_a_key(tmp_path: Path) -> None:
