@@ -30,7 +30,7 @@ from widgets.pace import Pace
 ENDS_FRAME: Final = "\x1b[?2026l"
 ASKS: Final = "\x1b[?2026$p"  # whether frames can be held back: Textual reads the answer, CSI ?2026;n$y
 EARLY_SECONDS: Final = 2.0  # for answers that are still on their way when the screen begins
-LEAVE_SECONDS: Final = 0.3  # how long a screen that ends at once waits for them: the shell would get them
+LEAVE_SECONDS: Final = 1.0  # how long a screen that ends at once waits for them: the shell would get them
 KEY_SECONDS: Final = 0.1  # a lone ``ESC`` is a key when nothing has come behind it for so long
 READ_BYTES: Final = 4096
 

@@ -13,6 +13,7 @@ from agent_tui.errors import AgentBusy, ConfigError
 
 STOPPING = "stopping"
 STOPPING_SECONDS = 5.0  # how long a newcomer waits for a process that said it is stopping
+NAME_SECONDS = 1.0  # and for one that has just taken the lock to say who it is
 POLL_SECONDS = 0.05
 
 
@@ -33,10 +34,11 @@ class DatabaseLock:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise ConfigError(f"{self._path} cannot be written", error.strerror or str(error)) from error
-        deadline = time.monotonic() + STOPPING_SECONDS
+        begun = time.monotonic()
         while not self._try():
             holder = os.pread(self._file, 100, 0).decode("utf-8", "replace").split()
-            if STOPPING not in holder or time.monotonic() > deadline:
+            patience = STOPPING_SECONDS if STOPPING in holder else 0.0 if holder else NAME_SECONDS
+            if time.monotonic() - begun > patience:
                 os.close(self._file)
                 pid, mode = [*holder, "", ""][:2]
                 raise AgentBusy(

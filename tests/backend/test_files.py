@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.backend import files
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
 from agent_tui.errors import AgentBusy, ConfigError
 
@@ -37,6 +38,17 @@ def test_a_newcomer_waits_for_a_process_that_is_stopping(tmp_path: Path) -> None
     assert not waiting.is_alive()
     assert (tmp_path / "x.lock").read_text().split() == [str(os.getpid()), "embedded"]
     new.release()
+
+
+def test_one_that_has_just_taken_the_lock_is_given_time_to_say_who_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.lock"
+    with database_lock(path, "embedded"):
+        path.write_text("")  # as between taking the lock and saying so
+        monkeypatch.setattr(files.time, "sleep", lambda _: path.write_text("77 embedded\n"))
+        with pytest.raises(AgentBusy, match=r"process 77 \(embedded\)"):
+            DatabaseLock(path, "embedded").take()
 
 
 def test_the_lock_of_a_process_that_died_is_free(tmp_path: Path) -> None:

@@ -250,8 +250,13 @@ def look_at_the_room(view: Terminal) -> None:
     go_to(view, "1  ██ [red]Ada[/]", tabs=6)
     view.send("\r")
     view.wait_for("An agent")
-    view.send("\t" + "\x1b[5~" * 9)  # up to the beginning of what it is told
-    view.wait_for("[red]prompt[/]")
+    go_to(view, "what it is told", tabs=1)
+
+    def is_begun(text: str) -> bool:
+        view.send("\x1b[5~")  # up to the beginning of it
+        return "[red]prompt[/]" in text
+
+    view.wait_for(is_begun)
     back(view, "An agent")
     back(view, "in the order they speak")
 

@@ -186,6 +186,8 @@ def test_a_screen_that_ends_at_once_waits_for_the_answers_to_what_was_asked_befo
         view.wait_for("<é>")
         view.send("q")
         view.wait_for_bytes(b"leaving")
+        view.read_until_quiet(0.25)
+        assert LEAVES_SCREEN not in view.raw
         view.send("LATE-ANSWER")
         assert view.wait_for_end() == 0
         assert b"LATE-ANSWER" not in view.raw  # no echo
