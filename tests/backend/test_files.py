@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend import files
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
 from agent_tui.errors import AgentBusy, ConfigError
 
@@ -46,7 +45,7 @@ def test_one_that_has_just_taken_the_lock_is_given_time_to_say_who_it_is(
     path = tmp_path / "x.lock"
     with database_lock(path, "embedded"):
         path.write_text("")  # as between taking the lock and saying so
-        monkeypatch.setattr(files.time, "sleep", lambda _: path.write_text("77 embedded\n"))
+        monkeypatch.setattr("agent_tui.backend.files.time.sleep", lambda _: path.write_text("77 embedded\n"))
         with pytest.raises(AgentBusy, match=r"process 77 \(embedded\)"):
             DatabaseLock(path, "embedded").take()
 
