@@ -67,6 +67,7 @@ _WRITE = _compiled(
 _RUN_VERB = rf"{_PLEASE}(?:run|execute|运行|执行|запусти(?:те)?|выполни(?:те)?)\s*"
 # Only what looks like a command: in quotation marks, named as one, or one that everybody knows.
 _RUN = _compiled(
+    rf"{_RUN_VERB}(?:the\s+)?(?:command\s*|命令\s*|команду\s*)?`(?P<command>[^`\n]+)`",
     rf"{_RUN_VERB}(?:the\s+)?(?:command\s*|命令\s*|команду\s*)?{_Q}(?P<command>[^\n]+?){_UNQ}\s*[.?!。]*\s*$",
     rf"{_RUN_VERB}(?:(?:the\s+)?command\s*[:\uff1a]?|命令\s*[:\uff1a]?|команду\s*[:\uff1a]?|[:\uff1a])\s*(?P<command>[^\n]+)",
     rf"{_RUN_VERB}(?P<command>(?:\./\S+|(?:ls|pwd|date|echo|cat|git|make|uname|whoami|df|du|wc|head|tail|sort"

@@ -133,6 +133,7 @@ def test_sums_and_times_come_together_in_their_order() -> None:
         ("把“你好”写入 notes.txt", "write_file", {"path": "notes.txt", "content": "你好\n"}),
         ("запиши «привет» в notes.txt", "write_file", {"path": "notes.txt", "content": "привет\n"}),
         ("run `echo 2+2`", "run_command", {"command": "echo 2+2"}),
+        ("run the command `ls -la`, then say why", "run_command", {"command": "ls -la"}),
         ("run ls -la", "run_command", {"command": "ls -la"}),
         ("execute the command echo hi", "run_command", {"command": "echo hi"}),
         ("运行 ls -la", "run_command", {"command": "ls -la"}),
