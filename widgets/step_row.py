@@ -11,7 +11,7 @@ from widgets.ink import DIM, MARK, PLAIN, STRONG, TITLE, Row, Run
 from widgets.ink import FAILED as FAILED_INK
 from widgets.signs import ELLIPSIS, FAILED, FOLDED, UNFOLDED
 
-NAME_CELLS: Final = 11  # shorter names are padded, so that what they are about stands in a column
+NAME_CELLS: Final = 12  # shorter names are padded, so that what they are about stands in a column
 PADDED_FROM: Final = 48  # cells of a row
 LEAST_NAME_CELLS: Final = 4  # kept of the name before the right side is cut
 APART: Final = "  "  # between a name and what it is about, within a label
