@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import httpx2
-from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
 from agent_tui.tool_config import McpConfig
+
+if TYPE_CHECKING:  # a name for checkers only: the package keeps it to itself
+    from mcp.client._transport import TransportStreams
 
 CONNECT_SECONDS = 10.0
 MAX_BODY_BYTES = 8 * 1024 * 1024

@@ -11,10 +11,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import mcp_types
-from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 
 from agent_tui.backend.tools.child import GRACE_SECONDS, PIPE_BYTES, Child
@@ -22,6 +22,9 @@ from agent_tui.backend.tools.environment import server_environment
 from agent_tui.backend.tools.texts import Spool
 from agent_tui.inert import inert_line
 from agent_tui.tool_config import McpConfig
+
+if TYPE_CHECKING:  # a name for checkers only: the package keeps it to itself
+    from mcp.client._transport import TransportStreams
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 LAST_WORDS_BYTES = 2_000
