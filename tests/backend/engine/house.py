@@ -34,16 +34,25 @@ class Log:
     def __init__(self) -> None:
         self.frames: dict[str, list[Frame]] = {}
         self.watchers: list[Callable[[list[Frame]], None]] = []  # called with each commit's frames
+        self._stored: dict[str, int] = {}  # the last seq of what was read from the file
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
 
     def __call__(self, frames: list[Frame]) -> None:
         room_id = frames[0].room_id
-        self.frames.setdefault(room_id, []).extend(frames)
+        # A commit is in the file a moment before it is told: the reading may have been between the two.
+        stored = self._stored.get(room_id, 0)
+        self.frames.setdefault(room_id, []).extend(frame for frame in frames if frame.seq > stored)
         for watcher in self.watchers:
             watcher(frames)
         for future in self._waiting.pop(room_id, []):
             if not future.done():
                 future.set_result(None)
+
+    def begin(self, room_id: str, stored: list[Frame]) -> None:
+        """Put what is ``stored`` of the room before what was told of it meanwhile."""
+        self._stored[room_id] = len(stored)
+        live = self.of(room_id)
+        live[:] = stored + [frame for frame in live if frame.seq > len(stored)]
 
     async def until(self, room_id: str, condition: Callable[[], bool]) -> None:
         """Wait until ``condition`` holds; looked at after each commit of the room."""
@@ -92,9 +101,7 @@ class House:
 
     async def load(self, room_id: str) -> None:
         """Put what is stored of the room into the log; what is committed meanwhile comes by itself."""
-        stored = await self.store.read(queries.frames, room_id, 0, 1_000_000)
-        live = self.log.of(room_id)
-        live[:] = stored + [frame for frame in live if frame.seq > len(stored)]
+        self.log.begin(room_id, await self.store.read(queries.frames, room_id, 0, 1_000_000))
 
 
 @asynccontextmanager
