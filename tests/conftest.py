@@ -23,10 +23,14 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine is slow, not wrong: nothing here is judged by time.
-_unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine is slow, not wrong: nothing here is judged by time. Hypothesis has a profile "ci" of its own,
+# which the variable CI makes the default: ours take nothing from it, so that they are the same everywhere.
+_plain = settings.get_profile("default")
+_unhurried = settings(_plain, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", _unhurried, max_examples=40)
 settings.register_profile("thorough", _unhurried, max_examples=1000)
+# Every day looks for new counter-examples; what judges a change tries the same ones before it and after it.
+settings.register_profile("ci", _unhurried, max_examples=40, derandomize=True, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
