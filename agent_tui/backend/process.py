@@ -12,7 +12,9 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
 from agent_tui import __version__
 from agent_tui.backend.auth import KnownHosts, is_loopback
@@ -33,10 +35,17 @@ from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.tools_routes import Tools
 from agent_tui.backend.workspaces import Workspaces
 
-ENGINE_STOP_SECONDS = 1.5  # with the server's own second the process is gone within three
+# Seconds after it was told to end at which each of these is over, done or not: within three all is. What is
+# later is left: programs of tools end with this process (``tools.child``), half a commit is none.
+CUT_SECONDS = 1.5  # rooms and answers are cut, on record
+LEFT_SECONDS = 2.6  # clients have heard of that and left, servers of tools have ended
+CLOSED_SECONDS = 2.9  # the store is closed
 IDLE_CHECKS = 4  # looks per idle time
 
 log = logging.getLogger(__name__)
+
+# What did not end in time: kept, or Python complains that it is gone.
+_left: set[asyncio.Task[Any]] = set()
 
 
 def run(settings: Settings) -> None:
@@ -49,7 +58,21 @@ def run(settings: Settings) -> None:
     with database_lock(settings.lock_file, settings.mode) as lock:
         start_logging(settings.log_file, stderr=settings.mode == "serve")
         with bound_socket(settings.host, settings.port) as listener:
-            asyncio.run(_Process(settings, lock, listener).run())
+            run_and_leave(_Process(settings, lock, listener).run())
+
+
+def run_and_leave(process: Coroutine[Any, Any, None]) -> None:
+    """Do what ``asyncio.run`` does, but wait neither for tasks that do not end when they are cancelled nor
+    for threads: they end with this process, which does so at once (``__main__``).
+    """
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(process)
+    finally:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        _left.update(asyncio.all_tasks(loop))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +102,7 @@ class _Process:
     instance: str = field(default_factory=lambda: secrets.token_hex(16))
     traffic: Traffic = field(default_factory=Traffic)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    told_at: float = 0.0  # the loop's time, once it ends
 
     async def run(self) -> None:
         self._listen_to_signals()
@@ -96,9 +120,9 @@ class _Process:
             await engine.start(resume=settings.resume)
             await self._serve(_Inside(engine, chats, hub, models, toolbox))
         finally:
-            await toolbox.aclose()
-            await models.aclose()
-            await store.close()
+            self.told_at = self.told_at or asyncio.get_running_loop().time()
+            await self._by(LEFT_SECONDS, toolbox.aclose(), models.aclose())
+            await self._by(CLOSED_SECONDS, store.close())
         log.info("stopped")
 
     async def _serve(self, inside: _Inside) -> None:
@@ -116,9 +140,7 @@ class _Process:
         idle = asyncio.create_task(self._stop_when_idle(inside))
         try:
             await asyncio.wait({serving, told}, return_when=asyncio.FIRST_COMPLETED)
-            await self._stop(inside)
-            server.should_exit = True
-            await asyncio.gather(serving, inside.toolbox.aclose())
+            await self._stop(inside, server, serving)
         finally:
             told.cancel()
             idle.cancel()
@@ -169,17 +191,30 @@ class _Process:
         elif self.settings.token == "":
             self.settings.token_file.unlink(missing_ok=True)
 
-    async def _stop(self, inside: _Inside) -> None:
+    async def _stop(self, inside: _Inside, server: HttpServer, serving: asyncio.Task[None]) -> None:
         """Cut rooms and answers, then end the streams, so that their readers still hear of the cut."""
+        self.told_at = asyncio.get_running_loop().time()
         self.traffic.closed = True
         self.lock.say_stopping()
         self._forget()
-        try:
-            async with asyncio.timeout(ENGINE_STOP_SECONDS):
-                await inside.stop()
-        except TimeoutError:
-            log.error("not everything stopped in time; the next start closes what was left open")
+        cutting = asyncio.create_task(inside.stop())
+        # Servers of tools may need all the time there is. They begin to go once every call has been cut.
+        leaving = asyncio.create_task(inside.toolbox.aclose())
+        await self._by(CUT_SECONDS, cutting)
         inside.hub.close()
+        server.should_exit = True
+        await self._by(LEFT_SECONDS, serving, leaving, inside.models.aclose())
+
+    async def _by(self, seconds: float, *work: asyncio.Task[None] | Coroutine[Any, Any, None]) -> None:
+        """Wait for ``work``, but no longer than until ``seconds`` after this process was told to end."""
+        tasks = [one if isinstance(one, asyncio.Task) else asyncio.create_task(one) for one in work]
+        left = self.told_at + seconds - asyncio.get_running_loop().time()
+        done, late = await asyncio.wait(tasks, timeout=max(0.0, left))
+        for task in late:
+            name = getattr(task.get_coro(), "__qualname__", "")
+            log.error("%s did not end in time; the next start closes what is left open", name)
+        for task in done:
+            task.result()
 
     async def _stop_when_idle(self, inside: _Inside) -> None:
         """Stop once for ``idle_seconds`` there was no request, no open stream, no room or answer running."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -108,15 +109,21 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def main(mode: str) -> None:
-    """Serve until the input ends; ``silent`` never answers, ``dies`` ends at once with a word."""
+    """Serve until the input ends; ``silent`` never answers, ``dies`` ends at once with a word, ``deaf`` stays
+    whoever asks it to end.
+    """
     if mode == "dies":
         sys.stderr.write("no such database\n")
         sys.exit(4)
+    if mode == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.stdout.write("a line that is no message\n")
     for line in sys.stdin:
         if mode != "silent" and (said := answer(json.loads(line), mode)) is not None:
             sys.stdout.write(json.dumps(said) + "\n")
             sys.stdout.flush()
+    if mode == "deaf":
+        time.sleep(600)
 
 
 if __name__ == "__main__":

@@ -85,8 +85,8 @@ class Chats(Runs[ChatRow, ChatRun]):
 
     async def stop_all(self, reason: str = "handover") -> None:
         """Cut all answers and wait until that is on record."""
-        await self._asks.close()
         await super().stop_all(reason)
+        await self._asks.close()
 
     # --- chats -----------------------------------------------------------------------------------------
 

@@ -78,13 +78,13 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
         hub.on_watchers.append(self._look)
 
     async def stop_all(self, reason: str = "handover") -> None:
-        """Cut all runs and wait until that is on record."""
+        """Cut all runs, at once, and wait until that is on record."""
         self._stopping = True
-        await self._unwatched.close()
-        for mender in self._menders:
-            mender.cancel()
         for run in self._runs.values():
             run.cut(reason)
+        for mender in self._menders:
+            mender.cancel()
+        await self._unwatched.close()
         # First what is being done for callers: it may still begin a run, or end one.
         if under_way := {*self._tasks, *self._menders}:
             await asyncio.wait(under_way)

@@ -80,7 +80,10 @@ class Store:
     async def close(self) -> None:
         """Commit what is queued, end the threads, let go of the file."""
         self._closed = True
-        await asyncio.to_thread(self._close)
+        # In a thread of its own: those that all share may be busy with what never ends.
+        closer = ThreadPoolExecutor(1, thread_name_prefix="store-closer")
+        await asyncio.get_running_loop().run_in_executor(closer, self._close)
+        closer.shutdown()
 
     def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         with clear_errors(self.file), self._reading.begin() as connection:

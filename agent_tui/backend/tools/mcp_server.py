@@ -94,6 +94,9 @@ class McpServer:
         self._is_closed = True
         self._over.set()
         if self._runner is not None:
+            if self._ready is not None and not self._ready.done():
+                self._ready.set_exception(ToolError(f"{self._named} is closed"))
+                self._runner.cancel()  # it may take its time to start, but not now
             await asyncio.wait([self._runner])
 
     @property

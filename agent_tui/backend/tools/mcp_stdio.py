@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # a name for checkers only: the package keeps it to itself
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 LAST_WORDS_BYTES = 2_000
+LEAVE_SECONDS = 0.5  # for a server to end when its input does, before it is ended
 
 
 @asynccontextmanager
@@ -128,6 +129,6 @@ async def _leave(child: Child) -> None:
     """End the server as the protocol asks: close its input, give it a moment, then end it."""
     child.stdin.close()
     with suppress(TimeoutError):
-        async with asyncio.timeout(GRACE_SECONDS):
+        async with asyncio.timeout(LEAVE_SECONDS):
             await child.wait()
     child.let_go()
