@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,8 @@ from agent_tui.wire.content import dump, encodable
 MAX_KEPT = 64  # answers of a provider, under way at once
 MAX_NAME_CHARACTERS = 64  # OpenAI's, the strictest
 NAMELESS = "nameless"
+IN_WORDS = "content"  # pydantic-ai's id of thoughts that came among the words: nobody wants those back
+GO_ON = "[Go on.]"  # what an agent is told that spoke last itself
 _ODD = re.compile("[^a-zA-Z0-9_-]")
 
 # What an answer was to: its question, and each call's name and arguments. No ids: some providers give the
@@ -67,8 +69,10 @@ def told(
     """Return ``messages`` in pydantic-ai's form; results of one round are one message, as most want it.
     Without ``odd_ids`` the provider takes only letters and digits in the ids of calls.
 
-    Without tools calls and results are told in words: some providers refuse them then. What is kept goes with
-    the calls since the last question: of older ones no provider wants it.
+    Users and assistant take turns and a user is last: many servers' templates of a conversation (Mistral's,
+    Gemma's) refuse any other order, newer Claudes one that ends with the assistant, and local servers go on
+    with the assistant's last words. Without tools calls and results are told in words: some providers refuse
+    them then. What is kept goes with the calls since the last question: of older ones no provider wants it.
     """
     asked = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
     known: list[pai.ModelMessage] = []
@@ -77,9 +81,11 @@ def told(
         if message.role == "tool" and has_tools:
             _add_result(known, message)
         elif message.role == "assistant" and has_tools:
-            known.append(_answer(message, kept.find(messages, original) if at > asked else None))
+            _add(known, _answer(message, kept.find(messages, original) if at > asked else None))
         else:
-            known.append(_in_words(message))
+            _add(known, _in_words(message))
+    if known and isinstance(known[-1], pai.ModelResponse):
+        known.append(pai.ModelRequest(parts=[pai.UserPromptPart(GO_ON)]))
     return known
 
 
@@ -98,6 +104,23 @@ def _question(told_: Sequence[ChatMessage]) -> int:
     return hash(next((message.content for message in reversed(told_) if message.role == "user"), ""))
 
 
+def _add(known: list[pai.ModelMessage], message: pai.ModelMessage) -> None:
+    """Add a message; words of whoever spoke last go on in the same one."""
+    match known[-1:], message:
+        case (
+            [pai.ModelRequest(parts=[pai.UserPromptPart(content=str(said)) as last])],
+            pai.ModelRequest(parts=[pai.UserPromptPart(content=str(more))]),
+        ):
+            last.content = f"{said}\n\n{more}"
+        case (
+            [pai.ModelResponse(parts=[pai.TextPart(content=said) as words])],
+            pai.ModelResponse(parts=[pai.TextPart(content=more), *calls] as parts),
+        ) if parts:
+            known[-1] = replace(message, parts=[replace(words, content=f"{said}\n\n{more}"), *calls])
+        case _:
+            known.append(message)
+
+
 def _add_result(known: list[pai.ModelMessage], message: ChatMessage) -> None:
     # As a success in any case: of failures pydantic-ai wraps the text, which says so itself, once more.
     part = pai.ToolReturnPart(_name(message.name), encodable(message.content), message.call_id)
@@ -110,16 +133,26 @@ def _add_result(known: list[pai.ModelMessage], message: ChatMessage) -> None:
 
 def _answer(message: ChatMessage, kept: pai.ModelResponse | None) -> pai.ModelResponse:
     content = encodable(message.content)
-    parts: list[pai.ModelResponsePart] = [pai.TextPart(content)] if content else []
     if kept is None:
+        parts: list[pai.ModelResponsePart] = [pai.TextPart(content)] if content.strip() else []
         return pai.ModelResponse(parts=[*parts, *map(_call, message.calls)])
-    thoughts = [part for part in kept.parts if isinstance(part, pai.ThinkingPart) and part.id != "content"]
-    details = [part.provider_details for part in kept.parts if isinstance(part, pai.ToolCallPart)]
-    calls = [
-        replace(_call(call), provider_name=kept.provider_name if more else None, provider_details=more)
-        for call, more in zip(message.calls, details, strict=True)
-    ]
-    return replace(kept, parts=[*thoughts, *parts, *calls])
+    return replace(kept, parts=list(_as_it_came(kept, message.calls)))
+
+
+def _as_it_came(kept: pai.ModelResponse, calls: Sequence[ToolCall]) -> Iterator[pai.ModelResponsePart]:
+    """Yield the parts of an answer in their order: Claude takes its thoughts back in no other."""
+    coming = iter(calls)
+    for part in kept.parts:
+        match part:
+            case pai.ThinkingPart() if part.id != IN_WORDS:
+                yield part
+            case pai.TextPart() if part.content.strip():
+                yield replace(part, content=encodable(part.content))
+            case pai.ToolCallPart(provider_details=more):
+                name = kept.provider_name if more else None
+                yield replace(_call(next(coming)), provider_name=name, provider_details=more)
+            case _:
+                pass
 
 
 def _call(call: ToolCall) -> pai.ToolCallPart:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -73,6 +74,14 @@ async def provider_of(
         yield opened
     finally:
         await opened.aclose()
+
+
+async def told_to(kind: Kind, request: ModelRequest, *, model: str = "some-model") -> Any:
+    """Return the body of a request as it arrives there."""
+    async with FakeModelServer() as server, provider_of(server, kind) as opened:
+        server.will(kind.says("Yes."))
+        _ = [piece async for piece in opened.model(model).stream(request)]
+        return server.requests[0].body
 
 
 async def pieces(url: str, *, model: str = "some-model") -> list[Piece]:

@@ -10,7 +10,6 @@ import pytest
 
 from agent_tui.backend.models.model import (
     CallPiece,
-    ChatMessage,
     CutPiece,
     ModelRequest,
     Piece,
@@ -19,8 +18,8 @@ from agent_tui.backend.models.model import (
     UsagePiece,
 )
 from agent_tui.errors import ModelError
-from tests.backend.models.calls import KEY, OFFERED, REQUEST, SUM, after, calls_of, provider_of, text
-from tests.fakes.dialects import KINDS, SIGNATURE, Kind
+from tests.backend.models.calls import KEY, OFFERED, REQUEST, SUM, calls_of, provider_of, text, told_to
+from tests.fakes.dialects import KINDS, Kind
 from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails
 
 OPENAI, OLLAMA, ANTHROPIC, GOOGLE = KINDS
@@ -52,19 +51,8 @@ async def error_of(kind: Kind, answer: Answer, *, silence: float = 30.0) -> tupl
     return said, caught.value
 
 
-async def told_to(kind: Kind, request: ModelRequest, *, model: str = "some-model") -> Any:
-    """Return the body of a request as it arrives there."""
-    async with FakeModelServer() as server, provider_of(server, kind) as opened:
-        server.will(kind.says("Yes."))
-        _ = [piece async for piece in opened.model(model).stream(request)]
-        return server.requests[0].body
-
-
 def parsed(calls: list[ToolCall]) -> list[tuple[str, str, Any]]:
     return [(call.id, call.name, json.loads(call.arguments)) for call in calls]
-
-
-# --- how they come -----------------------------------------------------------------------------------
 
 
 @of_each_kind
@@ -232,134 +220,3 @@ async def test_a_model_is_asked_to_think_aloud_where_it_can_be_asked(
     assert asked(await told_to(kind, OFFERED, model=model)) is None
     if isinstance(thinking, dict) and "budget_tokens" in thinking:
         assert body["max_tokens"] == OFFERED.max_tokens + thinking["budget_tokens"]
-
-
-# --- how they go back --------------------------------------------------------------------------------
-
-CALLS = (ToolCall("call_1", "calculator", '{"expression": "1"}'), ToolCall("call_2", "calculator", '{"x"'))
-ASKED = after(OFFERED, "Let me see.", CALLS, '{"result": "1"}', '{"success": false, "error": "no JSON"}')
-
-
-def history(kind: Kind, body: Any) -> list[Any]:
-    """Return the messages of a request, without the ones before the calls."""
-    return list(body["contents" if kind is GOOGLE else "messages"][4 if kind in (OPENAI, OLLAMA) else 3 :])
-
-
-@pytest.mark.parametrize("kind", [OPENAI, OLLAMA], ids=str)
-async def test_calls_and_results_go_back_in_the_form_of_chat_completions(kind: Kind) -> None:
-    answer, *results = history(kind, await told_to(kind, ASKED))
-    assert answer["content"] == "Let me see."
-    assert [(call["id"], call["function"]["name"]) for call in answer["tool_calls"]] == [
-        ("call_1", "calculator"),
-        ("call_2", "calculator"),
-    ]
-    arguments = [json.loads(call["function"]["arguments"]) for call in answer["tool_calls"]]
-    assert arguments == [{"expression": "1"}, {"INVALID_JSON": '{"x"'}]
-    assert results == [
-        {"role": "tool", "tool_call_id": "call_1", "content": '{"result": "1"}'},
-        {"role": "tool", "tool_call_id": "call_2", "content": '{"success": false, "error": "no JSON"}'},
-    ]
-
-
-async def test_calls_and_results_go_back_in_the_form_of_the_messages_api() -> None:
-    answer, results = history(ANTHROPIC, await told_to(ANTHROPIC, ASKED))
-    words, *calls = answer["content"]
-    assert words["text"] == "Let me see."
-    assert [(call["type"], call["id"], call["input"]) for call in calls] == [
-        ("tool_use", "call_1", {"expression": "1"}),
-        ("tool_use", "call_2", {"INVALID_JSON": '{"x"'}),
-    ]
-    assert results["role"] == "user"
-    assert [(one["type"], one["tool_use_id"]) for one in results["content"]] == [
-        ("tool_result", "call_1"),
-        ("tool_result", "call_2"),
-    ]
-    assert results["content"][1]["content"][0]["text"] == ASKED.messages[-1].content
-
-
-async def test_calls_and_results_go_back_in_the_form_of_gemini() -> None:
-    answer, results = history(GOOGLE, await told_to(GOOGLE, ASKED))
-    calls = [part["functionCall"] for part in answer["parts"] if "functionCall" in part]
-    assert [(call["id"], call["args"]) for call in calls] == [
-        ("call_1", {"expression": "1"}),
-        ("call_2", {"INVALID_JSON": '{"x"'}),
-    ]
-    assert (answer["role"], results["role"]) == ("model", "user")
-    named = [(part["functionResponse"]["id"], part["functionResponse"]["name"]) for part in results["parts"]]
-    assert named == [("call_1", "calculator"), ("call_2", "calculator")]
-    assert "no JSON" in json.dumps(results["parts"][1])
-
-
-@of_each_kind
-async def test_a_name_that_providers_refuse_goes_back_in_letters_they_take(kind: Kind) -> None:
-    odd = (ToolCall("a", "", "{}"), ToolCall("b", "no such.tool 会话" + "x" * 80, "{}"))
-    told = json.dumps(history(kind, await told_to(kind, after(OFFERED, "", odd, "no", "no"))))
-    assert '"nameless"' in told
-    assert f'"{("no_such_tool___" + "x" * 80)[:64]}"' in told
-
-
-async def test_an_id_that_anthropic_refuses_goes_back_in_letters_it_takes() -> None:
-    odd = (ToolCall("functions.calculator:0", "calculator", "{}"),)
-    asked = after(OFFERED, "", odd, "1")
-    told = history(ANTHROPIC, await told_to(ANTHROPIC, asked))
-    assert told[0]["content"][0]["id"] == told[1]["content"][0]["tool_use_id"] == "functions_calculator_0"
-    assert history(OPENAI, await told_to(OPENAI, asked))[1]["tool_call_id"] == "functions.calculator:0"
-
-
-@of_each_kind
-async def test_without_tools_old_calls_are_told_in_words(kind: Kind) -> None:
-    told = json.dumps(history(kind, await told_to(kind, replace(ASKED, tools=()))))
-    assert "Let me see." in told
-    assert "[called calculator" in told
-    assert "[calculator gave:" in told
-    for form in ("tool_calls", "tool_call_id", "tool_use", "functionCall"):
-        assert form not in told
-
-
-# --- what only the provider understands --------------------------------------------------------------
-
-
-async def second_round(kind: Kind, model: str, *, asked: ModelRequest = OFFERED) -> Any:
-    """Return what arrives in the round after a call that was thought about."""
-    request = replace(asked, thinking=True)
-    async with FakeModelServer() as server, provider_of(server, kind) as opened:
-        server.will(kind.says("I see.", thinking=("Hm", "m."), calls=(FIRST,)), kind.says("391."))
-        said = [piece async for piece in opened.model(model).stream(request)]
-        calls = [replace(call, id="ours") for call in calls_of(said)]  # as where two had the same one
-        more = after(request, "I see.", calls, '{"result": "391"}')
-        _ = [piece async for piece in opened.model(model).stream(more)]
-        return server.requests[1].body
-
-
-@pytest.mark.filterwarnings("ignore:The model 'claude:DeprecationWarning")
-@pytest.mark.parametrize(
-    ("kind", "model", "thought"),
-    [
-        (OPENAI, "some-model", '"reasoning_content": "Hmm."'),
-        (ANTHROPIC, "claude-haiku-4-5", f'"signature": "{SIGNATURE}"'),
-        (GOOGLE, "gemini-2.5-flash", f'"thoughtSignature": "{SIGNATURE}"'),
-    ],
-)
-async def test_thoughts_before_a_call_go_back_with_it(kind: Kind, model: str, thought: str) -> None:
-    body = await second_round(kind, model)
-    told = json.dumps(history(kind, body))
-    assert thought in told
-    assert told.count("I see.") == 1
-    assert body.get("thinking", {}).get("type", "enabled") == "enabled"
-
-
-async def test_thoughts_of_older_questions_do_not_go_back() -> None:
-    async with FakeModelServer() as server, provider_of(server, OPENAI) as opened:
-        server.will(OPENAI.says(thinking=("Hm",), calls=(FIRST,)), OPENAI.says("Well."))
-        said = [piece async for piece in opened.model("m").stream(OFFERED)]
-        more = after(OFFERED, "", calls_of(said), "391")
-        later = replace(more, messages=(*more.messages, ChatMessage("user", "And now?")))
-        _ = [piece async for piece in opened.model("m").stream(later)]
-        assert "reasoning_content" not in json.dumps(server.requests[1].body)
-
-
-@pytest.mark.filterwarnings("ignore:The model 'claude:DeprecationWarning")
-async def test_claude_does_not_think_on_where_its_thoughts_were_lost() -> None:
-    """The Messages API refuses calls without the thoughts before them while thinking is on."""
-    body = await told_to(ANTHROPIC, replace(ASKED, thinking=True), model="claude-haiku-4-5")
-    assert "thinking" not in body

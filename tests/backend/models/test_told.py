@@ -1,0 +1,219 @@
+"""What four kinds of provider are told: whose turn it is, calls, results, and what they alone understand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agent_tui.backend.models.model import ChatMessage, ModelRequest, ToolCall
+from agent_tui.backend.models.remote_history import GO_ON
+from tests.backend.models.calls import OFFERED, REQUEST, after, calls_of, provider_of, text, told_to
+from tests.fakes.dialects import KINDS, SIGNATURE, Kind, event
+from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, raw
+
+OPENAI, OLLAMA, ANTHROPIC, GOOGLE = KINDS
+of_each_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
+FIRST = AskedCall("call_1", "calculator", ('{"expr', 'ession": "17', '*23 会话"}'))
+CALLS = (ToolCall("call_1", "calculator", '{"expression": "1"}'), ToolCall("call_2", "calculator", '{"x"'))
+ASKED = after(OFFERED, "Let me see.", CALLS, '{"result": "1"}', '{"success": false, "error": "no JSON"}')
+
+
+def history(kind: Kind, body: Any) -> list[Any]:
+    """Return the messages of a request, without the ones before the calls."""
+    return list(body["contents" if kind is GOOGLE else "messages"][4 if kind in (OPENAI, OLLAMA) else 3 :])
+
+
+@pytest.mark.parametrize("kind", [OPENAI, OLLAMA], ids=str)
+async def test_calls_and_results_go_back_in_the_form_of_chat_completions(kind: Kind) -> None:
+    answer, *results = history(kind, await told_to(kind, ASKED))
+    assert answer["content"] == "Let me see."
+    assert [(call["id"], call["function"]["name"]) for call in answer["tool_calls"]] == [
+        ("call_1", "calculator"),
+        ("call_2", "calculator"),
+    ]
+    arguments = [json.loads(call["function"]["arguments"]) for call in answer["tool_calls"]]
+    assert arguments == [{"expression": "1"}, {"INVALID_JSON": '{"x"'}]
+    assert results == [
+        {"role": "tool", "tool_call_id": "call_1", "content": '{"result": "1"}'},
+        {"role": "tool", "tool_call_id": "call_2", "content": '{"success": false, "error": "no JSON"}'},
+    ]
+
+
+async def test_calls_and_results_go_back_in_the_form_of_the_messages_api() -> None:
+    answer, results = history(ANTHROPIC, await told_to(ANTHROPIC, ASKED))
+    words, *calls = answer["content"]
+    assert words["text"] == "Let me see."
+    assert [(call["type"], call["id"], call["input"]) for call in calls] == [
+        ("tool_use", "call_1", {"expression": "1"}),
+        ("tool_use", "call_2", {"INVALID_JSON": '{"x"'}),
+    ]
+    assert results["role"] == "user"
+    assert [(one["type"], one["tool_use_id"]) for one in results["content"]] == [
+        ("tool_result", "call_1"),
+        ("tool_result", "call_2"),
+    ]
+    assert results["content"][1]["content"][0]["text"] == ASKED.messages[-1].content
+
+
+async def test_calls_and_results_go_back_in_the_form_of_gemini() -> None:
+    answer, results = history(GOOGLE, await told_to(GOOGLE, ASKED))
+    calls = [part["functionCall"] for part in answer["parts"] if "functionCall" in part]
+    assert [(call["id"], call["args"]) for call in calls] == [
+        ("call_1", {"expression": "1"}),
+        ("call_2", {"INVALID_JSON": '{"x"'}),
+    ]
+    assert (answer["role"], results["role"]) == ("model", "user")
+    named = [(part["functionResponse"]["id"], part["functionResponse"]["name"]) for part in results["parts"]]
+    assert named == [("call_1", "calculator"), ("call_2", "calculator")]
+    assert "no JSON" in json.dumps(results["parts"][1])
+
+
+@of_each_kind
+async def test_a_name_that_providers_refuse_goes_back_in_letters_they_take(kind: Kind) -> None:
+    odd = (ToolCall("a", "", "{}"), ToolCall("b", "no such.tool 会话" + "x" * 80, "{}"))
+    told = json.dumps(history(kind, await told_to(kind, after(OFFERED, "", odd, "no", "no"))))
+    assert '"nameless"' in told
+    assert f'"{("no_such_tool___" + "x" * 80)[:64]}"' in told
+
+
+async def test_an_id_that_anthropic_refuses_goes_back_in_letters_it_takes() -> None:
+    odd = (ToolCall("functions.calculator:0", "calculator", "{}"),)
+    asked = after(OFFERED, "", odd, "1")
+    told = history(ANTHROPIC, await told_to(ANTHROPIC, asked))
+    assert told[0]["content"][0]["id"] == told[1]["content"][0]["tool_use_id"] == "functions_calculator_0"
+    assert history(OPENAI, await told_to(OPENAI, asked))[1]["tool_call_id"] == "functions.calculator:0"
+
+
+@of_each_kind
+async def test_without_tools_old_calls_are_told_in_words(kind: Kind) -> None:
+    told = json.dumps(history(kind, await told_to(kind, replace(ASKED, tools=()))))
+    assert "Let me see." in told
+    assert "[called calculator" in told
+    assert "[calculator gave:" in told
+    for form in ("tool_calls", "tool_call_id", "tool_use", "functionCall"):
+        assert form not in told
+
+
+async def second_round(kind: Kind, model: str, *, asked: ModelRequest = OFFERED) -> Any:
+    """Return what arrives in the round after a call that was thought about."""
+    request = replace(asked, thinking=True)
+    async with FakeModelServer() as server, provider_of(server, kind) as opened:
+        server.will(kind.says("I see.", thinking=("Hm", "m."), calls=(FIRST,)), kind.says("391."))
+        said = [piece async for piece in opened.model(model).stream(request)]
+        calls = [replace(call, id="ours") for call in calls_of(said)]  # as where two had the same one
+        more = after(request, "I see.", calls, '{"result": "391"}')
+        _ = [piece async for piece in opened.model(model).stream(more)]
+        return server.requests[1].body
+
+
+@pytest.mark.filterwarnings("ignore:The model 'claude:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("kind", "model", "thought"),
+    [
+        (OPENAI, "some-model", '"reasoning_content": "Hmm."'),
+        (ANTHROPIC, "claude-haiku-4-5", f'"signature": "{SIGNATURE}"'),
+        (GOOGLE, "gemini-2.5-flash", f'"thoughtSignature": "{SIGNATURE}"'),
+    ],
+)
+async def test_thoughts_before_a_call_go_back_with_it(kind: Kind, model: str, thought: str) -> None:
+    body = await second_round(kind, model)
+    told = json.dumps(history(kind, body))
+    assert thought in told
+    assert told.count("I see.") == 1
+    assert body.get("thinking", {}).get("type", "enabled") == "enabled"
+
+
+async def test_thoughts_of_older_questions_do_not_go_back() -> None:
+    async with FakeModelServer() as server, provider_of(server, OPENAI) as opened:
+        server.will(OPENAI.says(thinking=("Hm",), calls=(FIRST,)), OPENAI.says("Well."))
+        said = [piece async for piece in opened.model("m").stream(OFFERED)]
+        more = after(OFFERED, "", calls_of(said), "391")
+        later = replace(more, messages=(*more.messages, ChatMessage("user", "And now?")))
+        _ = [piece async for piece in opened.model("m").stream(later)]
+        assert "reasoning_content" not in json.dumps(server.requests[1].body)
+
+
+@pytest.mark.filterwarnings("ignore:The model 'claude:DeprecationWarning")
+async def test_claude_does_not_think_on_where_its_thoughts_were_lost() -> None:
+    """The Messages API refuses calls without the thoughts before them while thinking is on."""
+    body = await told_to(ANTHROPIC, replace(ASKED, thinking=True), model="claude-haiku-4-5")
+    assert "thinking" not in body
+
+
+# Claude thinks between words and calls, and takes the whole back in that order alone.
+INTERLEAVED: list[dict[str, Any]] = [
+    {"type": "thinking", "thinking": "one", "signature": "c2lnMQ=="},
+    {"type": "redacted_thinking", "data": "c2VjcmV0"},
+    {"type": "text", "text": "Let me see."},
+    {"type": "thinking", "thinking": "two", "signature": "c2lnMg=="},
+    {"type": "tool_use", "id": "toolu_1", "name": "calculator", "input": {"expression": "1"}},
+]
+DELTAS = ("thinking", "text", "signature")
+
+
+def interleaved() -> Answer:
+    usage = {"input_tokens": 25, "output_tokens": 1}
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "x", "content": [], "usage": usage}
+    frames = [event("message_start", message=message), event("ping")]
+    for place, block in enumerate(INTERLEAVED):
+        begun = {key: "" if key in DELTAS else value for key, value in block.items()}
+        steps = [{"type": f"{key}_delta", key: block[key]} for key in block if key in DELTAS]
+        if "input" in block:
+            begun["input"] = {}
+            steps = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+        frames.append(event("content_block_start", index=place, content_block=begun))
+        frames += [event("content_block_delta", index=place, delta=step) for step in steps]
+        frames.append(event("content_block_stop", index=place))
+    end = {"stop_reason": "tool_use", "stop_sequence": None}
+    frames += [event("message_delta", delta=end, usage={"output_tokens": 15}), event("message_stop")]
+    return raw(*frames)
+
+
+async def test_thoughts_between_words_and_calls_go_back_where_they_were() -> None:
+    asked = replace(OFFERED, thinking=True)
+    async with FakeModelServer() as server, provider_of(server, ANTHROPIC) as opened:
+        server.will(interleaved(), ANTHROPIC.says("1."))
+        said = [piece async for piece in opened.model("claude-opus-4-7").stream(asked)]
+        more = after(asked, text(said), calls_of(said), "1")
+        _ = [piece async for piece in opened.model("claude-opus-4-7").stream(more)]
+        answer, _ = history(ANTHROPIC, server.requests[1].body)
+    assert answer["content"] == INTERLEAVED
+
+
+def turns(kind: Kind, body: Any) -> list[tuple[str, str]]:
+    """Return who says what, without the system prompt."""
+    told = [one for one in body["contents" if kind is GOOGLE else "messages"] if one["role"] != "system"]
+    parts = [one.get("parts") or one["content"] for one in told]
+    words = [part if isinstance(part, str) else "|".join(each["text"] for each in part) for part in parts]
+    return [
+        ("user" if one["role"] == "user" else "agent", said) for one, said in zip(told, words, strict=True)
+    ]
+
+
+@of_each_kind
+async def test_users_and_agent_take_turns_and_a_user_is_last(kind: Kind) -> None:
+    """A room of three in which all speak at once: the last of them heard itself last."""
+    heard = (
+        ChatMessage("user", "Redis?"),
+        ChatMessage("user", "[Ada]: Yes."),
+        ChatMessage("user", "[Noor]: No."),
+        ChatMessage("assistant", "Perhaps."),
+        ChatMessage("assistant", "Or not."),
+    )
+    body = await told_to(kind, replace(REQUEST, messages=(*REQUEST.messages[:1], *heard)))
+    assert turns(kind, body) == [
+        ("user", "Redis?\n\n[Ada]: Yes.\n\n[Noor]: No."),
+        ("agent", "Perhaps.\n\nOr not."),
+        ("user", GO_ON),
+    ]
+
+
+@of_each_kind
+async def test_words_that_are_only_space_before_a_call_are_not_told(kind: Kind) -> None:
+    """The Messages API refuses them."""
+    told = json.dumps(history(kind, await told_to(kind, after(OFFERED, "\n\n", CALLS[:1], "1"))))
+    assert '"calculator"' in told
+    assert "\\n\\n" not in told
