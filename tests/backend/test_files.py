@@ -33,7 +33,7 @@ def test_a_newcomer_waits_for_a_process_that_is_stopping(tmp_path: Path) -> None
     waiting = threading.Thread(target=new.take)
     waiting.start()
     old.release()
-    waiting.join(timeout=10)
+    waiting.join(timeout=60)
     assert not waiting.is_alive()
     assert (tmp_path / "x.lock").read_text().split() == [str(os.getpid()), "embedded"]
     new.release()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pyte
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 ASKS_SYNC = b"\x1b[?2026$p"  # Textual asks whether the terminal can hold back half-drawn frames
 KNOWS_SYNC = b"\x1b[?2026;2$y"
 ASKS_IDENTITY = b"\x1b[c"  # what every terminal answers; ours asks for its background before it
@@ -28,7 +28,7 @@ ENTERS_SCREEN = b"\x1b[?1049h"
 class Terminal:
     """Runs ``command`` in a pty of ``columns`` × ``rows`` cells and plays the terminal.
 
-    Nothing is read behind the test's back: every wait reads until its condition holds or 30 s are over.
+    Nothing is read behind the test's back: every wait reads until its condition holds or patience ends.
     """
 
     def __init__(

@@ -111,7 +111,7 @@ async def test_an_apps_clock_draws_in_the_apps_message_loop() -> None:
 
     async with app.run_test():
         FrameClock.for_app(app).mark(Telling())
-        await asyncio.wait_for(drawn.wait(), 10)
+        await asyncio.wait_for(drawn.wait(), 60)
     assert drawn.is_set()
 
 

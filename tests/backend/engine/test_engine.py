@@ -236,7 +236,7 @@ async def test_the_stored_message_is_the_one_in_the_log(tmp_path: Path) -> None:
 async def test_what_was_heard_while_the_disk_was_busy_is_part_of_the_cut_turn(tmp_path: Path) -> None:
     file, pieces = tmp_path / "rooms.db", ["one ", "two ", "three ", "four "]
     model = ScriptedModel(lambda request: pieces)
-    async with open_house(file, FakeModels(model), retry_seconds=[0.01] * 1000) as house:
+    async with open_house(file, FakeModels(model), retry_seconds=[0.01] * 10_000) as house:
         room = await house.engine.create_room(new_room("sequential"))
         await house.engine.run(room.id)
         call = await model.called(1)

@@ -185,7 +185,9 @@ async def test_a_disk_that_is_full_for_a_while_only_holds_a_room_up(
 ) -> None:
     model = ScriptedModel(lambda request: ["word ", "x" * 100_000])
     with disk() as space:
-        async with open_house(tmp_path / "rooms.db", FakeModels(model), retry_seconds=[0.01] * 500) as house:
+        async with open_house(
+            tmp_path / "rooms.db", FakeModels(model), retry_seconds=[0.01] * 10_000
+        ) as house:
             room = await speaking(house, model, "parallel")
             space.fill()
             for call in model.calls:

@@ -180,7 +180,7 @@ async def test_a_lock_held_by_somebody_else_is_waited_for(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "rooms.db"
-    async with opened(file, *[0.01] * 1000, busy_seconds=0) as store:
+    async with opened(file, *[0.01] * 10_000, busy_seconds=0) as store:
         await made(store, "a")
         with closing(sqlite3.connect(file, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
