@@ -192,6 +192,15 @@ async def test_nothing_is_asked_again_while_an_answer_comes() -> None:
         assert chat.told[:2] == ["wait until the answer is done, or stop it"] * 2
 
 
+async def test_asked_another_way_what_was_said_before_it_stays_on_screen() -> None:
+    async with opened(*said(1, "Why?", "Because."), *said(2, "How?", "So.", parent="a1")) as chat:
+        other = ev.MessageStored(message("q3", "Who?", parent_id="a1"))
+        text = await chat.send(other, started("a3", "q3"), words("She.", turn_id="a3"))
+        for words_said in ("Why?", "Because.", "Who?", "She."):
+            assert words_said in text
+        assert "How?" not in text
+
+
 async def test_versions_are_counted_and_stepped_through() -> None:
     answer = message("a2", "Two.", "assistant", parent_id="q1", versions=("a1", "a2", "a3"))
     async with opened(message("q1", "First?"), answer) as chat:

@@ -47,6 +47,8 @@ class ChatFeed:
             self._generation = state.generation
             self.transcript.clear()
             self._start_over()
+            for turn in state.turns.values():  # what was shown before is shown again
+                turn.steps.changed.update(turn.steps.all)
         for turn_id in state.changed:
             if (known := self._turns.get(turn_id)) is not None:
                 known.take()
