@@ -11,22 +11,32 @@ def status(output_format: OutputFormat) -> int:
     endpoint = runtime.find()
     if endpoint is None:
         if output_format == "json":
-            nothing = {"pid": None, "version": None, "url": None, "rooms_running": 0}
+            nothing = {"pid": None, "version": None, "url": None, "rooms_running": 0, "answers_running": 0}
             output.write_json({"running": False, **nothing})
         else:
             output.say("not running")
         return exits.DONE
-    rooms = runtime.rooms_running(endpoint)
+    rooms, answers = runtime.under_way(endpoint)
     if output_format == "json":
         about_it = {"pid": endpoint.pid, "version": endpoint.version, "url": endpoint.url}
-        output.write_json({"running": True, **about_it, "rooms_running": rooms})
+        counts = {"rooms_running": rooms, "answers_running": answers}
+        output.write_json({"running": True, **about_it, **counts})
     else:
         about = f"running: process {endpoint.pid}, version {endpoint.version}, {endpoint.url}"
-        output.say(f"{about}, {rooms} {'room runs' if rooms == 1 else 'rooms run'}")
+        output.say(f"{about}; {_said(rooms, answers)} under way")
     return exits.DONE
 
 
 def stop() -> int:
-    """Stop the backend and wait until it is gone."""
-    output.say("stopped" if runtime.stop() else "not running")
+    """Stop the backend and wait until it is gone; say what that cut."""
+    cut = runtime.stop()
+    if cut is None:
+        output.say("not running")
+    else:
+        output.say(f"stopped, which cut {_said(*cut)}" if any(cut) else "stopped")
     return exits.DONE
+
+
+def _said(rooms: int, answers: int) -> str:
+    room, answer = "room" if rooms == 1 else "rooms", "answer" if answers == 1 else "answers"
+    return f"{rooms} {room} and {answers} {answer}"

@@ -181,25 +181,29 @@ def find() -> Endpoint | None:
     return Endpoint(runtime.url, runtime.token, runtime.version, runtime.pid)
 
 
-def stop() -> bool:
-    """Stop the embedded backend and wait until it is gone; false when none runs.
+def stop() -> tuple[int, int] | None:
+    """Stop the embedded backend and wait until it is gone; return how many rooms and answers were cut by
+    that, ``None`` when none runs.
 
     Raises ``ConnectFailed`` when it does not end within 10 s.
     """
     runtime = _read_runtime(data_path())
     if runtime is None or not _is_it(runtime):
-        return False
-    _end(data_path(), runtime)
-    return True
+        return None
+    return _end(data_path(), runtime)
 
 
-def rooms_running(endpoint: Endpoint) -> int:
-    """Return how many rooms run in the backend at ``endpoint``; raises ``ConnectFailed``."""
-    status, answer = _call(endpoint.url, "GET", "/api/rooms", endpoint.token)
-    rooms = answer.get("rooms")
-    if status != OK or not isinstance(rooms, list):
-        raise ConnectFailed("the backend does not say which rooms it has", f"status {status}")
-    return sum(1 for room in rooms if isinstance(room, dict) and room.get("status") == "running")
+def under_way(endpoint: Endpoint) -> tuple[int, int]:
+    """Return how many rooms and how many answers are under way in a backend; raises ``ConnectFailed``."""
+    status, answer = _call(endpoint.url, "GET", "/api/backend", endpoint.token)
+    if status != OK:
+        raise ConnectFailed("the backend does not say what it does", f"status {status}")
+    return _counts(answer)
+
+
+def _counts(answer: dict[str, object]) -> tuple[int, int]:
+    rooms, answers = answer.get("rooms_running"), answer.get("answers_running")
+    return rooms if isinstance(rooms, int) else 0, answers if isinstance(answers, int) else 0
 
 
 # --- the runtime file and the lock -----------------------------------------------------------------------
@@ -289,18 +293,18 @@ def _is_it(runtime: _Runtime) -> bool:
     return status == OK and answer.get("instance") == runtime.instance
 
 
-def _end(data: Path, runtime: _Runtime) -> None:
-    """Ask a backend to stop and wait until it has let go of the database."""
+def _end(data: Path, runtime: _Runtime) -> tuple[int, int]:
+    """Ask a backend to stop and wait until it has let go of the database; return what it cut."""
     try:
-        status, _ = _call(runtime.url, "POST", "/api/backend/stop", runtime.token)
+        status, answer = _call(runtime.url, "POST", "/api/backend/stop", runtime.token)
     except ConnectFailed:
-        status = 0  # perhaps it was just ending by itself: the lock tells
+        status, answer = 0, {}  # perhaps it was just ending by itself: the lock tells
     if status >= BAD_REQUEST:
         raise ConnectFailed("the backend refuses to stop", f"status {status}, process {runtime.pid}")
     deadline = time.monotonic() + STOP_SECONDS
     while time.monotonic() < deadline:
         if _lock_holder(data) is None:
-            return
+            return _counts(answer)
         time.sleep(POLL_SECONDS)
     raise ConnectFailed("the backend does not stop", f"process {runtime.pid}")
 

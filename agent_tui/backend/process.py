@@ -127,7 +127,8 @@ class _Process:
 
     async def _serve(self, inside: _Inside) -> None:
         token = self._token()
-        face = Face(KnownHosts(self.settings.host), token, self.instance, self.stopping.set)
+        hosts = KnownHosts(self.settings.host)
+        face = Face(hosts, token, self.instance, self.stopping.set, answers=inside.chats.running)
         workspaces = Workspaces(self.settings.workspaces)
         more = [
             *Conversations(inside.chats, inside.hub, workspaces).routes(),

@@ -72,6 +72,7 @@ class Face:
     instance: str
     stop: Callable[[], None]
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS
+    answers: Callable[[], int] = lambda: 0  # how many answers of chats are under way
 
 
 def build_app(
@@ -90,11 +91,18 @@ def build_app(
     async def health(_request: Request) -> Response:
         return json_answer({"status": "ok", "version": __version__, "instance": face.instance})
 
-    async def stop(_request: Request) -> Response:
-        face.stop()
-        return json_answer({"status": "stopping"}, HTTPStatus.ACCEPTED)
+    def under_way() -> dict[str, int]:
+        return {"rooms_running": engine.running(), "answers_running": face.answers()}
 
-    routes: list[Route] = [by_method("/health", GET=health)]
+    async def backend(_request: Request) -> Response:
+        return json_answer(under_way())
+
+    async def stop(_request: Request) -> Response:
+        cut = under_way()
+        face.stop()
+        return json_answer({"status": "stopping", **cut}, HTTPStatus.ACCEPTED)
+
+    routes: list[Route] = [by_method("/health", GET=health), by_method("/api/backend", GET=backend)]
     if face.token is not None:
         routes.append(by_method("/api/backend/stop", POST=stop))
     routes += Rooms(engine, hub, face.keep_alive_seconds, workspaces).routes()

@@ -81,7 +81,8 @@ async def chat_backend(
     quick = timing or Timing(retries=(), grace=0.05, tool_grace=0.05)
     engine = Engine(store, hub, models, unwatched_seconds=None)
     chats = Chats(store, hub, models, box, unwatched_seconds=None, timing=quick)
-    face = Face(KnownHosts("127.0.0.1"), TOKEN, "instance-1", lambda: None, keep_alive_seconds)
+    known = KnownHosts("127.0.0.1")
+    face = Face(known, TOKEN, "instance-1", lambda: None, keep_alive_seconds, chats.running)
     traffic = Traffic()
     routes = Conversations(chats, hub, Workspaces(workspaces), keep_alive_seconds).routes()
     more = [*routes, *Tools(chats, box).routes()]

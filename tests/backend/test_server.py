@@ -39,7 +39,8 @@ async def test_health_says_who_it_is_without_a_token(talking: Backend) -> None:
 
 async def test_everything_else_asks_for_the_token(talking: Backend) -> None:
     calls = ("GET /api/rooms", "POST /api/rooms", "GET /api/rooms/x", "POST /api/rooms/x/run",
-             "GET /api/rooms/x/events", "POST /api/backend/stop", "GET /nowhere", "GET /")  # fmt: skip
+             "GET /api/rooms/x/events", "GET /api/backend", "POST /api/backend/stop", "GET /nowhere",
+             "GET /")  # fmt: skip
     for call in calls:
         for token in (None, "wrong"):
             method, path = call.split()
@@ -151,6 +152,7 @@ async def test_a_broken_store_is_a_503_that_says_so(talking: Backend) -> None:
 async def test_stop_is_asked_for_with_the_token_and_turns_newcomers_away(talking: Backend) -> None:
     answer = await talking.client.call("POST", "/api/backend/stop")
     assert answer.status == 202
+    assert answer.json == {"status": "stopping", "rooms_running": 0, "answers_running": 0}
     assert talking.stops == [None]
     talking.traffic.closed = True
     refused = await talking.client.call("GET", "/api/rooms")

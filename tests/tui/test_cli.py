@@ -361,12 +361,27 @@ def test_backend_status_and_stop(tmp_path: Path) -> None:
         assert home.answer("backend", "status", "--output", "json")["running"] is False
         home.main("rooms", "list")
         status = home.answer("backend", "status", "--output", "json")
-        assert (status["running"], status["version"], status["rooms_running"]) == (
-            True,
-            agent_tui.__version__,
-            0,
-        )
+        assert (status["running"], status["version"]) == (True, agent_tui.__version__)
+        assert (status["rooms_running"], status["answers_running"]) == (0, 0)
         assert str(status["pid"]) in home.run("backend", "status").stdout
         stopped = home.run("backend", "stop")
         assert (stopped.returncode, stopped.stdout, stopped.stderr) == (0, "stopped\n", "")
         assert home.run("backend", "status").stdout == "not running\n"
+
+
+ROOM = ("rooms", "run", "--task")
+
+
+def test_backend_status_and_stop_count_rooms_and_answers_alike(tmp_path: Path) -> None:
+    with home_at(tmp_path, rate="1") as home:
+        talks = [home.start(*words, "Well?", "--output", "stream-json") for words in (ROOM, ("ask",))]
+        for talk in talks:
+            assert talk.stdout is not None
+            talk.stdout.readline()
+        status = home.answer("backend", "status", "--output", "json")
+        assert (status["rooms_running"], status["answers_running"]) == (1, 1)
+        assert home.main("backend", "status").stdout.endswith("; 1 room and 1 answer under way\n")
+        assert home.main("backend", "stop").stdout == "stopped, which cut 1 room and 1 answer\n"
+        for talk in talks:
+            talk.kill()
+            talk.communicate()

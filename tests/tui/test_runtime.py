@@ -57,11 +57,11 @@ def test_a_backend_is_started_found_again_and_stopped(data: Path) -> None:
     again = runtime.begin().wait()
     assert (again.pid, again.token, again.started_by_us) == (started.pid, started.token, False)
     assert runtime.find() == again
-    assert runtime.rooms_running(again) == 0
+    assert runtime.under_way(again) == (0, 0)
     assert started.token not in repr(started)
-    assert runtime.stop()
+    assert runtime.stop() == (0, 0)
     assert runtime.find() is None
-    assert not runtime.stop()
+    assert runtime.stop() is None
 
 
 def test_those_who_start_at_once_share_one_backend(data: Path) -> None:
