@@ -19,7 +19,7 @@ from tests.tui.rooms_client import ListedClient
 from tui.app import AgentTuiApp
 from tui.link import RoomLink
 from tui.request import ScreenRequest, Server
-from tui.screens.rooms_list import RoomList
+from tui.screens.row_list import RowList
 
 ROOMS: Final = 1_000
 RUNNING: Final = 10
@@ -53,7 +53,7 @@ async def measured(known: Sequence[RoomInfo]) -> tuple[float, float]:
         app = AgentTuiApp(request, cast("RoomLink", link))
         began = time.perf_counter()
         async with app.run_test(size=(120, 40)) as pilot:
-            while not any(found.rows_painted for found in app.screen.query(RoomList)):
+            while not any(found.rows_painted for found in app.screen.query(RowList)):
                 await pilot.pause()
             opened = time.perf_counter() - began
             await asyncio.sleep(1)

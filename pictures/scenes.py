@@ -16,7 +16,7 @@ from tui.screens.conversations import ConversationsScreen
 from tui.screens.form_fields import Line
 from tui.screens.new_room import NewRoomScreen
 from tui.screens.room import RoomScreen
-from tui.screens.rooms_list import RoomList
+from tui.screens.row_list import RowList
 from tui.screens.setup import SetupScreen
 
 Scene = Callable[[Pilot[int]], Awaitable[None]]
@@ -56,7 +56,7 @@ async def words(pilot: Pilot[int]) -> None:
 
 async def listed(pilot: Pilot[int]) -> None:
     """Wait until all rooms are listed."""
-    while not isinstance(pilot.app.screen.focused, RoomList):
+    while not isinstance(pilot.app.screen.focused, RowList):
         await pilot.pause(LOOK_SECONDS)
     await press(pilot, ["down", "down"])
     await pilot.pause(HEADER_SECONDS)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui.errors import NotFound, NotOffered
 from agent_tui.events import ConversationInfo
-from tui.link import ChatLink
+from tui.link import ChatLink, Link
 from tui.pick import find_conversation
 from tui.screens.words import say
+
+if TYPE_CHECKING:
+    from agent_tui.clients.chat import ChatClient
 
 
 async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> str:
@@ -32,7 +36,7 @@ async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> st
     return (await new_chat(link)).id
 
 
-async def new_chat(link: ChatLink) -> ConversationInfo:
+async def new_chat(link: Link[ChatClient]) -> ConversationInfo:
     """Make a chat. Its tools work in the folder that the program was started in, where the backend is on
     this machine.
     """

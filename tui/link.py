@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -24,6 +24,11 @@ EMBEDDED_PATIENCE_SECONDS = 1.0
 
 class _Client(Protocol):
     async def aclose(self) -> None: ...
+
+    @property
+    def change(self) -> Callable[..., Awaitable[Any]]: ...
+
+    async def delete(self, id_: str, /) -> None: ...
 
     def follow(self, id_: str, /, *, give_up_seconds: float | None = None) -> AsyncGenerator[Event, None]: ...
 

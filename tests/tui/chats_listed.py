@@ -25,7 +25,7 @@ from tui.app import AgentTuiApp
 from tui.link import ChatLink
 from tui.request import ScreenRequest, Server
 from tui.screens.conversations import ConversationsScreen
-from tui.screens.conversations_list import ConversationList
+from tui.screens.row_list import RowList
 
 Size = tuple[int, int]
 
@@ -117,7 +117,7 @@ class Chats:
 
     @property
     def cursor(self) -> str:
-        found = self.screen.query_one(ConversationList).cursor
+        found = self.screen.query_one(RowList).cursor
         return found.title if found is not None else ""
 
     @property
@@ -222,7 +222,7 @@ async def _to_the_list(seen: Chats, listed: int) -> None:
         await seen.pilot.pause()
     while seen.app.chat is not None:
         await seen.pilot.press("escape")
-    rows = seen.screen.query_one(ConversationList)
-    while listed and (not len(seen.screen.listed) or rows not in seen.screen._compositor.visible_widgets):
+    rows = seen.screen.query_one(RowList)
+    while listed and (not len(seen.screen.listing) or rows not in seen.screen._compositor.visible_widgets):
         await seen.pilot.pause()
     await seen.text()

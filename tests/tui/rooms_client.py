@@ -45,7 +45,7 @@ class ListedClient:
         if self.lost:
             raise self.lost.pop(0)
         if cursor is None:
-            return RoomChanges(tuple(await self.list()), (), "c0", True)
+            return RoomChanges(tuple(await self.list(archived=True)), (), "c0", True)
         return await self._news.get()
 
     def tell(self, *rooms: RoomInfo, removed: tuple[str, ...] = ()) -> None:

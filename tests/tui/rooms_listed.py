@@ -18,7 +18,7 @@ from tui.link import RoomLink
 from tui.request import ScreenRequest, Server
 from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
-from tui.screens.rooms_list import RoomList
+from tui.screens.row_list import RowList
 
 
 def room(number: int, **fields: Any) -> RoomInfo:
@@ -44,8 +44,8 @@ class Listed:
         return next(screen for screen in self.app.screen_stack if isinstance(screen, RoomsScreen))
 
     @property
-    def list(self) -> RoomList:
-        return self.screen.query_one(RoomList)
+    def list(self) -> RowList[RoomInfo]:
+        return self.screen.query_one(RowList)
 
     @property
     def cursor(self) -> str:

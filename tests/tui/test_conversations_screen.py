@@ -19,10 +19,10 @@ from tui.screens import conversations_feed, deleting
 from tui.screens import conversations_texts as texts
 from tui.screens.chat import ChatScreen
 from tui.screens.conversations import ConversationsScreen
-from tui.screens.conversations_list import ConversationList
 from tui.screens.conversations_search import SearchScreen, snippet_of
-from tui.screens.list_texts import Mark
+from tui.screens.list_texts import Mark, form_of
 from tui.screens.rooms import RoomsScreen
+from tui.screens.row_list import RowList
 
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] 老王\n\ttwo"
 
@@ -54,7 +54,8 @@ def _no_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_row_says_what_goes_on_or_how_the_newest_answer_ended(fields: dict[str, Any], told: str) -> None:
     sign, _, words = told.partition(" ")
     row = "".join(
-        piece.text for piece in texts.row(chat(1, **fields), texts.form(100, has_cost=False), "now")
+        piece.text
+        for piece in texts.row(chat(1, **fields), form_of(100, texts.MODEL_CELLS, has_cost=False), "now")
     )
     assert row.startswith(f"{sign} Chat 1")
     assert words in row
@@ -62,7 +63,7 @@ def test_a_row_says_what_goes_on_or_how_the_newest_answer_ended(fields: dict[str
 
 def test_a_row_is_as_wide_as_it_has_to_be_whatever_the_title_holds() -> None:
     for cells in range(8, 140):
-        shape = texts.form(cells, has_cost=True)
+        shape = form_of(cells, texts.MODEL_CELLS, has_cost=True)
         for one in (chat(1), chat(2, title=NASTY * 20, model=NASTY, last_words=NASTY, cost=1.5, tokens=9999)):
             row = "".join(piece.text for piece in texts.row(one, shape, "2 min ago"))
             assert cell_len(row) == max(3, cells - 2 - 1), cells
@@ -85,7 +86,9 @@ def test_what_is_deleted_says_how_that_is_taken_back() -> None:
 def test_a_row_that_has_room_for_nothing_but_the_title_says_that_it_is_put_away(
     mark: Mark, fields: dict[str, Any], told: str
 ) -> None:
-    row = texts.row(chat(1, last_words="x", **fields), texts.form(48, has_cost=False), "now", mark)
+    row = texts.row(
+        chat(1, last_words="x", **fields), form_of(48, texts.MODEL_CELLS, has_cost=False), "now", mark
+    )
     assert "".join(piece.text for piece in row).rstrip() == told
 
 
@@ -204,7 +207,7 @@ async def test_the_filter_lists_what_has_the_words_and_one_more_slash_searches(t
 
 async def test_a_list_that_was_painted_when_it_had_no_room_yet_is_not_blank(tmp_path: Path) -> None:
     async with fake_list(tmp_path, chat(1), chat(2)) as seen:
-        rows = seen.screen.query_one(ConversationList)
+        rows = seen.screen.query_one(RowList)
         rows.styles.width = 0
         while rows.outer_size.width:
             await seen.pilot.pause()

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, cast
 
-from agent_tui.clients.room_answers import ProviderInfo
+from agent_tui.clients.room_answers import ProviderInfo, RoomChanges
 from agent_tui.errors import ConnectFailed
 from agent_tui.events import LinkChanged
 from tests.fakes.room_link import FakeLink
@@ -35,6 +35,20 @@ async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> N
         await seen.pilot.press("question_mark", "escape")  # what stood above the list may have changed it
         while offer.display:
             await seen.pilot.pause()
+
+
+async def test_nothing_is_said_of_what_there_is_before_the_server_has_told_it(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        link = FakeLink()
+        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False)
+        await seen.app.push_screen(screen)
+        text = await seen.text()
+        assert "Waiting for the list…" in text
+        assert "in all" not in text
+        link.calls.news.put_nowait(RoomChanges((), (), "c0", True))
+        text = await seen.text()
+        assert "No rooms here yet." in text
+        assert "0 running · 0 in all" in text
 
 
 async def test_an_answer_that_is_older_than_what_was_told_since_changes_nothing(tmp_path: Path) -> None:

@@ -218,6 +218,16 @@ async def test_a_server_without_changes_is_looked_at_now_and_then(
             await seen.pilot.pause()
 
 
+async def test_archived_rooms_are_asked_for_as_soon_as_they_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rooms_feed, "PLAIN_SECONDS", 3600.0)
+    async with listed(tmp_path, room(1), room(2), room(3, archived=True), tells_changes=False) as seen:
+        assert "Room 3" not in await seen.text()
+        assert "Room 3" in await seen.press("A")
+        assert "Room 3" not in await seen.press("A")
+
+
 async def test_a_room_is_opened_and_left_again_to_the_same_row(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2)) as seen:
         await seen.press("down", "enter")

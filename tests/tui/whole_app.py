@@ -30,7 +30,7 @@ class ListingClient(FakeClient):
         super().__init__()
         self._rooms = list(rooms)
 
-    async def list(self) -> list[RoomInfo]:
+    async def list(self, archived: bool = False) -> list[RoomInfo]:
         return self._rooms
 
 

@@ -1,13 +1,13 @@
-"""What one row of the list of chats says, column by column, at every width."""
+"""The chats of a list: what a row says at every width, and what they are sorted and found by."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from agent_tui.events import ConversationInfo
 from agent_tui.inert import inert_line
 from tui.screens import signs
-from tui.screens.conversations_listing import title_of
 from tui.screens.list_texts import (
     MAX_WORDS_CHARACTERS,
     NO_MARK,
@@ -17,33 +17,31 @@ from tui.screens.list_texts import (
     Mark,
     Piece,
     Use,
-    form_of,
     put_away,
     row_of,
 )
+from tui.screens.listing import MAX_NAME_CHARACTERS, Kind
 from tui.screens.words import ENGLISH, say
 from widgets.painter import cropped
 
 MAX_MODEL_CHARACTERS: Final = 40
 MODEL_CELLS: Final = (16, 12, 0, 0)  # of the model, by how wide a row is
 
-HINTS: Final = (
-    Hint("chats.open", "open", 0),
-    Hint("chats.new", "new", 1),
-    Hint("chats.search", "search", 2),
-    Hint("chats.delete", "delete", 4),
-    Hint("chats.undo", "undo", 3),
-    Hint("chats.settings", "settings", 5),
-    Hint("chats.archive", "archive", 8),
-    Hint("app.lists", "rooms", 7),
-    Hint("app.help", "help", 2),
-    Hint("app.quit.quick", "quit", 6),
-)
+
+def title_of(chat: ConversationInfo) -> str:
+    """Return what a chat is called in one harmless line; "" for one that has no title yet."""
+    return inert_line(chat.title, MAX_NAME_CHARACTERS)
 
 
-def form(cells: int, *, has_cost: bool) -> Form:
-    """Return the columns for rows of so many cells."""
-    return form_of(cells, MODEL_CELLS, has_cost=has_cost)
+def words_of(chat: ConversationInfo) -> Iterable[str]:
+    """Return its title and which model speaks."""
+    return (chat.title, chat.model)
+
+
+def rank_of(chat: ConversationInfo) -> int:
+    """Return where its status stands: what waits for a person comes first, what is at rest last."""
+    states = (chat.asks, chat.status == "running", bool(chat.error), bool(chat.interrupted))
+    return states.index(True) if True in states else len(states)
 
 
 def row(chat: ConversationInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
@@ -90,3 +88,19 @@ def cut_text(reason: str) -> str:
         if key in ENGLISH:
             return ENGLISH[key]
     return say("cut.other", reason=inert_line(reason, MAX_MODEL_CHARACTERS))
+
+
+CHATS: Final = Kind(title_of, words_of, rank_of, MODEL_CELLS, row)
+
+HINTS: Final = (
+    Hint("chats.open", "open", 0),
+    Hint("chats.new", "new", 1),
+    Hint("chats.search", "search", 2),
+    Hint("chats.delete", "delete", 4),
+    Hint("chats.undo", "undo", 3),
+    Hint("chats.settings", "settings", 5),
+    Hint("chats.archive", "archive", 8),
+    Hint("app.lists", "rooms", 7),
+    Hint("app.help", "help", 2),
+    Hint("app.quit.quick", "quit", 6),
+)

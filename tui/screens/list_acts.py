@@ -2,45 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, Generic
 
 from agent_tui.errors import AgentTuiError, NotFound
 from agent_tui.inert import inert_line
+from tui.link import C, Link
 from tui.screens.list_texts import Mark
 from tui.screens.listing import Listing, T
 
 MAX_ERROR_CHARACTERS: Final = 300
 
 
-class ListActs(Generic[T]):
+class ListActs(Generic[C, T]):
     """Asks for changes. ``marks`` says of each, by its id, what was asked and is not seen yet.
 
     ``changed()`` is called after everything that a reader can see, ``tell(line, is_bad)`` says one line.
     """
 
     def __init__(
-        self, listing: Listing[T], *, changed: Callable[[], None], tell: Callable[[str, bool], None]
+        self,
+        link: Link[C],
+        listing: Listing[T],
+        *,
+        changed: Callable[[], None],
+        tell: Callable[[str, bool], None],
     ) -> None:
         self.marks: dict[str, Mark] = {}
+        self._link = link
         self._listing = listing
         self._changed = changed
         self._tell = tell
-
-    # --- what kinds differ in ---
-
-    async def _set(self, item_id: str, fields: Mapping[str, Any]) -> T:
-        """Have the server change fields of one; return it as it is then."""
-        raise NotImplementedError
-
-    async def _drop(self, item_id: str) -> None:
-        """Have the server delete one."""
-        raise NotImplementedError
-
-    async def _all(self) -> Iterable[T]:
-        """Ask for all there are, archived ones too."""
-        raise NotImplementedError
 
     # --- what is seen ---
 
@@ -72,53 +64,54 @@ class ListActs(Generic[T]):
 
     async def change(self, item: T, **fields: Any) -> None:
         """Change fields of one."""
-
-        await self._ask(item.id, "", partial(self._set, item.id, fields))
-
-    async def show_archived(self) -> None:
-        """Look at archived ones too."""
-        try:
-            items = await self._all()
-        except AgentTuiError as error:
-            self._tell(self._line(error), True)
-            return
-        for item in items:
-            self.seen(item)
-        self._changed()
+        await self._ask(item.id, "", lambda client: client.change(item.id, **fields))
 
     async def delete(self, item_id: str) -> None:
         """Delete one for good; where that fails it is listed as before."""
         try:
-            await self._drop(item_id)
+            await (await self._link.client()).delete(item_id)
         except NotFound:
             pass  # somebody else did
         except AgentTuiError as error:
-            self.marks.pop(item_id, None)
-            self._tell(self._line(error), True)
-            self._changed()
+            self._failed(error, item_id)
             return
         self.gone(item_id)
         self._changed()
 
     # --- asking ---
 
-    async def _ask(self, item_id: str, asked: str, call: Callable[[], Awaitable[T | None]]) -> bool:
-        """Ask for something; return whether the server agreed."""
+    async def _ask(self, item_id: str, asked: str, call: Callable[[C], Awaitable[T | None]]) -> bool:
+        """Ask for something; return whether the server agreed. Until then the row says ``asked``, if that is
+        anything.
+        """
         if asked:
             self.marks[item_id] = Mark(asked)
             self._changed()
         try:
-            item = await call()
+            item = await call(await self._link.client())
         except AgentTuiError as error:
-            self.marks.pop(item_id, None)
-            self._tell(self._line(error, self._listing.get(item_id)), True)
-            self._changed()
+            self._failed(error, item_id)
             return False
         if item is not None and item.created_at:  # a server may answer with nothing but the id
             self.seen(item)
         self._changed()
         return True
 
-    def _line(self, error: AgentTuiError, item: T | None = None) -> str:
+    async def _make(self, making: Awaitable[T]) -> T | None:
+        """Wait until one is made; return it, listed already, or nothing where the server refused."""
+        try:
+            made = await making
+        except AgentTuiError as error:
+            self._failed(error)
+            return None
+        self.seen(made)
+        self._changed()
+        return made
+
+    def _failed(self, error: AgentTuiError, item_id: str = "", *, is_bad: bool = True) -> None:
+        """Say why something was not done, and of what; that is listed as before."""
+        self.marks.pop(item_id, None)
+        item = self._listing.get(item_id)
         line = inert_line(str(error), MAX_ERROR_CHARACTERS)
-        return f"{self._listing.name_of(item)}: {line}" if item is not None else line
+        self._tell(f"{self._listing.kind.name_of(item)}: {line}" if item is not None else line, is_bad)
+        self._changed()

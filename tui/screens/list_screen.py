@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Generic
 
 from textual import on, work
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.reactive import Reactive
 from textual.screen import Screen
@@ -36,6 +37,27 @@ AGE_SECONDS: Final = 20.0  # how often "2 min ago" is looked at
 MAX_NEEDLE_CHARACTERS: Final = 200
 
 
+def keys_of(one: str, rename: str) -> list[BindingType]:
+    """Return the keys of all lists; ``one`` is what is listed, "room", ``rename`` says what that key does."""
+    kind = f"{one}s"
+    return [
+        Binding("d", "delete", f"Delete the {one}", id=f"{kind}.delete"),
+        Binding("u", "undo", "Take the deletion back", id=f"{kind}.undo"),
+        Binding("R,f2", "rename", rename, id=f"{kind}.rename"),
+        Binding("a", "archive", f"Archive the {one}, or take it back", id=f"{kind}.archive"),
+        Binding("A", "show_archived", f"Show archived {kind}, or hide them", id=f"{kind}.show_archived"),
+        Binding("o", "sort", "Sort by the next column", id=f"{kind}.sort"),
+        Binding("slash", "filter", f"List only {kind} with some words", id=f"{kind}.filter"),
+        Binding("escape", "clear", f"List all {kind} again", id=f"{kind}.clear"),
+        Binding("up", "move(-1)", f"{one.capitalize()} above", id=f"{kind}.up", show=False),
+        Binding("down", "move(1)", f"{one.capitalize()} below", id=f"{kind}.down", show=False),
+        Binding("pageup", "move_pages(-1)", "A page up", id=f"{kind}.page_up", show=False),
+        Binding("pagedown", "move_pages(1)", "A page down", id=f"{kind}.page_down", show=False),
+        Binding("home", "move(-1000000)", f"First {one}", id=f"{kind}.first", show=False),
+        Binding("end", "move(1000000)", f"Last {one}", id=f"{kind}.last", show=False),
+    ]
+
+
 class ListScreen(Screen[None], Generic[T]):
     """A list. It stays below what is opened from it and goes on when that is left.
 
@@ -50,33 +72,38 @@ class ListScreen(Screen[None], Generic[T]):
     RENAMES: ClassVar[str]  # the field that holds the name
     HINTS: ClassVar[tuple[Hint, ...]]
     # What a server must offer for an action, in the words of the client's ``missing``.
-    NEEDS: ClassVar[Mapping[str, tuple[str, ...]]]
+    NEEDS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "new": ("create",),
+        "delete": ("delete",),
+        "rename": ("change",),
+        "archive": ("change",),
+    }
     # The actions that are about the one under the cursor.
-    OF_ONE: ClassVar[frozenset[str]]
+    OF_ONE: ClassVar[frozenset[str]] = frozenset({"open", "delete", "rename", "archive"})
 
     def __init__(
         self,
         link: Link[Any],
         listing: Listing[T],
-        acts: ListActs[T],
+        acts: ListActs[Any, T],
         feed: ListFeed[Any, T],
-        rows: RowList[T],
         *,
         ascii_only: bool,
     ) -> None:
         super().__init__()
         self.missing: Mapping[str, str] = {}  # what this server does not offer, and why
         self.key_of: Callable[[str], str] = lambda _binding_id: ""  # its key now, for a person
-        self.listed = listing
-        self.changes = acts
+        self.listing = listing
+        self.acts = acts
         self.deletions = Deletions(self, acts, self._delete)
-        self._server = link
+        self._link = link
         self._ascii_only = ascii_only
         self._feed = feed
         self._state = LinkChanged("live")
+        self._is_known = len(listing) > 0  # what there is
         self._has_looked = False  # for what the server does not offer
         # Held, not looked for: an answer may come in while the screen is being taken down.
-        self._list = rows
+        self._list = RowList(listing, acts.marks, ascii_only=ascii_only, id="list")
         self._empty = Static("", id="empty", classes="-hidden", markup=False)
         self._offer = SetupOffer(link)
         self._top = StatusLine(id="top", ascii_only=ascii_only)
@@ -105,7 +132,7 @@ class ListScreen(Screen[None], Generic[T]):
     def on_screen_resume(self) -> None:
         """Go on where it stopped when one was opened."""
         self._follow()
-        if self._server.is_embedded:
+        if self._link.is_embedded:
             self._offer.look(self.key_of("app.setup"))
 
     def on_screen_suspend(self) -> None:
@@ -120,37 +147,38 @@ class ListScreen(Screen[None], Generic[T]):
 
     @work(group="follow", exclusive=True)
     async def _follow(self) -> None:
-        events: AsyncGenerator[Any, None] = self._feed.follow(lambda: self.listed.shows_archived)
+        events: AsyncGenerator[Any, None] = self._feed.follow(lambda: self.listing.shows_archived)
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, LinkChanged):
                     self._take_link(event)
                     continue
                 if event.is_all:
-                    self.changes.seen_all(event.items)
+                    self._is_known = True
+                    self.acts.seen_all(event.items)
                 for item in event.items:
-                    self.changes.seen(item)
+                    self.acts.seen(item)
                 for item_id in event.removed:
-                    self.changes.gone(item_id)
+                    self.acts.gone(item_id)
                 self._look_for_gaps_once()
                 self.show_all()
 
     def _take_link(self, link: LinkChanged) -> None:
-        if link.status == "live" and self._state.status != "live" and self._server.is_embedded:
+        if link.status == "live" and self._state.status != "live" and self._link.is_embedded:
             self.tell(say("link.restarted"), False)
         self._state = link
         self._show_lines()
 
     def _look_for_gaps_once(self) -> None:
         """Learn what this server does not offer, once there is one to ask about."""
-        if not self._server.is_embedded and not self._has_looked and len(self.listed):
+        if not self._link.is_embedded and not self._has_looked and len(self.listing):
             self._has_looked = True
-            self._look_for_gaps(self.listed[0].item.id)
+            self._look_for_gaps(self.listing[0].item.id)
 
     @work(group="gaps", exclusive=True)
     async def _look_for_gaps(self, item_id: str) -> None:
         try:
-            client = await self._server.client()
+            client = await self._link.client()
             self.missing = await client.missing(item_id)
         except AgentTuiError:
             return  # nobody knows: whoever asks for something will hear
@@ -166,14 +194,14 @@ class ListScreen(Screen[None], Generic[T]):
         self._show_lines()
 
     def _show_lines(self) -> None:
-        listed = self.listed
-        middle = [say(f"list.sort.{listed.sort}")] if listed.sort != "activity" else []
-        if listed.shows_archived:
+        listing = self.listing
+        middle = [say(f"list.sort.{listing.sort}")] if listing.sort != "activity" else []
+        if listing.shows_archived:
             middle.append(self.words("with_archived"))
         self._top.show(
             [self.words("title")],
             [Part(text, rank) for rank, text in enumerate(middle, 1)],
-            [self._link_text() or self._heading()],
+            [self._server_state() or self._heading()],
         )
         hints = []
         for hint in self.HINTS:
@@ -181,22 +209,25 @@ class ListScreen(Screen[None], Generic[T]):
             if key and not self.why(hint.binding_id):
                 hints.append(Part(say(f"list.hint.{hint.word}"), hint.rank, key))
         self._bottom.show(hints)
-        self._empty.set_class(len(listed) > 0, "-hidden")
-        self._list.set_class(len(listed) == 0, "-hidden")
-        if not len(listed):
+        self._empty.set_class(len(listing) > 0, "-hidden")
+        self._list.set_class(len(listing) == 0, "-hidden")
+        if not len(listing):
             keys = {"new": self.key_of(f"{self.KIND}.new"), "clear": self.key_of(f"{self.KIND}.clear")}
-            self._empty.update(self.words("nothing" if listed.needle else "empty", **keys))
+            words = "nothing" if listing.needle else "empty"
+            self._empty.update(self.words(words, **keys) if self._is_known else say("list.loading"))
 
     def _heading(self) -> str:
-        """Say how many there are and run, or are found."""
-        listed = self.listed
-        if listed.needle:
-            return self.words("found", found=count(len(listed)), all=count(listed.total))
-        heads = self.words("count", running=count(listed.running), all=count(listed.total))
+        """Say how many there are and run, or are found; nothing before that is known."""
+        listing = self.listing
+        if not self._is_known:
+            return ""
+        if listing.needle:
+            return self.words("found", found=count(len(listing)), all=count(listing.total))
+        heads = self.words("count", running=count(listing.running), all=count(listing.total))
         key = self.key_of(f"{self.KIND}.filter")
         return f"{heads} · {key} {say('list.hint.filter')}" if key else heads
 
-    def _link_text(self) -> str:
+    def _server_state(self) -> str:
         state = self._state
         if state.status == "connecting":
             return state.detail
@@ -217,28 +248,31 @@ class ListScreen(Screen[None], Generic[T]):
     # --- what can be done ------------------------------------------------------------------------------
 
     def why(self, binding_id: str) -> str:
-        """Say why an action cannot be done now, as a word of "help.why"; "" if it can."""
-        if binding_id in self.OF_ONE and self._list.cursor is None:
+        """Say why an action, also by the id of its binding, cannot be done now: a word of "help.why"; "" if
+        it can.
+        """
+        action = binding_id.removeprefix(f"{self.KIND}.")
+        if action in self.OF_ONE and self._list.cursor is None:
             return f"{self.KIND}_none"
-        if binding_id == f"{self.KIND}.undo" and not self.deletions:
+        if action == "undo" and not self.deletions:
             return "no_undo"
-        if binding_id == f"{self.KIND}.clear" and not self.listed.needle:
+        if action == "clear" and not self.listing.needle:
             return f"{self.KIND}_all"
-        if any(call in self.missing for call in self.NEEDS.get(binding_id, ())):
+        if any(call in self.missing for call in self.NEEDS.get(action, ())):
             return "list_not_offered"
         return ""
 
-    def can(self, binding_id: str) -> bool:
+    def can(self, action: str) -> bool:
         """Whether an action can be done now; says why not."""
-        why = self.why(binding_id)
+        why = self.why(action)
         if why:
             self.tell(say(f"help.why.{why}"), False)
         return not why
 
-    def one_for(self, binding_id: str) -> T | None:
+    def one_for(self, action: str) -> T | None:
         """Return the one under the cursor, if the action can be done with it; else say why not."""
         item = self._list.cursor
-        if not self.can(binding_id) or item is None:
+        if not self.can(action) or item is None:
             return None
         if item.id in self.deletions:
             self.tell(say("list.is_deleted", press=self.key_of(f"{self.KIND}.undo")), False)
@@ -268,52 +302,51 @@ class ListScreen(Screen[None], Generic[T]):
 
     def action_rename(self) -> None:
         """Ask for another name."""
-        item = self.one_for(f"{self.KIND}.rename")
+        item = self.one_for("rename")
         if item is not None:
-            name, title = self.listed.name_of(item), self.words("rename")
+            name, title = self.listing.kind.name_of(item), self.words("rename")
             asking = RenameScreen(name, title, ascii_only=self._ascii_only)
             self.app.push_screen(asking, partial(self._rename, item))
 
     def _rename(self, item: T, name: str | None) -> None:
         if name:
-            self.do(self.changes.change(item, **{self.RENAMES: name}))
+            self.do(self.acts.change(item, **{self.RENAMES: name}))
 
     def action_archive(self) -> None:
         """Archive it, or take it back."""
-        item = self.one_for(f"{self.KIND}.archive")
+        item = self.one_for("archive")
         if item is not None:
-            self.do(self.changes.change(item, archived=not item.archived))
+            self.do(self.acts.change(item, archived=not item.archived))
 
     def action_show_archived(self) -> None:
         """Show archived ones, or hide them."""
-        self.listed.arrange(archived=not self.listed.shows_archived)
-        if self.listed.shows_archived:
-            self.do(self.changes.show_archived())
+        self.listing.arrange(archived=not self.listing.shows_archived)
+        self._follow()  # asks at once for what it did not want before
         self.show_all()
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        following = (SORT_KEYS.index(self.listed.sort) + 1) % len(SORT_KEYS)
-        self.listed.arrange(sort=SORT_KEYS[following])
+        following = (SORT_KEYS.index(self.listing.sort) + 1) % len(SORT_KEYS)
+        self.listing.arrange(sort=SORT_KEYS[following])
         self.show_all()
 
     # --- deleting, which can be taken back ---------------------------------------------------------------
 
     def action_delete(self) -> None:
         """Delete it in ten seconds, unless that is taken back."""
-        item = self.one_for(f"{self.KIND}.delete")
+        item = self.one_for("delete")
         if item is not None:
             self.deletions.add(item.id, self.key_of(f"{self.KIND}.undo"))
             self.show_all()
 
     def action_undo(self) -> None:
         """Take the last deletion back."""
-        if self.can(f"{self.KIND}.undo"):
+        if self.can("undo"):
             self._list.go_to(self.deletions.undo())
             self.show_all()
 
     def _delete(self, item_id: str) -> None:
-        self.do(self.changes.delete(item_id))
+        self.do(self.acts.delete(item_id))
 
     # --- looking for some --------------------------------------------------------------------------------
 
@@ -326,7 +359,7 @@ class ListScreen(Screen[None], Generic[T]):
     def filter_changed(self, event: Input.Changed) -> None:
         """List what fits while it is typed."""
         event.stop()
-        self.listed.arrange(needle=event.value)
+        self.listing.arrange(needle=event.value)
         self.show_all()
 
     @on(Input.Submitted, "#filter")

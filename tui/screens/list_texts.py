@@ -9,7 +9,6 @@ from typing import Final, Literal
 from rich.cells import cell_len, set_cell_size
 
 from agent_tui.events import AgentInfo
-from tui.screens.listing import moment_of
 from tui.screens.words import say
 from widgets.painter import cropped
 
@@ -149,6 +148,15 @@ def cost_text(cost: float | None) -> str:
     if not cost or not 0 < cost < 1e9:
         return ""
     return f"${cost:,.2f}" if cost >= 0.005 else "<$0.01"
+
+
+def moment_of(when: str) -> float:
+    """Return an ISO 8601 time in seconds since 1970; 0 for what is none."""
+    try:
+        moment = datetime.fromisoformat(when)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0
 
 
 def ago(when: str, now: datetime) -> str:

@@ -6,10 +6,11 @@ One that changed costs its own place, however many there are: two searches in a 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, Generic, Literal, Protocol, TypeVar
+
+from tui.screens.list_texts import Form, Mark, Piece, moment_of
 
 SortKey = Literal["activity", "name", "status", "tokens", "cost"]
 SORT_KEYS: Final[tuple[SortKey, ...]] = ("activity", "name", "status", "tokens", "cost")
@@ -42,13 +43,15 @@ class Listable(Protocol):
 T = TypeVar("T", bound=Listable)
 
 
-def moment_of(when: str) -> float:
-    """Return an ISO 8601 time in seconds since 1970; 0 for what is none."""
-    try:
-        moment = datetime.fromisoformat(when)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return 0.0
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """What the lists of rooms and of chats differ in, one row at a time."""
+
+    name_of: Callable[[T], str]  # what one is called, in one harmless line
+    words_of: Callable[[T], Iterable[str]]  # what is looked through when some words are wanted
+    rank_of: Callable[[T], int]  # where its status stands when they are sorted by that
+    extra_cells: tuple[int, int, int, int]  # of the column after the name, see ``form_of``
+    row: Callable[[T, Form, str, Mark], list[Piece]]  # what it says, given how long ago it was active
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,8 @@ class Entry(Generic[T]):
 class Listing(Generic[T]):
     """Many in order, as far as they fit what is asked for."""
 
-    def __init__(self, items: Iterable[T] = ()) -> None:
+    def __init__(self, kind: Kind[T], items: Iterable[T] = ()) -> None:
+        self.kind = kind
         self._entries: dict[str, Entry[T]] = {}
         self._order: list[Place] = []
         self._sort: SortKey = "activity"
@@ -74,20 +78,6 @@ class Listing(Generic[T]):
         self._total = 0
         self.sorted_places = 0  # places that were found so far: what changes cost
         self.replace(items)
-
-    # --- what kinds differ in ---
-
-    def name_of(self, item: T) -> str:
-        """Return what one is called in one harmless line."""
-        raise NotImplementedError
-
-    def words_of(self, item: T) -> Iterable[str]:
-        """Return what is looked through when some words are wanted."""
-        raise NotImplementedError
-
-    def rank_of(self, item: T) -> int:
-        """Return where its status stands when they are sorted by that."""
-        raise NotImplementedError
 
     # --- what is known ---
 
@@ -195,7 +185,7 @@ class Listing(Generic[T]):
         return Entry(item, self._place(item, moment), moment, is_listed)
 
     def _fits(self, item: T) -> bool:
-        return not self._needle or any(self._needle in word.casefold() for word in self.words_of(item))
+        return not self._needle or any(self._needle in word.casefold() for word in self.kind.words_of(item))
 
     def _place(self, item: T, moment: float) -> Place:
         """Return where one belongs. Those that run are all active now: they keep their order, so that they
@@ -206,9 +196,9 @@ class Listing(Generic[T]):
             case "activity":
                 return (0.0 if item.status == "running" else 1.0, recent, "", item.id)
             case "name":
-                return (0.0, 0.0, self.name_of(item).casefold(), item.id)
+                return (0.0, 0.0, self.kind.name_of(item).casefold(), item.id)
             case "status":
-                return (float(self.rank_of(item)), recent, "", item.id)
+                return (float(self.kind.rank_of(item)), recent, "", item.id)
             case "tokens":
                 return (-float(item.tokens), recent, "", item.id)
             case "cost":

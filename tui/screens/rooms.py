@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from agent_tui.events import RoomInfo
 from tui.link import RoomLink
-from tui.screens import rooms_texts as texts
-from tui.screens.list_screen import ListScreen
-from tui.screens.list_texts import Hint
+from tui.screens.list_screen import ListScreen, keys_of
+from tui.screens.listing import Listing
 from tui.screens.new_room import Made, NewRoomScreen
 from tui.screens.rooms_acts import RoomActs
 from tui.screens.rooms_feed import RoomsFeed
-from tui.screens.rooms_list import RoomList
-from tui.screens.rooms_listing import RoomListing
-
-# What a server must offer for an action, in the words of ``RoomsClient.missing``.
-_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "rooms.new": ("create",),
-    "rooms.duplicate": ("create",),
-    "rooms.pause": ("pause", "resume"),
-    "rooms.pause_all": ("pause", "resume"),
-    "rooms.delete": ("delete",),
-    "rooms.rename": ("change",),
-    "rooms.archive": ("change",),
-}
-_OF_A_ROOM: Final = frozenset(
-    {"rooms.open", "rooms.pause", "rooms.delete", "rooms.duplicate", "rooms.rename", "rooms.archive"}
-)
+from tui.screens.rooms_texts import HINTS, ROOMS
 
 
 class RoomsScreen(ListScreen[RoomInfo]):
@@ -39,30 +23,24 @@ class RoomsScreen(ListScreen[RoomInfo]):
 
     KIND = "rooms"
     RENAMES = "name"
-    NEEDS: ClassVar[Mapping[str, tuple[str, ...]]] = _NEEDS
-    OF_ONE: ClassVar[frozenset[str]] = _OF_A_ROOM
-    HINTS: ClassVar[tuple[Hint, ...]] = texts.HINTS
+    HINTS = HINTS
+    NEEDS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **ListScreen.NEEDS,
+        "duplicate": ("create",),
+        "pause": ("pause", "resume"),
+        "pause_all": ("pause", "resume"),
+    }
+    OF_ONE = ListScreen.OF_ONE | {"pause", "duplicate"}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open the room", id="rooms.open"),
         Binding("n", "new", "Make a room", id="rooms.new"),
         Binding("p", "pause", "Pause or resume the room of this row", id="rooms.pause"),
         Binding("P", "pause_all", "Pause all rooms, or resume them", id="rooms.pause_all"),
-        Binding("d", "delete", "Delete the room", id="rooms.delete"),
-        Binding("u", "undo", "Take the deletion back", id="rooms.undo"),
         Binding("c", "duplicate", "Make a room like this one", id="rooms.duplicate"),
-        Binding("R,f2", "rename", "Rename the room", id="rooms.rename"),
-        Binding("a", "archive", "Archive the room, or take it back", id="rooms.archive"),
-        Binding("A", "show_archived", "Show archived rooms, or hide them", id="rooms.show_archived"),
-        Binding("o", "sort", "Sort by the next column", id="rooms.sort"),
-        Binding("slash", "filter", "List only rooms with some words", id="rooms.filter"),
-        Binding("escape", "clear", "List all rooms again", id="rooms.clear"),
-        Binding("up", "move(-1)", "Room above", id="rooms.up", show=False),
-        Binding("down", "move(1)", "Room below", id="rooms.down", show=False),
-        Binding("pageup", "move_pages(-1)", "A page up", id="rooms.page_up", show=False),
-        Binding("pagedown", "move_pages(1)", "A page down", id="rooms.page_down", show=False),
-        Binding("home", "move(-1000000)", "First room", id="rooms.first", show=False),
-        Binding("end", "move(1000000)", "Last room", id="rooms.last", show=False),
+        *keys_of("room", "Rename the room"),
     ]
+    acts: RoomActs
+    _link: RoomLink
 
     class Opened(Message):
         """A room was chosen; ``start`` when it is new and shall begin at once."""
@@ -74,17 +52,15 @@ class RoomsScreen(ListScreen[RoomInfo]):
 
     def __init__(self, link: RoomLink, rooms: Iterable[RoomInfo] = (), *, ascii_only: bool) -> None:
         """``rooms`` are the ones known already."""
-        self.listing = RoomListing(rooms)
-        self.acts = RoomActs(link, self.listing, changed=self.show_all, tell=self.tell)
-        rows = RoomList(self.listing, self.acts.marks, ascii_only=ascii_only, id="list")
-        super().__init__(link, self.listing, self.acts, RoomsFeed(link), rows, ascii_only=ascii_only)
-        self._link = link
+        listing = Listing(ROOMS, rooms)
+        acts = RoomActs(link, listing, changed=self.show_all, tell=self.tell)
+        super().__init__(link, listing, acts, RoomsFeed(link), ascii_only=ascii_only)
 
     # --- what can be done ------------------------------------------------------------------------------
 
     def action_open(self) -> None:
         """Open the room under the cursor."""
-        room = self.one_for("rooms.open")
+        room = self.one_for("open")
         if room is not None:
             self._open(room.id)
 
@@ -94,7 +70,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
 
     def action_new(self) -> None:
         """Make a room."""
-        if self.can("rooms.new"):
+        if self.can("new"):
             self.app.push_screen(NewRoomScreen(self._link, ascii_only=self._ascii_only), self._made)
 
     def _made(self, made: Made | None) -> None:
@@ -108,18 +84,18 @@ class RoomsScreen(ListScreen[RoomInfo]):
 
     def action_pause(self) -> None:
         """Pause or resume the room under the cursor."""
-        room = self.one_for("rooms.pause")
+        room = self.one_for("pause")
         if room is not None:
             self.do(self.acts.pause_or_resume(room))
 
     def action_pause_all(self) -> None:
         """Pause all rooms, or resume them."""
-        if self.can("rooms.pause_all"):
+        if self.can("pause_all"):
             self.do(self.acts.pause_or_resume_all())
 
     def action_duplicate(self) -> None:
         """Make a room like the one under the cursor."""
-        room = self.one_for("rooms.duplicate")
+        room = self.one_for("duplicate")
         if room is not None:
             self.do(self._duplicate(room))
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Collection
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tui.errors import AgentTuiError
 from agent_tui.events import LinkChanged, RoomInfo
-from tui.link import RoomLink
 from tui.screens.list_acts import ListActs
-from tui.screens.rooms_listing import RoomListing, name_of
+from tui.screens.rooms_texts import name_of
 from tui.screens.words import count, say
 
 if TYPE_CHECKING:
@@ -26,38 +24,10 @@ _BUDGET_FIELDS: Final = ("max_tokens", "max_cost", "on_error")
 _AGENT_FIELDS: Final = ("name", "color", "system_prompt", "model", "provider_id")
 
 
-class RoomActs(ListActs[RoomInfo]):
+class RoomActs(ListActs["RoomsClient", RoomInfo]):
     """Asks for changes of rooms."""
 
-    def __init__(
-        self,
-        link: RoomLink,
-        listing: RoomListing,
-        *,
-        changed: Callable[[], None],
-        tell: Callable[[str, bool], None],
-    ) -> None:
-        """See ``ListActs``."""
-        super().__init__(listing, changed=changed, tell=tell)
-        self._link = link
-        self._paused_by_us: set[str] = set()  # by the last "pause all"
-
-    async def _set(self, item_id: str, fields: Mapping[str, Any]) -> RoomInfo:
-        return await (await self._link.client()).change(item_id, **fields)
-
-    async def _drop(self, item_id: str) -> None:
-        await (await self._link.client()).delete(item_id)
-
-    async def _all(self) -> Iterable[RoomInfo]:
-        return await (await self._link.client()).list(archived=True)
-
-    async def _try(
-        self, room_id: str, asked: str, call: Callable[[RoomsClient], Awaitable[RoomInfo | None]]
-    ) -> bool:
-        async def asking() -> RoomInfo | None:
-            return await call(await self._link.client())
-
-        return await self._ask(room_id, asked, asking)
+    _paused_by_us: frozenset[str] = frozenset()  # by the last "pause all"
 
     # --- pausing ---
 
@@ -67,13 +37,13 @@ class RoomActs(ListActs[RoomInfo]):
             return  # asked already, or deleted
         match room.status:
             case "running":
-                await self._try(room.id, "pausing", lambda client: client.pause(room.id))
+                await self._ask(room.id, "pausing", lambda client: client.pause(room.id))
             case "paused":
-                await self._try(room.id, "resuming", lambda client: client.resume(room.id))
+                await self._ask(room.id, "resuming", lambda client: client.resume(room.id))
             case "completed":
                 self._tell(say("list.completed"), False)
             case _:
-                await self._try(room.id, "starting", lambda client: start_room(client, room.id))
+                await self._ask(room.id, "starting", lambda client: start_room(client, room.id))
 
     async def pause_or_resume_all(self) -> None:
         """Pause all rooms that run; where none does, let those go on that were paused this way, else all that
@@ -83,7 +53,7 @@ class RoomActs(ListActs[RoomInfo]):
         chosen = [room for room in rooms if room.status == "running"]
         is_pause = bool(chosen)
         if is_pause:
-            self._paused_by_us = {room.id for room in chosen}
+            self._paused_by_us = frozenset(room.id for room in chosen)
         else:
             paused = [room for room in rooms if room.status == "paused" and room.interrupted != "budget"]
             chosen = [room for room in paused if room.id in self._paused_by_us] or paused
@@ -95,8 +65,8 @@ class RoomActs(ListActs[RoomInfo]):
         async def one(room: RoomInfo) -> bool:
             async with gate:
                 if is_pause:
-                    return await self._try(room.id, "pausing", lambda client: client.pause(room.id))
-                return await self._try(room.id, "resuming", lambda client: client.resume(room.id))
+                    return await self._ask(room.id, "pausing", lambda client: client.pause(room.id))
+                return await self._ask(room.id, "resuming", lambda client: client.resume(room.id))
 
         done = sum(await asyncio.gather(*map(one, chosen)))
         key = "list.all.paused" if is_pause else "list.all.resumed"
@@ -107,17 +77,13 @@ class RoomActs(ListActs[RoomInfo]):
 
     async def duplicate(self, room: RoomInfo) -> RoomInfo | None:
         """Make a room like ``room`` that was never started; return it."""
-        try:
-            client = await self._link.client()
-            whole = await client.show(room.id)
-            taken = {name_of(room) for room in self._listing.items}
-            copy = await client.create(whole.task, **copied_fields(whole, taken))
-        except AgentTuiError as error:
-            self._tell(self._line(error), True)
-            return None
-        self.seen(copy)
-        self._changed()
-        return copy
+        return await self._make(self._copy(room))
+
+    async def _copy(self, room: RoomInfo) -> RoomInfo:
+        client = await self._link.client()
+        whole = await client.show(room.id)
+        taken = {name_of(room) for room in self._listing.items}
+        return await client.create(whole.task, **copied_fields(whole, taken))
 
 
 def copied_fields(room: RoomInfo, taken: Collection[str] = ()) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tui.errors import NotFound, NotOffered
 from agent_tui.events import RoomInfo
-from tui.link import RoomLink
 from tui.screens.list_feed import ListFeed, ListSeen
 
 if TYPE_CHECKING:
@@ -20,14 +19,10 @@ PACE_SECONDS: Final = 0.5  # between two questions at least: what changes meanwh
 class RoomsFeed(ListFeed["RoomsClient", RoomInfo]):
     """Follows the list of rooms, told of changes where the server tells them."""
 
-    def __init__(self, link: RoomLink) -> None:
-        """See ``ListFeed``."""
-        super().__init__(link)
-        self._cursor: str | None = None
-        self._is_plain = False
+    _cursor: str | None = None
+    _is_plain = False  # it tells no changes: all are asked for again and again
 
     async def _ask(self, client: RoomsClient, archived: bool) -> tuple[ListSeen[RoomInfo], float]:
-        """Return what changed and how long to wait before the next question, in seconds."""
         if not self._is_plain:
             try:
                 changes = await client.changes(self._cursor, WAIT_SECONDS)
@@ -40,5 +35,5 @@ class RoomsFeed(ListFeed["RoomsClient", RoomInfo]):
                     tuple(changes.rooms), tuple(changes.removed), changes.is_all or self._is_plain
                 )
                 return seen, PLAIN_SECONDS if self._is_plain else PACE_SECONDS
-        rooms = await (client.list(archived=True) if archived else client.list())
+        rooms = await client.list(archived)
         return ListSeen(tuple(rooms), is_all=True), PLAIN_SECONDS

@@ -1,7 +1,8 @@
-"""What one row of the list of rooms says, column by column, at every width."""
+"""The rooms of a list: what a row says at every width, and what they are sorted and found by."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from rich.cells import cell_len
@@ -18,11 +19,10 @@ from tui.screens.list_texts import (
     Mark,
     Piece,
     Use,
-    form_of,
     put_away,
     row_of,
 )
-from tui.screens.rooms_listing import name_of
+from tui.screens.listing import MAX_NAME_CHARACTERS, Kind
 from tui.screens.words import say
 from widgets.painter import cropped
 
@@ -35,6 +35,7 @@ _SIGNS: Final = {
     "completed": signs.DONE,
     "error": signs.FAILED,
 }
+_STATUS_ORDER: Final = {"running": 0, "error": 1, "paused": 2, "idle": 3, "completed": 4}
 _AGENT_SIGNS: Final = {
     "speaking": signs.SPEAKING,
     "streaming": signs.SPEAKING,
@@ -47,9 +48,19 @@ _AGENT_SIGNS: Final = {
 }
 
 
-def form(cells: int, *, has_cost: bool) -> Form:
-    """Return the columns for rows of so many cells."""
-    return form_of(cells, ROUND_CELLS, has_cost=has_cost)
+def name_of(room: RoomInfo) -> str:
+    """Return what a room is called in one harmless line: its name, or what it is about."""
+    return inert_line(room.name, MAX_NAME_CHARACTERS) or inert_line(room.task, MAX_NAME_CHARACTERS)
+
+
+def words_of(room: RoomInfo) -> Iterable[str]:
+    """Return its name, its task, its state and who is in it."""
+    return (room.name, room.task, room.status, *(agent.name for agent in room.agents))
+
+
+def rank_of(room: RoomInfo) -> int:
+    """Return where its status stands: what runs comes first, what is done last."""
+    return _STATUS_ORDER.get(room.status, len(_STATUS_ORDER))
 
 
 def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
@@ -154,6 +165,8 @@ def round_text(room: RoomInfo, cells: int) -> str:
     long = say(word, round=room.current_round, most=room.max_rounds)
     return long if cell_len(long) <= cells else short
 
+
+ROOMS: Final = Kind(name_of, words_of, rank_of, ROUND_CELLS, row)
 
 HINTS: Final = (
     Hint("rooms.open", "open", 0),

@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from agent_tui.events import AgentInfo
 from agent_tui.inert import inert_line
-from tui.screens.list_texts import NO_MARK, Form, Mark, Piece, age_text
+from tui.screens.list_texts import NO_MARK, Form, Mark, Piece, age_text, form_of
 from tui.screens.listing import Listing, T
 from widgets.color import ground_of, readable
 from widgets.ink import DIM, FAILED, PLAIN, STRONG
@@ -91,16 +91,6 @@ class RowList(Widget, Generic[T], can_focus=True):
         self._painters: tuple[Painter, Painter] | None = None  # of a row, of the cursor's
         self._painted_for = (0, 0)
         self.rows_painted = 0  # so far: what changes cost
-
-    # --- what kinds differ in ---
-
-    def form(self, cells: int, *, has_cost: bool) -> Form:
-        """Return the columns for rows of so many cells."""
-        raise NotImplementedError
-
-    def row(self, item: T, shape: Form, age: str, mark: Mark) -> list[Piece]:
-        """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
-        raise NotImplementedError
 
     # --- what can be asked ---
 
@@ -186,7 +176,8 @@ class RowList(Widget, Generic[T], can_focus=True):
         self._has_cost = self._has_cost or any(
             self._listing[place].item.cost for place in range(self._top, self._last(height))
         )
-        shape, now = self.form(width, has_cost=self._has_cost), time.time()
+        shape = form_of(width, self._listing.kind.extra_cells, has_cost=self._has_cost)
+        now = time.time()
         before, lines = self._seen, self._lines
         self._seen, self._lines, changed = [], [], []
         for y in range(height):
@@ -230,7 +221,7 @@ class RowList(Widget, Generic[T], can_focus=True):
         pieces = [(painter.own(CURSOR if seen.is_cursor else NO_CURSOR), base)]
         pieces += [
             self._styled(painter, piece, is_cursor=seen.is_cursor)
-            for piece in self.row(seen.item, seen.form, seen.age, seen.mark)
+            for piece in self._listing.kind.row(seen.item, seen.form, seen.age, seen.mark)
         ]
         return painter.paint(pieces, ground=base)
 

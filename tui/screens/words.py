@@ -126,6 +126,7 @@ ENGLISH: Final[dict[str, str]] = {
     "rooms.round": "round {round}/{most}",
     "rooms.not_offered": "This server offers no list of rooms: name one, agent-tui rooms ROOM.",
     # the list, live
+    "list.loading": "Waiting for the list…",
     "list.done": "done {round}/{most}",
     "list.tokens": "{tokens} tok",
     "list.words": '"{words}"',
