@@ -7,6 +7,7 @@ when the first provider of that kind is used: all of it where the dialect is mad
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -22,6 +23,13 @@ PLACEHOLDER_KEY = "none"  # the SDKs insist on a key; local servers take any
 OPENAI_HOST = "api.openai.com"
 LEAST_THINKING_TOKENS = 1024  # the Messages API takes no smaller budget
 MOST_THINKING_TOKENS = 10_000
+# Fields of a call that servers may refuse, and the sign of it in their errors. OpenAI's newer models, behind
+# whatever name Azure or a gateway gives them, take no temperature but their own and another limit of tokens.
+REFUSED_SIGNS = {
+    "temperature": "temperature",
+    "max_tokens": "max_completion_tokens",
+    "stream_options": "stream_options",
+}
 # Not the ones before 3.7; and what other models behind the Messages API can be asked nobody knows.
 _THINKING_CLAUDE = re.compile(r"claude-(?!(?:instant|2|3-(?!7)))")
 
@@ -40,6 +48,10 @@ class Dialect(Protocol):
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         """Return what the call asks for."""
+        ...
+
+    def goes_without(self, model: Model[Any], refusal: str) -> bool:
+        """Return whether the next call leaves out what the one of ``model`` was refused for."""
         ...
 
 
@@ -85,9 +97,15 @@ class OpenAIDialect:
         profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=is_openai)
         provider = OpenAICompatibleProvider(endpoint.provider_id, openai_client=client, profile=profile)
         self._make = partial(ChatModel, provider=provider)
+        self._refused: defaultdict[str, set[str]] = defaultdict(set)  # by the name of a model
 
     def model(self, name: str) -> Model[Any]:
-        return self._make(name)
+        return self._make(name, refused=frozenset(self._refused[name]))
+
+    def goes_without(self, model: Model[Any], refusal: str) -> bool:
+        refused = {field for field, sign in REFUSED_SIGNS.items() if sign in refusal}
+        self._refused[model.model_name] |= refused
+        return not refused <= _refused(model)  # other calls of it may have been refused meanwhile
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         settings = ModelSettings(max_tokens=request.max_tokens)
@@ -101,9 +119,15 @@ class OpenAIDialect:
         asks = request.thinking and profile.get("supports_thinking", False) and not thinks
         if asks:
             settings["thinking"] = True
-        if not reasons or (can_rest and not thinks and not asks):
+        takes_temperature = not reasons or (can_rest and not thinks and not asks)
+        if takes_temperature and "temperature" not in _refused(model):
             settings["temperature"] = request.temperature
         return settings
+
+
+def _refused(model: Any) -> frozenset[str]:
+    refused: frozenset[str] = model.refused  # it is a ChatModel
+    return refused
 
 
 class AnthropicDialect:
@@ -133,6 +157,9 @@ class AnthropicDialect:
 
     def model(self, name: str) -> Model[Any]:
         return self._make(name)
+
+    def goes_without(self, model: Model[Any], refusal: str) -> bool:
+        return False
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         # No temperature: the newer models refuse one, and which do is nothing we could know for long.
@@ -171,6 +198,9 @@ class GoogleDialect:
 
     def model(self, name: str) -> Model[Any]:
         return self._make(name.removeprefix("models/"))
+
+    def goes_without(self, model: Model[Any], refusal: str) -> bool:
+        return False
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         settings = ModelSettings(max_tokens=request.max_tokens, temperature=request.temperature)

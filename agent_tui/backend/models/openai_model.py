@@ -1,22 +1,55 @@
-"""OpenAI's chat completions through pydantic-ai, with calls told from their first piece on.
+"""OpenAI's chat completions through pydantic-ai, as they really come and as servers really take them.
 
 Imported by ``dialects`` when the first such provider is used: the SDK costs hundreds of ms.
 
 pydantic-ai tells nothing of a call before its name has come: one whose name never comes is lost without a
 word, and while one waits, the next part of the answer cannot end (its index is one too many). So a call that
-begins without a name gets an empty one; what comes later is added to it.
+begins without a name gets an empty one; what comes later is added to it. It also adds up what chunks say of
+usage (xAI's and others' say it in every one, and mean the whole so far), passes over a choice without a
+``delta``, its reason to finish among it, and over thoughts in a list of contents, which are Mistral's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
 
-from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall, ChoiceDeltaToolCallFunction
+from openai import Omit
+from openai.types.chat.chat_completion_chunk import (
+    ChatCompletionChunk,
+    Choice,
+    ChoiceDelta,
+    ChoiceDeltaToolCall,
+    ChoiceDeltaToolCallFunction,
+)
 from pydantic_ai.messages import ModelResponseStreamEvent, ToolCallPart
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+from pydantic_ai.usage import RequestUsage
+
+from agent_tui.backend.models.remote_history import IN_WORDS
 
 
 class _Streamed(OpenAIStreamedResponse):
+    async def _validate_response(self) -> AsyncIterator[ChatCompletionChunk]:
+        async for chunk in self._response:
+            for choice in chunk.choices or ():
+                choice.delta = choice.delta or ChoiceDelta()
+            yield chunk
+
+    def _add_usage(self, usage: RequestUsage, *, reported: bool, cumulative: bool = False) -> None:
+        super()._add_usage(usage, reported=reported, cumulative=cumulative or reported)
+
+    def _map_thinking_delta(self, choice: Choice) -> Iterable[ModelResponseStreamEvent]:
+        yield from super()._map_thinking_delta(choice)
+        content: object = choice.delta.content
+        if isinstance(content, list) and (thought := "".join(map(_thought, content))):
+            part = ("listed", self._reasoning_generation)
+            yield from self._parts_manager.handle_thinking_delta(
+                vendor_part_id=part, id=IN_WORDS, content=thought
+            )
+
     def _map_tool_call_delta(self, choice: Choice) -> Iterable[ModelResponseStreamEvent]:
         for call in choice.delta.tool_calls or []:
             function = call.function or ChoiceDeltaToolCallFunction()
@@ -32,11 +65,30 @@ class _Streamed(OpenAIStreamedResponse):
 
 
 class ChatModel(OpenAIChatModel):
-    """One model of a provider that speaks chat completions."""
+    """One model of a provider that speaks chat completions. ``refused`` are fields of a call that its server
+    will not have: "max_tokens" goes by its newer name then, "stream_options" not at all.
+    """
+
+    def __init__(self, name: str, provider: OpenAICompatibleProvider, refused: frozenset[str]) -> None:
+        newer = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=True)
+        super().__init__(name, provider=provider, profile=newer if "max_tokens" in refused else None)
+        self.refused = refused
 
     @property
     def _streamed_response_cls(self) -> type[OpenAIStreamedResponse]:
         return _Streamed
+
+    def _get_stream_options(self, model_settings: Any) -> Any:
+        return Omit() if "stream_options" in self.refused else super()._get_stream_options(model_settings)
+
+
+def _thought(part: Any) -> str:
+    """Return the words of a part of the kind "thinking", which is a list of texts, and of others nothing."""
+    match part:
+        case {"type": "thinking", "thinking": [*texts]}:
+            return "".join(text["text"] for text in texts if isinstance(text.get("text"), str))
+        case _:
+            return ""
 
 
 def _only(choice: Choice, call: ChoiceDeltaToolCall) -> Choice:

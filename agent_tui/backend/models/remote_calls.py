@@ -13,19 +13,22 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 from pydantic_ai import UnexpectedModelBehavior
 from pydantic_ai.direct import model_request_stream
-from pydantic_ai.exceptions import ModelNotFoundError
-from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.exceptions import ModelHTTPError, ModelNotFoundError
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.tools import ToolDefinition
 
 from agent_tui.backend.models.dialects import OPENAI_HOST, dialect
 from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, Endpoint, shown_url, unusable, without_login
+from agent_tui.backend.models.ends import ending
 from agent_tui.backend.models.listing import known_models
 from agent_tui.backend.models.model import CutPiece, ModelRequest, Piece, TextPiece, ToolSpec, UsagePiece
 from agent_tui.backend.models.remote_errors import FAILURES, Teller
@@ -36,6 +39,7 @@ from agent_tui.wire.content import encodable
 
 CONNECT_SECONDS = 10.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # of one response as it travels, JSON around every token included
+REFUSALS = (400, 422)
 END_BYTES = 32  # more than the end of a stream has
 MAX_CONNECTIONS = 1000  # every agent of a parallel round holds one
 # Its INFO lines hold whole URLs, and what stands in a URL may be a secret.
@@ -93,22 +97,44 @@ class Connection:
         await self._http.aclose()
 
     async def stream(self, name: str, request: ModelRequest) -> AsyncGenerator[Piece]:
-        """Yield the answer of model ``name``; raises ``ModelError``."""
-        watch = _Watch(self._dialect.end)
-        _watch.set(watch)
-        model = self._dialect.model(name)
-        pieces = Pieces(has_tools=bool(request.tools))
+        """Yield the answer of model ``name``; raises ``ModelError``.
+
+        A call that a server refused for a field of it is followed by one without: it did nothing yet.
+        """
         if self._dialect.wants_thoughts and not has_thoughts(request.messages, self._kept):
             request = replace(request, thinking=False)
+        while True:
+            model, watch = self._dialect.model(name), _Watch(self._dialect.end)
+            _watch.set(watch)
+            try:
+                async with aclosing(self._pieces(model, name, request, watch)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+                return
+            except self._failures as error:
+                is_refusal = isinstance(error, ModelHTTPError) and error.status_code in REFUSALS
+                if is_refusal and self._dialect.goes_without(model, str(error)):
+                    continue
+                missing = isinstance(error, ModelNotFoundError)
+                known = await known_models(self._endpoint) if missing else ()
+                # Not chained: the SDK's errors quote what the server said, a key it echoed among it.
+                raise self._teller.error(name, error, known) from None
+            finally:
+                if watch.response is not None:  # not every SDK closes what a cancelled call leaves open
+                    await watch.response.aclose()
+
+    async def _pieces(
+        self, model: Model[Any], name: str, request: ModelRequest, watch: _Watch
+    ) -> AsyncGenerator[Piece]:
+        """Yield the answer to one call; raises ``ModelError`` and what SDKs raise."""
+        pieces = Pieces(has_tools=bool(request.tools))
+        messages = told(
+            request.messages, self._kept, has_tools=bool(request.tools), odd_ids=self._dialect.odd_ids
+        )
         try:
             async with model_request_stream(
                 model,
-                told(
-                    request.messages,
-                    self._kept,
-                    has_tools=bool(request.tools),
-                    odd_ids=self._dialect.odd_ids,
-                ),
+                messages,
                 model_settings=self._dialect.settings(model, request),
                 model_request_parameters=_offered(request.tools),
                 instrument=False,
@@ -124,34 +150,25 @@ class Connection:
             if watch.done and not pieces.said:
                 raise self._teller.empty(name, out_of_tokens=False) from None
             raise (self._teller.error(name, error) if watch.size else self._teller.broke_off(name)) from None
-        except self._failures as error:
-            missing = isinstance(error, ModelNotFoundError)
-            known = await known_models(self._endpoint) if missing else ()
-            # Not chained: the SDK's errors quote what the server said, a key it echoed among it.
-            raise self._teller.error(name, error, known) from None
-        finally:
-            if watch.response is not None:  # not every SDK closes what a cancelled call leaves open
-                await watch.response.aclose()
 
     def _last_pieces(self, name: str, response: StreamedResponse, watch: _Watch, said: bool) -> list[Piece]:
         """Return what is known at the end only; raises ``ModelError`` when that was no good end."""
         details = response.provider_details or {}
-        reason = details.get("finish_reason")
-        refusal = details.get("refusal")
-        if isinstance(refusal, str) and refusal:
-            return [TextPiece(encodable(refusal)), *_usage(response)]
+        if refusal := details.get("refusal"):
+            return [TextPiece(encodable(str(refusal))), *_usage(response)]
+        reason = details.get("block_reason") or details.get("finish_reason")
         if not watch.done and reason is None:
             raise self._teller.broke_off(name)
-        ends = (reason, response.finish_reason)
-        if "content_filter" in ends:
-            raise self._teller.filtered(name)
-        if not said and "error" in ends:  # Gemini's, when a call came out wrong
+        end = "filtered" if details.get("block_reason") else ending(reason, response.finish_reason)
+        if end == "filtered":
+            raise self._teller.filtered(name, str(reason or response.finish_reason))
+        if not said and end == "given up":
             raise self._teller.stopped(name, str(reason))
         if not said:
-            raise self._teller.empty(name, out_of_tokens="length" in ends)
-        if "length" in ends:
-            return [CutPiece("length"), *_usage(response)]
-        return [*([CutPiece(str(reason))] if "error" in ends else []), *_usage(response)]
+            raise self._teller.empty(name, out_of_tokens=end == "length")
+        if end == "good":
+            return _usage(response)
+        return [CutPiece("length" if end == "length" else str(reason)), *_usage(response)]
 
     async def _strip(self, request: httpx2.Request) -> None:
         """Take off what the SDK tells about this machine, and OpenAI's account names for other hosts."""

@@ -118,9 +118,9 @@ class Teller:
         told.status = status
         return told
 
-    def filtered(self, model: str) -> ModelError:
-        """The provider's content filter stopped the answer."""
-        return self._make("the provider's content filter stopped the answer", f"model {model}")
+    def filtered(self, model: str, reason: str) -> ModelError:
+        """The provider's content filter stopped the answer, or the question; ``reason`` is its own word."""
+        return self._make("the provider's content filter stopped the answer", f"{model}: {reason}")
 
     def stopped(self, model: str, reason: str) -> ModelError:
         """The provider gave the answer up before its first word."""

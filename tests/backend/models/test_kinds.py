@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agent_tui.backend.models.model import TextPiece, ThinkingPiece, UsagePiece
+from agent_tui.backend.models.model import CutPiece, TextPiece, ThinkingPiece, UsagePiece
 from agent_tui.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, text
 from tests.backend.models.calls import provider_of as provider
@@ -89,6 +89,25 @@ async def test_a_server_that_falls_silent_is_given_up(kind: Kind, seconds: float
 async def test_a_filtered_answer_says_so(kind: Kind) -> None:
     error = await error_of(kind, kind.says("Some", finish=kind.filtered))
     assert error.title == "the provider's content filter stopped the answer"
+
+
+async def test_a_question_that_gemini_blocks_says_so() -> None:
+    blocked = raw(data({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}))
+    error = await error_of(KINDS[3], blocked)
+    assert error.title == "the provider's content filter stopped the answer"
+    assert (error.detail, error.retryable) == ("some-model: PROHIBITED_CONTENT", False)
+
+
+@pytest.mark.parametrize("reason", ["OTHER", "LANGUAGE", "TOO_MANY_TOOL_CALLS", "MALFORMED_FUNCTION_CALL"])
+async def test_an_answer_that_gemini_gives_up_says_why(reason: str) -> None:
+    gemini = KINDS[3]
+    error = await error_of(gemini, gemini.says(finish=reason))
+    assert error.title == "the model stopped before the first word"
+    assert (error.detail, error.retryable) == (f"some-model: {reason}", True)
+    async with FakeModelServer() as server, provider(server, gemini) as opened:
+        server.will(gemini.says("Half", finish=reason))
+        said = [piece async for piece in opened.model("some-model").stream(REQUEST)]
+    assert said == [TextPiece("Half"), CutPiece(reason), UsagePiece(7, 3)]
 
 
 @of_each_kind
