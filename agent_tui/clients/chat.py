@@ -112,7 +112,7 @@ class ChatClient(ChatCalls):
 
         One POST, never repeated. When its stream breaks off after frames with ids, the rest is read from
         ``events``, which reconnects until ``give_up_seconds`` passed without a byte (``ConnectFailed``);
-        otherwise ``StreamLost`` ("interrupted"), or ``TimedOut`` after 30 s without a byte. Raises
+        otherwise ``StreamLost`` ("broke off"), or ``TimedOut`` after 30 s without a byte. Raises
         ``AgentBusy`` while another answer is under way, and ``Refused`` for what is not taken.
         """
         items = read_on(

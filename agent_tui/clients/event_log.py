@@ -62,7 +62,7 @@ async def read_on(
 ) -> AsyncGenerator[Item, None]:
     """Yield what a POST ``begun``, until its last frame; ``rest`` gives the frames behind an id.
 
-    Raises ``StreamLost`` ("interrupted", because of its cause) where what broke off cannot be read on.
+    Raises ``StreamLost`` ("broke off", because of its cause) where that cannot be read on.
     """
     fresh = Fresh(None)
     try:
@@ -77,7 +77,7 @@ async def read_on(
     except (StreamLost, TimedOut) as error:
         lost = error
     if fresh.last is None:
-        raise _interrupted(lost) from lost
+        raise _broke_off(lost) from lost
     try:
         async with aclosing(rest(fresh.last)) as items:
             async for item in items:
@@ -85,12 +85,12 @@ async def read_on(
                 if isinstance(item, Frame) and is_last(item):
                     return
     except (NotFound, NotOffered):
-        raise _interrupted(lost) from lost
-    raise _interrupted(lost) from lost
+        raise _broke_off(lost) from lost
+    raise _broke_off(lost) from lost
 
 
-def _interrupted(lost: TransportError) -> StreamLost:
-    return StreamLost("interrupted", str(lost))
+def _broke_off(lost: TransportError) -> StreamLost:
+    return StreamLost("broke off", str(lost))
 
 
 @dataclass(frozen=True, slots=True)

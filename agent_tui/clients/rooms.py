@@ -54,7 +54,7 @@ class RoomsClient(RoomActs):
 
         One POST, never repeated. When its stream breaks off after frames with ids, the rest is read from
         ``events``, which reconnects until ``give_up_seconds`` passed without a byte (``ConnectFailed``).
-        Raises ``StreamLost`` ("interrupted") where that cannot be had.
+        Raises ``StreamLost`` ("broke off") where that cannot be had.
         """
         items = read_on(
             self._one_run(room_id),

@@ -24,7 +24,7 @@ from agent_tui.wire.chat_message import (
     tool_ask,
 )
 from agent_tui.wire.content import encodable
-from agent_tui.wire.fields import AnyUsage, Flag, Number, Text, Wire, parse, reason
+from agent_tui.wire.fields import AnyUsage, Flag, Number, Text, Wire, error_text, parse, reason
 
 _CLOSING = '"}}'  # behind the content of a snapshot, where its frame is written as the original does
 _SURROGATE = "\\ud"  # half of a pair, escaped: the other half may stand before it
@@ -54,10 +54,6 @@ class _Done(Wire):
     message_id: Text = ""
     token_count: Count = 0
     usage: AnyUsage = None
-
-
-class _Error(Wire):
-    content: Text
 
 
 class _Conversation(Wire):
@@ -194,7 +190,7 @@ class ChatDecoder:
     def _ended(self, name: str, data: str) -> ev.Event:
         self._is_over, self._known = True, ""
         if name == "error":
-            return ev.RunFailed(_error_text(data))
+            return ev.RunFailed(error_text(data))
         try:
             done = parse(_Done, data)
         except ValidationError:
@@ -215,13 +211,6 @@ def _closes(data: str, content: str) -> bool:
     if not content:
         return head.endswith(('"content": "', '"content":"'))
     return head.endswith((tail, escaped))
-
-
-def _error_text(data: str) -> str:
-    try:
-        return parse(_Error, data).content
-    except ValidationError:
-        return encodable(data)
 
 
 def decode_conversation(value: object) -> ev.ConversationInfo:

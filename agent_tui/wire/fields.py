@@ -12,6 +12,9 @@ from agent_tui import events as ev
 from agent_tui.wire.content import dump, encodable
 
 MAX_REASON_CHARACTERS = 200
+NO_REASON = "the server did not say what went wrong"  # what a person can do about it follows
+ADVICE = "try again, or look into the server's log"
+_REASONS = ("content", "error", "message", "detail")  # where servers put it; ``content`` is the protocol's
 
 
 def _text(value: object) -> object:
@@ -72,6 +75,27 @@ def reason(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"{where or 'data'}: {first['msg']}"[:MAX_REASON_CHARACTERS]
+
+
+def error_text(data: str) -> str:
+    """Return what the data of an ``error`` frame say to a person: never nothing, whatever they are."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return encodable(data).strip() or f"{NO_REASON}: {ADVICE}"
+    if said := _said(value):
+        return said
+    is_empty = not (any(value.values()) if isinstance(value, Mapping) else value)
+    only = "" if is_empty else f", only {encodable(data)[:MAX_REASON_CHARACTERS]}"
+    return f"{NO_REASON}{only}: {ADVICE}"
+
+
+def _said(value: object, depth: int = 3) -> str:
+    if isinstance(value, str):
+        return encodable(value).strip()
+    if not isinstance(value, Mapping) or not depth:
+        return ""
+    return next((said for name in _REASONS if (said := _said(value.get(name), depth - 1))), "")
 
 
 def parse(model: type[W], data: str) -> W:

@@ -16,7 +16,20 @@ from pydantic import BeforeValidator, Field, ValidationError
 from agent_tui import events as ev
 from agent_tui.wire.chat_message import StepAdded, StepFields, ToolStatus, stored_steps, tool_ask
 from agent_tui.wire.content import content_text
-from agent_tui.wire.fields import AnyUsage, Flag, Number, Text, Wire, listed, page_marks, parse, reason
+from agent_tui.wire.fields import (
+    ADVICE,
+    NO_REASON,
+    AnyUsage,
+    Flag,
+    Number,
+    Text,
+    Wire,
+    error_text,
+    listed,
+    page_marks,
+    parse,
+    reason,
+)
 from agent_tui.wire.rooms_encode import TERMINAL as TERMINAL
 
 _MORE_THAN_WORDS = ('"tool_call"', '"tool_result"', '"thinking"')  # types of steps, as JSON has them
@@ -64,13 +77,6 @@ class _RoomCompleted(Wire):
 
     def event(self) -> ev.Event:
         return ev.RunCompleted(self.room_id, self.total_rounds)
-
-
-class _Error(Wire):
-    content: Text = ""
-
-    def event(self) -> ev.Event:
-        return ev.RunFailed(self.content)
 
 
 class _RoundStart(Wire):
@@ -205,7 +211,8 @@ class _AgentError(Wire):
     agent_name: Text = ""
 
     def event(self) -> ev.Event:
-        return ev.TurnFailed(self.error, self.agent_id, self.agent_name or self.agent)
+        error = self.error.strip() or f"{NO_REASON}: {ADVICE}"
+        return ev.TurnFailed(error, self.agent_id, self.agent_name or self.agent)
 
 
 class _Message(Wire):
@@ -304,7 +311,6 @@ _FRAMES: Mapping[str, type[Wire]] = {
     "room_started": _RoomStarted,
     "room_paused": _RoomPaused,
     "room_completed": _RoomCompleted,
-    "error": _Error,
     "round_start": _RoundStart,
     "round_end": _RoundEnd,
     "parallel_start": _ParallelStart,
@@ -319,14 +325,22 @@ _FRAMES: Mapping[str, type[Wire]] = {
 
 
 def decode(name: str, data: str) -> ev.Event:
-    """Return the event of one SSE frame; whatever does not fit becomes ``Unknown``. Never raises."""
+    """Return the event of one SSE frame; whatever does not fit becomes ``Unknown``. Never raises.
+
+    The last event of a run ends it whatever its data are.
+    """
+    if name == "error":
+        return ev.RunFailed(error_text(data))
     model = _FRAMES.get(name)
     if model is None:
         return ev.Unknown(name, data, "no such event in the protocol")
     try:
-        event: ev.Event = parse(model, data).event()  # type: ignore[attr-defined]
+        fields = parse(model, data)
     except ValidationError as error:
-        return ev.Unknown(name, data, reason(error))
+        if name not in TERMINAL:
+            return ev.Unknown(name, data, reason(error))
+        fields = model()
+    event: ev.Event = fields.event()  # type: ignore[attr-defined]
     return event
 
 

@@ -81,7 +81,7 @@ async def test_a_break_without_ids_is_lost_and_the_question_is_never_repeated(
     async with OriginalChatServer(stop_after=stop_after, then=then) as server:
         reading = await asked(server, clock)
     assert isinstance(reading.error, StreamLost)
-    assert reading.error.title == "interrupted"
+    assert reading.error.title == "broke off"
     assert server.posts == len(server.requests) == 1
     state = after(reading.items)
     assert state.open_turn is None

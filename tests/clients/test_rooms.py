@@ -91,7 +91,7 @@ async def test_a_whole_run_of_an_original_server_comes_through(clock: FakeClock)
 
 @pytest.mark.parametrize("then", ["drop", "reset", "end"])
 @pytest.mark.parametrize("stop_after", [0, 1, 5, 9])
-async def test_a_drop_without_ids_is_interrupted_and_never_posted_again(
+async def test_a_drop_without_ids_is_lost_and_never_posted_again(
     clock: FakeClock, then: str, stop_after: int
 ) -> None:
     async with OriginalRoomsServer(stop_after=stop_after, then=then) as server:
@@ -100,7 +100,7 @@ async def test_a_drop_without_ids_is_interrupted_and_never_posted_again(
             await reading.end()
         await client.aclose()
     assert isinstance(reading.error, StreamLost)
-    assert reading.error.title == "interrupted"
+    assert reading.error.title == "broke off"
     assert reading.error.detail
     assert then == "reset" or len(frames(reading.items)) == stop_after
     assert [request.method for request in server.requests] == ["POST"]
@@ -224,15 +224,13 @@ async def test_a_clean_end_before_the_last_event_is_read_on_too(
 
 
 @pytest.mark.parametrize("status", [404, 405])
-async def test_ids_without_events_are_interrupted(
-    server: FakeServer, client: RoomsClient, status: int
-) -> None:
+async def test_ids_without_events_are_lost(server: FakeServer, client: RoomsClient, status: int) -> None:
     server.on("POST", RUN, streams(with_ids(1, 5, run_events()), then="drop"))
     server.on("GET", EVENTS, answers_json({"detail": "no"}, status))
     async with Collector(client.run_frames("r1")) as reading:
         await reading.end()
     assert isinstance(reading.error, StreamLost)
-    assert reading.error.title == "interrupted"
+    assert reading.error.title == "broke off"
 
 
 async def test_a_server_that_stays_away_is_given_up_after_ten_seconds(

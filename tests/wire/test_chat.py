@@ -15,6 +15,7 @@ from agent_tui.wire.chat import (
     decode_messages,
 )
 from agent_tui.wire.content import encodable
+from agent_tui.wire.fields import ADVICE, NO_REASON
 
 
 def step(**fields: Any) -> str:
@@ -168,6 +169,7 @@ def test_done_ends_an_answer_whatever_it_says(data: str) -> None:
 def test_error_ends_an_answer_whatever_it_says() -> None:
     assert decoded(("error", '{"content":"API Error: 500"}')) == [ev.RunFailed("API Error: 500")]
     assert decoded(("error", "Bad Gateway")) == [ev.RunFailed("Bad Gateway")]
+    assert decoded(("error", "{}")) == [ev.RunFailed(f"{NO_REASON}: {ADVICE}")]
 
 
 def test_ids_that_start_again_after_an_end_are_of_the_next_answer() -> None:

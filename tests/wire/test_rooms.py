@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from agent_tui import events as ev
 from agent_tui.wire.content import content_text, steps_content, text_content
+from agent_tui.wire.fields import ADVICE, NO_REASON
 from agent_tui.wire.rooms import decode, decode_messages, decode_room, decode_rooms
 from agent_tui.wire.rooms_encode import encode, frame_bytes, progress, token_count
 
+NOTHING_SAID = f"{NO_REASON}: {ADVICE}"
+NESTED = '{"error":' * 4 + '"x"' + "}" * 4
 MESSAGE = ev.Message(
     "m", "r", "assistant", steps_content("hi"), "hi", "Ada", "#10b981", 1, 4, "2026-01-01T00:00:00Z"
 )
@@ -138,6 +141,36 @@ def test_a_frame_is_framed_to_the_letter() -> None:
         frame_bytes(None, "error", '{"content":"\u00e9"}')
         == 'event: error\ndata: {"content":"é"}\n\n'.encode()
     )
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ('{"content": " Room not found\\n"}', "Room not found"),
+        ('{"content": {"message": "no"}}', "no"),
+        ('{"error": {"message": "the quota is gone", "code": 429}}', "the quota is gone"),
+        ('{"content": "", "detail": "no such model"}', "no such model"),
+        ('"boom"', "boom"),
+        ("<h1>Bad Gateway</h1>", "<h1>Bad Gateway</h1>"),
+        *((data, NOTHING_SAID) for data in ("", "{}", "null", "[]", '{"content": null}', '{"content": ""}')),
+        ('{"code": 500}', f'{NO_REASON}, only {{"code": 500}}: {ADVICE}'),
+        (NESTED, f"{NO_REASON}, only {NESTED}: {ADVICE}"),
+    ],
+)
+def test_an_error_always_says_something_that_a_person_can_act_on(data: str, said: str) -> None:
+    assert decode("error", data) == ev.RunFailed(said)
+
+
+def test_an_agents_error_without_a_reason_says_so() -> None:
+    assert decode("agent_error", '{"agent":"Ada"}') == ev.TurnFailed(NOTHING_SAID, "", "Ada")
+
+
+@pytest.mark.parametrize(
+    "data", ["", "null", "[]", "<html>", '{"round": "x", "total_rounds": []}', "[" * 5000]
+)
+def test_the_last_event_of_a_run_ends_it_whatever_its_data_are(data: str) -> None:
+    assert decode("room_completed", data) == ev.RunCompleted("", 0)
+    assert decode("room_paused", data) == ev.RunPaused("", None, "")
 
 
 def test_the_two_shapes_of_agent_error_are_one_event() -> None:
