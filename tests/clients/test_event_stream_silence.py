@@ -40,23 +40,22 @@ async def test_silence_after_a_heartbeat_is_a_broken_connection(
 
 async def test_any_byte_is_a_sign_of_life(server: FakeServer, net: Net, clock: FakeClock) -> None:
     go_on = asyncio.Semaphore(0)
-    written = asyncio.Semaphore(0)
 
     async def respond(request: Request, reply: Reply) -> None:
         await reply.head(200, {"Content-Type": "text/event-stream"})
         for byte in b": hi\n\ndata: x\n\n":
-            await reply.send(bytes([byte]))
-            written.release()
             await go_on.acquire()
+            await reply.send(bytes([byte]))
         await reply.stay()
 
     server.on("GET", "/s", respond)
     async with read(open_stream(net, clock, idle_timeout=45)) as reading:
+        await reading.until(lambda items: "live" in statuses(items))
         for _ in range(15):
-            await written.acquire()
-            await settle(30)
-            await tick(clock, 40)
+            asked = clock.asked
             go_on.release()
+            await clock.asked_again(asked)  # a wait for bytes begins with a look at the clock: it has come
+            await tick(clock, 40)
         await reading.until(lambda items: data(items) == ["x"])
     assert waits(reading.items) == []
 

@@ -11,12 +11,22 @@ class FakeClock:
     """``Clock`` whose time only ``advance`` moves; sleepers wake in the order of their time."""
 
     def __init__(self) -> None:
+        self.asked = 0  # how often somebody wanted to know the time
         self._now = 1000.0
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._number = itertools.count()
+        self._looked_at = asyncio.Event()
 
     def time(self) -> float:
+        self.asked += 1
+        self._looked_at.set()
         return self._now
+
+    async def asked_again(self, asked: int) -> None:
+        """Wait until the time was asked for more often than ``asked`` times."""
+        while self.asked <= asked:
+            self._looked_at.clear()
+            await self._looked_at.wait()
 
     async def sleep(self, seconds: float) -> None:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -212,12 +212,12 @@ class FakeServer:
             with contextlib.suppress(ConnectionError, ssl.SSLError):
                 await self._serve(reader, writer)
         except asyncio.CancelledError:
-            pass  # ``drop_all`` ends this task; nobody waits for its result
+            writer.transport.abort()  # ``drop_all`` ends this task; nobody waits for its result
         finally:
-            self._tasks.discard(task)
             self.open -= 1
             self.changed()
-            writer.close()
+            await closed(writer)
+            self._tasks.discard(task)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = await read_request(reader)
@@ -251,13 +251,37 @@ async def read_request(reader: asyncio.StreamReader) -> Request | None:
     return Request(method, target, headers, body)
 
 
+async def closed(writer: asyncio.StreamWriter) -> None:
+    """Close a connection and wait until it is: one that still says its last words would outlive its test."""
+    writer.close()
+    try:
+        await writer.wait_closed()
+    except (ConnectionError, ssl.SSLError, asyncio.CancelledError):
+        writer.transport.abort()
+
+
 @contextlib.asynccontextmanager
 async def listening(
     connected: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
 ) -> AsyncGenerator[int, None]:
     """Give the port of a bare socket server: for what does not even speak HTTP."""
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            await connected(reader, writer)
+        finally:
+            await closed(writer)
+            tasks.discard(task)
+
+    server = await asyncio.start_server(accepted, "127.0.0.1", 0)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

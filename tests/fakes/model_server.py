@@ -21,6 +21,8 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from tests.fakes.http_server import closed
+
 SPEAKING = ("/chat/completions", "/v1/messages", ":streamGenerateContent")
 KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
 DONE = b"data: [DONE]\n\n"
@@ -222,8 +224,9 @@ class FakeModelServer:
         except asyncio.CancelledError:
             if self._server.is_serving():
                 raise  # cancelled by somebody else than __aexit__
+            writer.transport.abort()
         finally:
-            writer.close()
+            await closed(writer)
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Read one request and answer it; return whether the connection stays."""
