@@ -211,14 +211,14 @@ class ChatCalls(ProviderCalls):
         """Call what needs no id: a 404 there means that the call is missing."""
         try:
             return await self._net.call(method, self._paths.of(name), params=params, json=json)
-        except NotFound as error:
+        except (NotFound, NotOffered) as error:
             raise not_offered(what, error) from error
 
     async def _call(self, method: str, name: str, ids: Sequence[str], what: str, json: object = None) -> Any:
         path = self._paths.of(name, *ids)
         try:
             return await self._net.call(method, path, json=json)
-        except NotFound as error:
+        except (NotFound, NotOffered) as error:
             raise await explained(self._net, method, path, what, error) from error
 
     async def _about(

@@ -55,8 +55,10 @@ class Offers:
         return methods is not None and method not in methods
 
 
-async def explained(net: Net, method: str, path: str, what: str, error: NotFound) -> Refused:
-    """Say what a 404 means: there is no such thing, or no such call, named ``what``."""
+async def explained(net: Net, method: str, path: str, what: str, error: NotFound | NotOffered) -> Refused:
+    """Say what a 404 means: there is no such thing, or no such call, named ``what``. Others mean the call."""
+    if isinstance(error, NotOffered):
+        return not_offered(what, error)
     try:
         methods = await net.methods(path)
     except AgentTuiError:
@@ -64,6 +66,8 @@ async def explained(net: Net, method: str, path: str, what: str, error: NotFound
     return error if methods is None or method in methods else not_offered(what, error)
 
 
-def not_offered(what: str, error: NotFound) -> NotOffered:
+def not_offered(what: str, error: NotFound | NotOffered) -> NotOffered:
     """Return the error for a call that a server does not have; ``what`` is what it is called."""
-    return NotOffered(f"this server does not offer {what}", error.title, status=error.status)
+    return NotOffered(
+        f"this server does not offer {what}", f"it answered {error.status}", status=error.status
+    )

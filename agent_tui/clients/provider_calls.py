@@ -12,7 +12,7 @@ from agent_tui.clients.room_answers import (
     read_provider_test,
     read_providers,
 )
-from agent_tui.errors import NotFound
+from agent_tui.errors import NotFound, NotOffered
 
 PROVIDER_SECONDS = 60.0  # how much longer than other calls one may take that asks a provider
 
@@ -27,7 +27,7 @@ class ProviderCalls:
         """Return the providers of models that the server knows, its default first."""
         try:
             return read_providers(await self._net.call("GET", self._paths.of("providers")))
-        except NotFound as error:
+        except (NotFound, NotOffered) as error:
             raise not_offered("a list of providers", error) from error
 
     async def models(self, provider_id: str) -> list[str]:

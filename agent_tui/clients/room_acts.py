@@ -17,7 +17,7 @@ from agent_tui.clients.room_answers import (
     read_said,
 )
 from agent_tui.clients.room_calls import RoomCalls
-from agent_tui.errors import NotFound, ProtocolError
+from agent_tui.errors import NotFound, NotOffered, ProtocolError
 from agent_tui.events import QueuedMessage, RoomInfo
 
 Queue = tuple[QueuedMessage, ...]
@@ -105,7 +105,7 @@ class RoomActs(RoomCalls, ProviderCalls):
         path = self._paths.of(name, *ids)
         try:
             return await self._net.call(method, path, json=json)
-        except NotFound as error:
+        except (NotFound, NotOffered) as error:
             raise await explained(self._net, method, path, what, error) from error
 
     # --- tools -----------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class RoomActs(RoomCalls, ProviderCalls):
         """Return the tools that agents may use here."""
         try:
             return read_tools(await self._net.call("GET", self._paths.of("tools")))
-        except NotFound as error:
+        except (NotFound, NotOffered) as error:
             raise not_offered("a list of tools", error) from error
 
     # --- all rooms -------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ class RoomCalls:
         """Return the list of rooms as it was answered; ``params`` and ``patience`` are ``Net.call``'s."""
         try:
             return await self._net.call("GET", self._paths.of("rooms"), params=params, patience=patience)
-        except NotFound as error:
+        except (NotFound, NotOffered) as error:
             raise not_offered("a list of rooms", error) from error
 
     async def list(self, archived: bool = False) -> list[RoomInfo]:
@@ -96,7 +96,7 @@ class RoomCalls:
         chosen = {f: v for f, v in zip(_CREATE_FIELDS, values, strict=True) if v is not None}
         try:
             return _room(await self._net.call("POST", self._paths.of("rooms"), json={"task": task, **chosen}))
-        except NotFound as error:
+        except (NotFound, NotOffered) as error:
             raise not_offered("making rooms", error) from error
 
     async def change(self, room_id: str, **fields: FieldValue) -> RoomInfo:
@@ -144,6 +144,8 @@ class RoomCalls:
     async def _call(self, method: str, path: str, room_id: str, what: str, json: object = None) -> Any:
         try:
             return await self._net.call(method, self._paths.of(path, room_id), json=json)
+        except NotOffered as error:
+            raise not_offered(what, error) from error
         except NotFound as error:
             raise await self._explained(room_id, what, error) from error
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -25,6 +25,25 @@ async def client(ours: LogChatServer) -> AsyncIterator[ChatClient]:
 
 def last(server: FakeServer) -> Request:
     return server.requests[-1]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "call"),
+    [
+        ("GET", "/api/conversations", lambda client: client.conversations()),
+        ("DELETE", ONE, lambda client: client.delete("c1")),
+    ],
+)
+async def test_a_405_names_what_is_not_offered(
+    ours: LogChatServer,
+    client: ChatClient,
+    method: str,
+    path: str,
+    call: Callable[[ChatClient], Awaitable[object]],
+) -> None:
+    ours.on(method, path, answers_json({"detail": "Method Not Allowed"}, 405))
+    with pytest.raises(NotOffered, match=r"this server does not offer .+: it answered 405"):
+        await call(client)
 
 
 async def test_conversations_are_listed_made_shown_changed_and_deleted(

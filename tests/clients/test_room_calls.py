@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -136,9 +136,32 @@ async def test_where_rooms_are_listed_a_404_means_the_room(call: str) -> None:
 
 async def test_a_405_is_not_offered_at_once(server: FakeServer, client: RoomsClient) -> None:
     server.on("POST", "/api/rooms/r1/pause", answers_json({"detail": "Method Not Allowed"}, 405))
-    with pytest.raises(NotOffered):
+    with pytest.raises(NotOffered, match="this server does not offer pausing: it answered 405"):
         await client.pause("r1")
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "call"),
+    [
+        ("GET", "/api/rooms", lambda client: client.list()),
+        ("POST", "/api/rooms", lambda client: client.create("t")),
+        ("DELETE", "/api/rooms/r1", lambda client: client.delete("r1")),
+        ("POST", "/api/rooms/r1/agents/a1/stop", lambda client: client.stop_agent("r1", "a1")),
+        ("GET", "/api/tools", lambda client: client.tools()),
+        ("GET", "/api/providers", lambda client: client.providers()),
+    ],
+)
+async def test_a_405_names_what_is_not_offered(
+    server: FakeServer,
+    client: RoomsClient,
+    method: str,
+    path: str,
+    call: Callable[[RoomsClient], Awaitable[object]],
+) -> None:
+    server.on(method, path, answers_json({"detail": "Method Not Allowed"}, 405))
+    with pytest.raises(NotOffered, match=r"this server does not offer .+: it answered 405"):
+        await call(client)
 
 
 async def test_a_refused_token_stays_that(server: FakeServer, client: RoomsClient) -> None:
