@@ -6,9 +6,11 @@ import os
 import re
 import shlex
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST: Final = 20  # attachments of one question (ours takes no more)
 MAX_BYTES: Final = 4_000_000  # of all of them; as JSON that is well within what is taken
-MAX_LISTED: Final = 20_000  # files of a folder that are offered
+MAX_LISTED: Final = 100_000  # files of a folder that are offered
 MAX_DEPTH: Final = 20
 MAX_IGNORE_BYTES: Final = 100_000
 LISTING_SECONDS: Final = 5.0  # how long a listing is taken for true
@@ -46,8 +48,10 @@ class Files:
     """The files that a question may name: those below ``folder``, and any other by its whole path."""
 
     folder: Path
+    most: int = MAX_LISTED
     _listed: list[str] = field(default_factory=list)
     _listed_at: float = 0.0
+    _found: tuple[str, int, tuple[str, ...]] = "", 0, ()  # what was looked for last, and what came of it
 
     @property
     def is_listed(self) -> bool:
@@ -55,13 +59,9 @@ class Files:
         return bool(self._listed_at) and time.monotonic() - self._listed_at < LISTING_SECONDS
 
     def look(self) -> None:
-        """Look which files there are; takes a moment."""
-        found = []
-        for path in _below(self.folder, "", (), MAX_DEPTH):
-            found.append(path)
-            if len(found) >= MAX_LISTED:
-                break
-        self._listed, self._listed_at = found, time.monotonic()
+        """Look which files there are, the nearer ones where there are too many; takes a moment."""
+        self._listed, self._found = list(islice(_below(self.folder), self.most)), ("", 0, ())
+        self._listed_at = time.monotonic()
 
     def fitting(self, begun: str, most: int) -> list[str]:
         """Return paths that ``begun`` may become: those that begin so, then files whose name does, then
@@ -70,6 +70,11 @@ class Files:
         if begun.startswith(("/", "~", "..")):
             return _in_folder(begun, most)
         begun = begun.removeprefix("./").casefold()
+        if self._found[:2] != (begun, most):
+            self._found = begun, most, tuple(self._ranked(begun, most))
+        return list(self._found[2])
+
+    def _ranked(self, begun: str, most: int) -> list[str]:
         ranked: tuple[list[str], ...] = ([], [], [])
         for path in self._listed:
             low = path.casefold()
@@ -200,14 +205,25 @@ def _in_folder(begun: str, most: int) -> list[str]:
     ][:most]
 
 
-def _below(folder: Path, path: str, ignored: Ignored, depth: int) -> Iterator[str]:
+def _below(top: Path) -> Iterator[str]:
     """Yield the files below a folder, nearer ones first, without those that .gitignore leaves out."""
-    ignored = _with_rules_of(folder, path, ignored)
+    waiting: deque[tuple[str, Ignored]] = deque([("", ())])
+    while waiting:
+        path, ignored = waiting.popleft()
+        ignored = _with_rules_of(top / path, path, ignored)
+        for where, is_folder in _in(top / path, path, ignored):
+            if not is_folder:
+                yield where
+            elif where.count("/") < MAX_DEPTH:
+                waiting.append((where, ignored))
+
+
+def _in(folder: Path, path: str, ignored: Ignored) -> Iterator[tuple[str, bool]]:
+    """Yield the files and folders of a folder that are not ignored, and whether each is a folder."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         return
-    folders = []
     for entry in entries:
         where = f"{path}/{entry.name}" if path else entry.name
         try:
@@ -217,13 +233,8 @@ def _below(folder: Path, path: str, ignored: Ignored, depth: int) -> Iterator[st
             continue
         if entry.name == ".git" or not _can_be_named(entry.name) or _is_ignored(where, is_folder, ignored):
             continue
-        if is_folder:
-            folders.append((entry.name, where))
-        elif is_file:
-            yield where
-    if depth > 1:
-        for name, where in folders:
-            yield from _below(folder / name, where, ignored, depth - 1)
+        if is_folder or is_file:
+            yield where, is_folder
 
 
 def _can_be_named(name: str) -> bool:

@@ -42,6 +42,7 @@ async def settled(chat: Chat) -> str:
 
 
 def _write(name: str, data: bytes) -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
     Path(name).write_bytes(data)
 
 
@@ -72,6 +73,14 @@ async def test_what_git_ignores_is_not_offered() -> None:
     assert files.fitting("", 50) == [".gitignore", "Makefile", "a b.txt", "src/main.py"]
     assert files.fitting("main", 5) == ["src/main.py"]
     assert files.fitting("OUT", 5) == []
+
+
+def test_of_too_many_files_the_nearer_ones_are_offered() -> None:
+    for path in ("a/deep/er/one.c", "a/deep/er/two.c", "b/near.c"):
+        _write(path, b"")
+    files = Files(Path.cwd(), most=6)
+    files.look()
+    assert files.fitting(".c", 5) == ["b/near.c", "a/deep/er/one.c"]
 
 
 def test_a_path_with_a_space_is_quoted_and_found_again() -> None:
