@@ -6,20 +6,32 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.config import DEMO_PROVIDER
 from agent_tui.errors import ConfigError, NotOffered
+from agent_tui.events import RoomInfo
 from agent_tui.inert import inert_line
 from tui import exits, output
 from tui.output import OutputFormat
 from tui.request import Server, Source, reach
+from tui.screens.live_texts import why_paused
 from tui.screens.words import say
 
+
+class _Shows(Protocol):
+    def show_raw(self, id_: str, /) -> Awaitable[object]: ...
+    def show(self, id_: str, /) -> Awaitable[Any]: ...
+    def delete(self, id_: str, /) -> Awaitable[object]: ...
+
+
 Client = TypeVar("Client")
+Shows = TypeVar("Shows", bound=_Shows)
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 Opened = Callable[[Server], AbstractAsyncContextManager[Client]]  # ``connect.rooms_client``, say
 MAX_NAME_CHARACTERS = 60
 
@@ -33,6 +45,59 @@ def asked(source: Source, opened: Opened[Client], question: Callable[[Client], A
             return await question(client)
 
     return asyncio.run(ask())
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[Shows, Item]):
+    """How commands reach one room or one conversation."""
+
+    opened: Opened[Shows]
+    id_of: Callable[[Shows, str], Awaitable[str]]  # of what a person wrote; raises for none and for several
+    known: Callable[[Shows, str], Awaitable[Item]]  # as far as the server tells, by its id
+    called: Callable[[Item], str]
+    described: Callable[[Item], str]
+    fields: Callable[[Item], object]  # for JSON
+
+
+def of_one(
+    source: Source, kind: Kind[Shows, Item], wanted: str, act: Callable[[Shows, str], Awaitable[Answer]]
+) -> Answer:
+    """Return what the server answers to ``act(client, id)`` about the one that is ``wanted``."""
+
+    async def acted(client: Shows) -> Answer:
+        return await act(client, await kind.id_of(client, wanted))
+
+    return asked(source, kind.opened, acted)
+
+
+def show_one(source: Source, kind: Kind[Shows, Item], wanted: str, output_format: OutputFormat) -> int:
+    """Print one; as JSON as the server answered it."""
+    if output_format == "json":
+        output.write_json(of_one(source, kind, wanted, lambda client, id_: client.show_raw(id_)))
+    else:
+        output.say(kind.described(of_one(source, kind, wanted, lambda client, id_: client.show(id_))))
+    return exits.DONE
+
+
+def delete_one(
+    source: Source, kind: Kind[Shows, Item], wanted: str, yes: bool, output_format: OutputFormat
+) -> int:
+    """Delete one, asking first; raises ``ConfigError`` when nobody can be asked."""
+    if not yes and not sys.stdin.isatty():
+        raise ConfigError("deleting needs --yes where nobody can be asked")
+
+    async def delete(client: Shows, id_: str) -> Item | None:
+        item = await kind.known(client, id_)
+        if not yes and not output.agrees(f"delete {kind.called(item)} and everything said in it?"):
+            return None
+        await client.delete(id_)
+        return item
+
+    item = of_one(source, kind, wanted, delete)
+    if item is None:
+        output.notice("kept")
+        return exits.DONE
+    return told(f"deleted {kind.called(item)}", kind.fields(item), output_format)
 
 
 async def check_tools(client: ChatClient, wanted: Sequence[str]) -> None:
@@ -63,20 +128,6 @@ def listed(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> 
     return exits.DONE
 
 
-def check_may_delete(yes: bool) -> None:
-    """Raise ``ConfigError`` where nobody has agreed and nobody can be asked."""
-    if not yes and not sys.stdin.isatty():
-        raise ConfigError("deleting needs --yes where nobody can be asked")
-
-
-def agrees_to_delete(called: str) -> bool:
-    """Ask the person at the terminal; without their yes stderr says that it was kept."""
-    agrees = output.agrees(f"delete {called} and everything said in it?")
-    if not agrees:
-        output.notice("kept")
-    return agrees
-
-
 def called(id_: str, name: str) -> str:
     """Return a room or conversation as it is called where both its id and its name help."""
     name = inert_line(name, MAX_NAME_CHARACTERS)
@@ -86,6 +137,11 @@ def called(id_: str, name: str) -> str:
 def model_named(provider_id: str, model: str) -> str:
     """Return the model in a line; whatever model was wished for, the demo is called the demo."""
     return "demo model" if provider_id == DEMO_PROVIDER else inert_line(model)
+
+
+def status_of(room: RoomInfo) -> str:
+    """Return how a room stands, and why it does."""
+    return why_paused(room.interrupted) if room.status == "paused" else room.status
 
 
 def spent(tokens: int, cost: float | None) -> str:

@@ -12,13 +12,15 @@ from agent_tui.wire.chat_encode import conversation_fields
 from tui import connect, exits, output
 from tui.commands import (
     MAX_NAME_CHARACTERS,
+    Kind,
     age,
-    agrees_to_delete,
     asked,
     called,
-    check_may_delete,
+    delete_one,
     listed,
     model_named,
+    of_one,
+    show_one,
     spent,
     told,
 )
@@ -60,51 +62,25 @@ def show(source: Source, wanted: str, output_format: OutputFormat) -> int:
     """Print what is known of one conversation; as JSON the body of ``GET /api/conversations/{id}`` as it was
     answered.
     """
-
-    async def raw(client: ChatClient) -> object:
-        return await client.show_raw(await connect.conversation_id(client, wanted))
-
-    async def read(client: ChatClient) -> ConversationInfo:
-        return await client.show(await connect.conversation_id(client, wanted))
-
-    if output_format == "json":
-        output.write_json(asked(source, connect.chat_client, raw))
-    else:
-        output.say(_described(asked(source, connect.chat_client, read)))
-    return exits.DONE
+    return show_one(source, CONVERSATIONS, wanted, output_format)
 
 
 def delete(source: Source, wanted: str, yes: bool, output_format: OutputFormat) -> int:
     """Delete a conversation, asking first; raises ``ConfigError`` when nobody can be asked."""
-    check_may_delete(yes)
-
-    async def deleted(client: ChatClient) -> ConversationInfo | None:
-        id_ = await connect.conversation_id(client, wanted)
-        conversation = await client.conversation_as_known(id_)
-        if not yes and not agrees_to_delete(called(id_, conversation.title)):
-            return None
-        await client.delete(id_)
-        return conversation
-
-    conversation = asked(source, connect.chat_client, deleted)
-    return exits.DONE if conversation is None else _told("deleted", conversation, output_format)
+    return delete_one(source, CONVERSATIONS, wanted, yes, output_format)
 
 
 def rename(source: Source, wanted: str, title: str, output_format: OutputFormat) -> int:
     """Give a conversation another title."""
-
-    async def renamed(client: ChatClient) -> ConversationInfo:
-        return await client.change(await connect.conversation_id(client, wanted), title=title)
-
-    return _told("renamed", asked(source, connect.chat_client, renamed), output_format)
+    renamed = of_one(source, CONVERSATIONS, wanted, lambda client, id_: client.change(id_, title=title))
+    return told(f"renamed {_called(renamed)}", conversation_fields(renamed), output_format)
 
 
 # --- how conversations read --------------------------------------------------------------------------------
 
 
-def _told(done: str, conversation: ConversationInfo, output_format: OutputFormat) -> int:
-    text = f"{done} {called(conversation.id, conversation.title)}"
-    return told(text, conversation_fields(conversation), output_format)
+def _called(conversation: ConversationInfo) -> str:
+    return called(conversation.id, conversation.title)
 
 
 def _row(conversation: ConversationInfo) -> tuple[str, ...]:
@@ -153,3 +129,9 @@ def _found(hit: Hit) -> str:
     about = (inert_line(hit.conversation_id), title, inert_line(hit.role), age(hit.created_at))
     words = inert_line(hit.snippet.translate(_MARKS), MAX_SNIPPET_CHARACTERS)
     return f"{'  '.join(text for text in about if text)}\n  {words}"
+
+
+_KNOWN: Final = ChatClient.conversation_as_known
+CONVERSATIONS: Final = Kind(
+    connect.chat_client, connect.conversation_id, _KNOWN, _called, _described, conversation_fields
+)

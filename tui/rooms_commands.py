@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.events import AgentInfo, RoomInfo
 from agent_tui.inert import inert_line
@@ -9,14 +11,18 @@ from agent_tui.wire.rooms_encode import room_fields
 from tui import connect, exits, output
 from tui.commands import (
     MAX_NAME_CHARACTERS,
+    Kind,
     age,
-    agrees_to_delete,
     asked,
     called,
-    check_may_delete,
     check_tools,
+    delete_one,
     listed,
     model_named,
+    of_one,
+    show_one,
+    spent,
+    status_of,
     told,
 )
 from tui.new_room import NewRoom
@@ -47,56 +53,24 @@ def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:
 
 def show_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
     """Print one room; as JSON the body of ``GET /api/rooms/{id}`` as it was answered."""
-
-    async def raw(client: RoomsClient) -> object:
-        return await client.show_raw(await connect.room_id(client, wanted))
-
-    async def read(client: RoomsClient) -> RoomInfo:
-        return await client.show(await connect.room_id(client, wanted))
-
-    if output_format == "json":
-        output.write_json(asked(source, connect.rooms_client, raw))
-    else:
-        output.say(_described(asked(source, connect.rooms_client, read)))
-    return exits.DONE
+    return show_one(source, ROOMS, wanted, output_format)
 
 
 def delete_room(source: Source, wanted: str, yes: bool, output_format: OutputFormat) -> int:
     """Delete a room, asking first; raises ``ConfigError`` when nobody can be asked."""
-    check_may_delete(yes)
-
-    async def delete(client: RoomsClient) -> RoomInfo | None:
-        room_id = await connect.room_id(client, wanted)
-        room = await client.show(room_id)
-        if not yes and not agrees_to_delete(called(room.id, room.name)):
-            return None
-        await client.delete(room_id)
-        return room
-
-    room = asked(source, connect.rooms_client, delete)
-    if room is None:
-        return exits.DONE
-    return told(f"deleted {called(room.id, room.name)}", room_fields(room), output_format)
+    return delete_one(source, ROOMS, wanted, yes, output_format)
 
 
 def pause_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
     """Pause a room and print what it answered; a room that does not run is left as it is."""
-
-    async def pause(client: RoomsClient) -> RoomInfo:
-        return await client.pause(await connect.room_id(client, wanted))
-
-    room = asked(source, connect.rooms_client, pause)
+    room = of_one(source, ROOMS, wanted, lambda client, room_id: client.pause(room_id))
     # The answer may come before the words are cut: "paused" is said only of a room that is.
     return _status_told(room, "pausing" if room.status == "running" else room.status, output_format)
 
 
 def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
     """Let a room go on; raises ``Refused`` for one that is completed or was never started."""
-
-    async def resume(client: RoomsClient) -> RoomInfo:
-        return await client.resume(await connect.room_id(client, wanted))
-
-    room = asked(source, connect.rooms_client, resume)
+    room = of_one(source, ROOMS, wanted, lambda client, room_id: client.resume(room_id))
     return _status_told(room, room.status, output_format)
 
 
@@ -104,7 +78,11 @@ def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> int
 
 
 def _status_told(room: RoomInfo, status: str, output_format: OutputFormat) -> int:
-    return told(f"{called(room.id, room.name)}: {inert_line(status)}", room_fields(room), output_format)
+    return told(f"{_called(room)}: {inert_line(status)}", room_fields(room), output_format)
+
+
+def _called(room: RoomInfo) -> str:
+    return called(room.id, room.name)
 
 
 def _row(room: RoomInfo) -> tuple[str, ...]:
@@ -114,14 +92,15 @@ def _row(room: RoomInfo) -> tuple[str, ...]:
 
 
 def _described(room: RoomInfo) -> str:
-    status = f"{room.status} ({room.interrupted})" if room.interrupted else room.status
     facts = [
         ("id", room.id),
         ("name", room.name),
         ("task", room.task),
-        ("status", status),
+        ("status", status_of(room)),
         ("mode", room.execution_mode),
         ("round", f"{room.current_round} of {room.max_rounds}"),
+        ("used", spent(room.tokens, room.cost)),
+        ("budget", spent(room.max_tokens or 0, room.max_cost)),
         ("events", count(room.last_event_id)),
         ("made", age(room.created_at)),
         ("changed", age(room.updated_at)),
@@ -134,3 +113,8 @@ def _spoken_for(agent: AgentInfo) -> str:
     """Return "Ada · some-model"."""
     model = model_named(agent.provider_id, agent.model)
     return f"{inert_line(agent.name)} · {model}" if model else inert_line(agent.name)
+
+
+ROOMS: Final = Kind(
+    connect.rooms_client, connect.room_id, RoomsClient.room_as_known, _called, _described, room_fields
+)

@@ -210,3 +210,10 @@ def test_paths_token_and_timeout_come_from_the_config_file(home: Home) -> None:
         (asked,) = server.asked("POST", "/v9/r1/go")
     assert done.returncode == 6
     assert asked.headers["authorization"] == "Bearer geheim"
+
+
+def test_a_room_is_deleted_where_only_its_deletion_is_offered(home: Home) -> None:
+    with in_thread(OriginalRoomsServer()) as server:
+        server.on("DELETE", "/api/rooms/r1", answers_json({}))
+        done = home.main("rooms", "delete", "r1", "--yes", "--url", server.url)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "deleted r1\n", "")
