@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
 
-from textual import on
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.widgets import Input
 
 from agent_tui.events import ConversationInfo
 from tui.link import ChatLink
@@ -95,14 +93,13 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
 
     # --- searching -----------------------------------------------------------------------------------------
 
-    @on(Input.Changed, "#filter")
-    def filter_changed(self, event: Input.Changed) -> None:
-        """List what fits while it is typed; search instead where the first sign says so."""
-        if event.value == SEARCHES:
-            event.stop()
-            event.prevent_default()  # the list's own handler
+    def look_for(self, words: str) -> None:
+        """List what has these words; search instead where the first sign says so."""
+        if words == SEARCHES:
             self._close_filter(keep=False)
             self.action_search()
+        else:
+            super().look_for(words)
 
     def action_search(self) -> None:
         """Search in all chats."""

@@ -357,9 +357,13 @@ class ListScreen(Screen[None], Generic[T]):
 
     @on(Input.Changed, "#filter")
     def filter_changed(self, event: Input.Changed) -> None:
-        """List what fits while it is typed."""
+        """Look for it while it is typed."""
         event.stop()
-        self.listing.arrange(needle=event.value)
+        self.look_for(event.value)
+
+    def look_for(self, words: str) -> None:
+        """List what has these words."""
+        self.listing.arrange(needle=words)
         self.show_all()
 
     @on(Input.Submitted, "#filter")
