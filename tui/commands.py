@@ -18,7 +18,7 @@ from agent_tui.inert import inert_line
 from tui import exits, output
 from tui.output import OutputFormat
 from tui.request import Server, Source, reach
-from tui.screens.live_texts import why_paused
+from tui.screens.live_texts import dollars, why_paused
 from tui.screens.words import say
 
 
@@ -148,7 +148,7 @@ def spent(tokens: int, cost: float | None) -> str:
     """Return what was used, in words; nothing where that is nothing."""
     parts = [f"{tokens:,} tokens"] if tokens else []
     if cost is not None:
-        parts.append(f"${cost:,.4f}")
+        parts.append(dollars(cost))
     return " · ".join(parts)
 
 

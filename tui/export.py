@@ -19,9 +19,12 @@ from agent_tui.room_file import room_file_text
 from agent_tui.wire.rooms import decode_messages
 from agent_tui.wire.rooms_encode import room_fields
 from tui import connect, exits, output
-from tui.commands import asked, model_named, spent
+from tui.commands import asked, model_named, spent, status_of
 from tui.request import Source
+from tui.screens.live_texts import dollars, why_cut
+from tui.screens.room_texts import NAMELESS
 from tui.screens.words import say
+from widgets.units import counted, duration
 
 ExportFormat = Literal["md", "json", "html", "toml"]
 
@@ -178,17 +181,18 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
     if message.status == "streaming":
         found.append("still being said")
     if message.interrupted:
-        found.append(f"cut: {message.interrupted}")
+        found.append(why_cut(message.interrupted))
     if message.error:
         found.append(f"failed: {message.error}")
     if message.trimmed:
-        found.append(f"its model was not told the {message.trimmed:,} oldest messages")
+        untold = counted(message.trimmed, "oldest message", "oldest messages")
+        found.append(f"its model was not told the {untold}")
     return found
 
 
 def said_by(message: Message) -> str:
     """Return who said a message."""
-    if message.role == "user":
+    if message.role == "user" and message.sender_name in NAMELESS:
         return say("room.you")
     return message.sender_name or message.role or "agent"
 
@@ -202,9 +206,9 @@ def used(message: Message) -> str:
         return f"about {message.token_count:,} tokens" if message.token_count else ""
     parts = [f"{usage.prompt_tokens:,} tokens read, {usage.completion_tokens:,} said"]
     if usage.cost is not None:
-        parts.append(f"${usage.cost:,.4f}")
+        parts.append(dollars(usage.cost))
     if usage.first_token_seconds is not None:
-        parts.append(f"first word after {usage.first_token_seconds:.1f} s")
+        parts.append(say("agent.first_token", time=duration(usage.first_token_seconds)))
     return " · ".join(parts)
 
 
@@ -219,12 +223,11 @@ def moment(written: str) -> str:
 
 def facts(room: RoomInfo) -> list[tuple[str, str]]:
     """Return what is to be said about a room, as (label, text)."""
-    status = f"{room.status} ({room.interrupted})" if room.interrupted else room.status
     spoken = [(agent.name, model_named(agent.provider_id, agent.model)) for agent in room.agents]
     agents = [f"{name} ({model})" if model else name for name, model in spoken]
     found = [
         ("Room", room.id),
-        ("Status", status),
+        ("Status", status_of(room)),
         ("Mode", room.execution_mode),
         ("Round", f"{room.current_round} of {room.max_rounds}" if room.max_rounds else ""),
         ("Agents", ", ".join(agents)),

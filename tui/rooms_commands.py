@@ -100,7 +100,7 @@ def _described(room: RoomInfo) -> str:
         ("mode", room.execution_mode),
         ("round", f"{room.current_round} of {room.max_rounds}"),
         ("used", spent(room.tokens, room.cost)),
-        ("budget", spent(room.max_tokens or 0, room.max_cost)),
+        ("budget", spent(room.max_tokens, room.max_cost or None)),
         ("events", count(room.last_event_id)),
         ("made", age(room.created_at)),
         ("changed", age(room.updated_at)),

@@ -208,10 +208,11 @@ def test_what_the_server_finds_out_of_range_is_wrong_usage(home: Home) -> None:
 
 
 def test_show_as_text_tells_what_a_room_is(home: Home) -> None:
-    room_id = home.new_room(TASK, name="shown", agents=[{"name": "Ada", "model": "m1"}])
+    agents = [{"name": "Ada", "model": "m1"}]
+    room_id = home.new_room(TASK, name="shown", agents=agents, max_tokens=1234)
     done = home.run("rooms", "show", "shown")
     assert (done.returncode, done.stderr) == (0, "")
-    for words in (room_id, "shown", TASK, "idle", "sequential", "Ada · demo model"):
+    for words in (room_id, "shown", TASK, "idle", "sequential", "1,234 tokens", "Ada · demo model"):
         assert words in done.stdout
 
 

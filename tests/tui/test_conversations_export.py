@@ -98,7 +98,7 @@ def test_markdown_has_words_as_they_were_and_everything_else_in_fences() -> None
         "- Used: 40 tokens\n"
         "\n### You\n\nWhich tea?\n"
         "\n**a\\`b.txt** 9 B\n\n````\nx\n```\n# y\n````\n"
-        "\n### some-model\n\n*cut: stop · 30 tokens read, 10 said*\n"
+        "\n### some-model\n\n*stopped by you · 30 tokens read, 10 said*\n"
         "\n**thinking**\n\n```\nI should\n# look.\n```\n"
         "\nI look.\n"
         "\n**read\\_file** tea.md · 3 ms · 15 B\n\n````\n```\n# green\n```\n````\n"
@@ -113,7 +113,7 @@ def test_a_page_folds_thoughts_tools_and_files_and_shows_the_words() -> None:
     assert tags.count("details") == tags.count("summary") == 4
     assert not any("open" in attributes for tag, attributes in page.found if tag == "details")
     shown = " ".join(page.open_words)
-    places = [shown.index(words) for words in ("Tea", "Which tea?", "cut: stop", "I look.", "Green,")]
+    places = [shown.index(words) for words in ("Tea", "Which tea?", "stopped by you", "I look.", "Green,")]
     assert places == sorted(places)
     assert "I should" not in shown
     assert "# green" not in shown

@@ -67,7 +67,7 @@ TALK = [
     message("Green.", 1, interrupted="pause"),
     message("Green, I said.", 2, superseded=True),
     message("Black!", 3, sender_name="Bo", error="quota", round_number=2),
-    message("Be kind.", 4, role="user", to="a2", round_number=2),
+    message("Be kind.", 4, role="user", sender_name="", to="a2", round_number=2),
     message("Fine.", 5, usage=Usage(100, 20, 0.52, 0.0123), trimmed=3, round_number=2),
 ]
 
@@ -86,14 +86,35 @@ def test_markdown_has_everything_in_order_with_names_rounds_and_marks() -> None:
         "# Tea\n\n- Room: r1\n- Status: completed\n- Mode: sequential\n- Agents: Ada, Bo\n- Used: 40 tokens\n"
         "\n### You\n\nWhich tea?\n"
         "\n## Round 1\n"
-        "\n### Ada\n\n*cut: pause · about 12 tokens*\n\nGreen.\n"
+        "\n### Ada\n\n*cut at the pause · about 12 tokens*\n\nGreen.\n"
         "\n### Ada\n\n*said again later · about 12 tokens*\n\nGreen, I said.\n"
         "\n## Round 2\n"
         "\n### Bo\n\n*failed: quota · about 12 tokens*\n\nBlack\\!\n".replace("\\!", "!")
         + "\n### You\n\n*whispered to Bo*\n\nBe kind.\n"
         "\n### Ada\n\n*its model was not told the 3 oldest messages · 100 tokens read, 20 said · $0.0123 · "
-        "first word after 0.5 s*\n\nFine.\n"
+        "first word after 520 ms*\n\nFine.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "interrupted", "expected"),
+    [
+        ("paused", "pause", "paused"),
+        ("paused", "budget", "paused – the budget is used up"),
+        ("paused", "budget.tokens", "paused – budget.tokens"),
+        ("running", "", "running"),
+    ],
+)
+def test_a_room_says_how_it_stands_in_a_persons_words(status: str, interrupted: str, expected: str) -> None:
+    room = replace(ROOM, status=status, interrupted=interrupted)
+    assert dict(of_room(room, TALK).facts)["Status"] == expected
+
+
+def test_a_person_who_gave_a_name_is_called_by_it() -> None:
+    named = message("Coffee.", 1, role="user", sender_name="Anna")
+    unnamed = message("Tea.", 2, role="user", sender_name="用户")
+    text = markdown(of_room(ROOM, [named, unnamed]))
+    assert "### Anna\n\nCoffee.\n\n### You\n\nTea.\n" in text
 
 
 def test_an_agent_that_the_demo_speaks_for_is_said_to_be_one() -> None:
@@ -107,7 +128,14 @@ def test_an_agent_that_the_demo_speaks_for_is_said_to_be_one() -> None:
 
 def test_the_page_says_the_same_and_is_one_that_needs_nothing_else() -> None:
     text = page(of_room(ROOM, TALK))
-    for words in ("Round 2", "cut: pause", "said again later", "failed: quota", "whispered to Bo", "$0.0123"):
+    for words in (
+        "Round 2",
+        "cut at the pause",
+        "said again later",
+        "failed: quota",
+        "whispered to Bo",
+        "$0.0123",
+    ):
         assert words in text
     places = [text.index(words) for words in ("Which tea?", "Green.", "Green, I said.", "Black!", "Fine.")]
     assert places == sorted(places)

@@ -44,6 +44,7 @@ def room(link: ev.LinkChanged = LIVE, **fields: Any) -> RoomState:
         ),
         (room(status="paused", interrupted="unwatched"), texts.Asked(), "‖ paused – nobody was watching"),
         (room(status="paused", interrupted="lunch"), texts.Asked(), "‖ paused – lunch"),
+        (room(status="paused", interrupted="other"), texts.Asked(), "‖ paused – other"),
         (room(status="completed"), texts.Asked(), "✓ done"),
         (room(status="idle"), texts.Asked(), "◌ not started – p starts it"),
         (room(ev.LinkChanged("connecting")), texts.Asked(), "◌ connecting…"),

@@ -12,8 +12,8 @@ from agent_tui.inert import inert_line
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.state.steps import StepState
 from tui.screens import signs
-from tui.screens.live_texts import Hint, dollars, link_status, tools_at_work, under_way
-from tui.screens.words import ENGLISH, count, say
+from tui.screens.live_texts import Hint, dollars, link_status, tools_at_work, under_way, why_cut
+from tui.screens.words import count, say
 from widgets.signs import twin
 from widgets.step_body import MAX_ABOUT_CHARACTERS, escaped, fenced, step_body
 from widgets.step_body import step_head as head_of
@@ -208,19 +208,12 @@ def ending(turn: ChatTurn) -> str:
     """Return the last row of a turn: empty where it simply ended."""
     match turn.status:
         case "cut":
-            return f"{signs.CUT} {_cut_reason(turn.interrupted)}"
+            return f"{signs.CUT} {why_cut(turn.interrupted)}"
         case "failed":
             why = inert_line(turn.error, 2 * MAX_DETAIL_CHARACTERS)
             return f"{signs.FAILED} {why or say('agent.failed')}"
         case "said" | "speaking":
             return ""
-
-
-def _cut_reason(reason: str) -> str:
-    for key in (f"chat.cut.{reason}", f"cut.{reason}"):
-        if key in ENGLISH and reason != "other":
-            return say(key)
-    return say("cut.other", reason=inert_line(reason, MAX_NAME_CHARACTERS))
 
 
 # --- steps -------------------------------------------------------------------------------------------------

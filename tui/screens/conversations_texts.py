@@ -21,7 +21,8 @@ from tui.screens.list_texts import (
     row_of,
 )
 from tui.screens.listing import MAX_NAME_CHARACTERS, Kind
-from tui.screens.words import ENGLISH, say
+from tui.screens.live_texts import why_cut
+from tui.screens.words import say
 from widgets.painter import cropped
 
 MAX_MODEL_CHARACTERS: Final = 40
@@ -77,17 +78,9 @@ def state(chat: ConversationInfo, mark: Mark) -> Piece:
     if chat.error:
         return Piece(inert_line(chat.error, MAX_WORDS_CHARACTERS), "failed")
     if chat.interrupted:
-        return Piece(cut_text(chat.interrupted))
+        return Piece(why_cut(chat.interrupted))
     words = inert_line(chat.last_words, MAX_WORDS_CHARACTERS)
     return Piece(say("list.words", words=words) if words else say("chats.idle"), "dim")
-
-
-def cut_text(reason: str) -> str:
-    """Say why an answer was cut."""
-    for key in (f"chat.cut.{reason}", f"cut.{reason}"):
-        if key in ENGLISH:
-            return ENGLISH[key]
-    return say("cut.other", reason=inert_line(reason, MAX_MODEL_CHARACTERS))
 
 
 CHATS: Final = Kind(title_of, words_of, rank_of, MODEL_CELLS, row)

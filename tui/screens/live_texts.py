@@ -10,10 +10,11 @@ from agent_tui.events import LinkChanged
 from agent_tui.inert import inert_line
 from agent_tui.state.steps import Steps, StepState
 from tui.screens import signs
-from tui.screens.words import count, ordinal_try, say
+from tui.screens.words import ENGLISH, count, ordinal_try, say
 
 MAX_DETAIL_CHARACTERS: Final = 120
 MAX_TOOL_CHARACTERS: Final = 60
+MAX_REASON_CHARACTERS: Final = 40
 KeyNow = Callable[[str], str]
 Spot = tuple[str, str]
 """A turn and a step of it, by id; without a step the words of the turn."""
@@ -52,6 +53,23 @@ def link_status(link: LinkChanged, seconds_left: int) -> str:
 def connected(link: LinkChanged) -> str:
     """Return "● connected" while all that happens comes in; what is wrong stands in the top line."""
     return f"{signs.SPEAKING} {say('link.connected')}" if link.status == "live" else ""
+
+
+def why_cut(reason: str) -> str:
+    """Return why a turn or an answer was cut, in a person's words; what nobody knows is shown as it came."""
+    return _because("cut", reason)
+
+
+def why_paused(reason: str) -> str:
+    """Return why a room is paused, as ``why_cut``; one that somebody paused is just that."""
+    return say("room.paused") if reason in ("", "pause") else _because("room.paused", reason)
+
+
+def _because(table: str, reason: str) -> str:
+    words = ENGLISH.get(f"{table}.{reason}", "{")
+    if "{" in words:  # unknown, or a sentence that says more than a reason
+        return say(f"{table}.other", reason=inert_line(reason, MAX_REASON_CHARACTERS))
+    return words
 
 
 def oddities(unknown_count: int) -> str:

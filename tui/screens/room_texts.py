@@ -20,9 +20,11 @@ from tui.screens.live_texts import (
     link_status,
     tools_at_work,
     under_way,
+    why_cut,
+    why_paused,
 )
-from tui.screens.words import ENGLISH, count, say
-from widgets.units import elapsed
+from tui.screens.words import count, say
+from widgets.units import duration, elapsed
 
 Intent = Literal["", "pausing", "resuming", "starting"]
 NAMELESS = ("", "用户")  # what servers of the protocol call a person who gave no name
@@ -97,8 +99,7 @@ def _paused(state: RoomState, asked: Asked, key_now: KeyNow) -> str:
         return say("room.paused.you" if asked.by_us else "room.paused")
     if reason == "budget":
         return _over_budget(state, key_now("e"))
-    key = f"room.paused.{reason}"
-    return say(key) if key in ENGLISH else say("room.paused.other", reason=inert_line(reason, 40))
+    return why_paused(reason)
 
 
 def _over_budget(state: RoomState, key: str) -> str:
@@ -259,7 +260,7 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
         case "said":
             return f"{signs.DONE} {say('agent.said')}"
         case "cut":
-            return f"{signs.PAUSED} {cut_reason(agent.turns[-1])}"
+            return f"{signs.PAUSED} {why_cut(agent.turns[-1].interrupted)}"
         case "failed":
             return f"{signs.FAILED} {say('agent.failed')}"
         case "skipped":
@@ -317,7 +318,7 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
         ]
         usage = agent.turns[-1].usage
         if usage is not None and usage.first_token_seconds is not None:
-            extras.append(say("agent.first_token", seconds=f"{usage.first_token_seconds:.1f}"))
+            extras.append(say("agent.first_token", time=duration(usage.first_token_seconds)))
     text = what if cell_len(what) <= room or agent.word != "cut" else f"{signs.PAUSED} {say('agent.cut')}"
     for extra in extras:
         longer = f"{extra} · {text}"
@@ -340,19 +341,13 @@ def labels_of(state: RoomState) -> dict[str, str]:
     return found
 
 
-def cut_reason(turn: Turn) -> str:
-    """Return why a turn was cut, in a person's words."""
-    key = f"cut.{turn.interrupted}"
-    return say(key) if key in ENGLISH else say("cut.other", reason=inert_line(turn.interrupted, 40))
-
-
 def ending(turn: Turn) -> str:
     """Return the dim last row of a turn: empty when it simply ended."""
     if turn.superseded:
         return f"{signs.CUT} {say('turn.superseded')}"
     match turn.status:
         case "cut":
-            return f"{signs.CUT} {cut_reason(turn)}"
+            return f"{signs.CUT} {why_cut(turn.interrupted)}"
         case "failed":
             return f"{signs.FAILED} {inert_line(turn.error, 400) or say('agent.failed')}"
         case "said" | "speaking":

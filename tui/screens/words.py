@@ -275,7 +275,7 @@ ENGLISH: Final[dict[str, str]] = {
     "agent.skip_next": "will be skipped",
     "agent.skipped": "skipped",
     "agent.gone": "left the room",
-    "agent.first_token": "first word after {seconds} s",
+    "agent.first_token": "first word after {time}",
     "cut.stop": "stopped by you",
     "cut.skip": "skipped",
     "cut.interject": "cut for your words",
