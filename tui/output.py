@@ -57,10 +57,10 @@ def _written(stream: TextIO, text: str) -> None:
         is_writing = False
 
 
-def drop() -> None:
+def drop(descriptor: int = 1) -> None:
     """Let what is not yet written vanish, so that the interpreter's last flush cannot fail."""
     nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
+    os.dup2(nothing, descriptor)
 
 
 def say(text: str) -> None:
@@ -69,8 +69,16 @@ def say(text: str) -> None:
 
 
 def notice(text: str) -> None:
-    """Write one line of progress to stderr."""
-    _written(sys.stderr, inert_line(text, MAX_LINE_CHARACTERS) + "\n")
+    """Write one line of progress to stderr; where that cannot be written (a full disk) it is not said.
+
+    Raises ``BrokenPipeError`` when nobody reads.
+    """
+    try:
+        _written(sys.stderr, inert_line(text, MAX_LINE_CHARACTERS) + "\n")
+    except BrokenPipeError:
+        raise
+    except OSError:
+        drop(2)
 
 
 def complain(text: str) -> None:

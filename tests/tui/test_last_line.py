@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.chat_server import OriginalChatServer, text
-from tests.fakes.rooms_server import in_thread
+from tests.fakes.rooms_server import OriginalRoomsServer, in_thread, run_events
 from tests.tui.programs import PROGRAM, Home, one_line, own_environ
 
 
@@ -94,3 +94,19 @@ def test_an_answer_that_a_full_disk_does_not_take_ends_the_same_in_every_form(ho
         ran = written_to(home, full.fileno(), *command)
     assert ran.returncode == 2
     assert "No space" in one_line(ran.stderr)
+
+
+@pytest.mark.parametrize(("words", "code"), [("completed", 0), ("failed", 4)])
+def test_progress_that_a_full_disk_does_not_take_changes_nothing(home: Home, words: str, code: int) -> None:
+    events = run_events() if words == "completed" else [*run_events()[:3], ("error", {"content": "no"})]
+    with in_thread(OriginalRoomsServer(events)) as server, Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [*PROGRAM, "rooms", "run", "r1", "--url", server.url, "--output", "stream-json"],
+            env=home.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            check=False,
+        )
+    assert (ran.returncode, len(ran.stdout.splitlines())) == (code, len(events) + 1)
