@@ -30,7 +30,7 @@ async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> N
         offer = screen.query_one(SetupOffer)
         while not offer.display:
             await seen.pilot.pause()
-        assert "Only the demo model speaks; f4 sets up a real one." in await seen.text()
+        assert "Only the demo speaks; f4 sets up a real model." in await seen.text()
         seen.client.known_providers.append(ProviderInfo("local", "local", "openai", "big"))
         await seen.pilot.press("question_mark", "escape")  # what stood above the list may have changed it
         while offer.display:

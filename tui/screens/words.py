@@ -151,7 +151,7 @@ ENGLISH: Final[dict[str, str]] = {
     "list.sort.cost": "by cost",
     "list.waiting": "{title} – reconnecting in {seconds} s",
     "rooms.empty": "No rooms here yet. {new} makes one.",
-    "list.only_demo": "Only the demo model speaks; {press} sets up a real one.",
+    "list.only_demo": "Only the demo speaks; {press} sets up a real model.",
     "rooms.nothing": "No room has these words. {clear} lists all again.",
     "list.all.none": "no room runs, and none waits to go on",
     "list.all.paused": "{count} rooms asked to pause",
