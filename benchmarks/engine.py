@@ -49,6 +49,9 @@ class Talker:
         """Return the only model there is."""
         return self.name
 
+    def check(self, provider_id: str) -> None:
+        """Take any provider."""
+
     def open(self, provider_id: str, model: str) -> tuple[Model, int]:
         """Return itself."""
         return self, 2000

@@ -74,10 +74,11 @@ async def chat_backend(
     workspaces: tuple[Path, ...] | None = None,
     timing: Timing | None = None,
     keep_alive_seconds: float = 60.0,
+    models: FakeModels | None = None,
 ) -> AsyncIterator[ChatBackend]:
-    """Give a backend on a new database in ``folder``."""
+    """Give a backend on a new database in ``folder``; ``models`` says for whom ``model`` speaks."""
     store = Store(folder / "chats.db")
-    hub, models, box = Hub(store), FakeModels(model), ScriptedBox(*tools)
+    hub, models, box = Hub(store), models or FakeModels(model), ScriptedBox(*tools)
     quick = timing or Timing(retries=(), grace=0.05, tool_grace=0.05)
     engine = Engine(store, hub, models, unwatched_seconds=None)
     chats = Chats(store, hub, models, box, unwatched_seconds=None, timing=quick)

@@ -16,7 +16,7 @@ from agent_tui.backend.store.messages import MAX_PAGE_CHARACTERS
 from agent_tui.wire.chat import decode_conversation, decode_messages
 from tests.backend.chat_backend import A_PATH, FULL, ChatBackend, chat_backend, names, refused
 from tests.backend.engine.chat_house import call, speaks
-from tests.fakes.scripted_model import Script, ScriptedModel
+from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 from tests.fakes.scripted_tools import reader, writer
 
 
@@ -76,6 +76,21 @@ async def test_nothing_at_all_is_enough_for_a_conversation(chatting: ChatBackend
         made = (await chatting.post(A_PATH, body)).json
         assert (made["title"], made["enabled_tools"], made["temperature"]) == ("", None, None)
         assert (made["provider_id"], made["model"]) == ("scripts", "scripts-model")
+
+
+async def test_a_provider_that_is_not_configured_is_refused_but_where_it_was_before(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda _: ["Hm."])
+    models = FakeModels(model)
+    async with chat_backend(tmp_path, model, models=models) as chatting:
+        path = await chatting.chat(provider_id="gone", model="old")
+        models.configured = {"scripts"}
+        for method, where in (("POST", A_PATH), ("PATCH", await chatting.chat())):
+            detail = await refused(chatting, method, where, {"provider_id": "gone"}, 422)
+            assert detail.endswith("no provider called 'gone': the config file has: scripts")
+        kept = (await chatting.client.call("PATCH", path, {"provider_id": "gone", "model": "new"})).json
+        assert (kept["provider_id"], kept["model"]) == ("gone", "new")
+        moved = (await chatting.client.call("PATCH", path, {"provider_id": "scripts", "model": "any"})).json
+        assert (moved["provider_id"], moved["model"]) == ("scripts", "any")
 
 
 async def test_the_newest_activity_is_listed_first_and_the_archive_only_on_request(

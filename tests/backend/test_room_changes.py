@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
-from tests.backend.in_process import Backend
+from tests.backend.in_process import Backend, backend
 from tests.backend.talk import run_to_end, until
 from tests.backend.wire_client import Answer
+from tests.fakes.scripted_model import FakeModels, ScriptedModel
 
 
 async def change(running: Backend, room_id: str, **fields: Any) -> Answer:
@@ -57,6 +59,27 @@ async def test_what_a_change_cannot_be_is_refused_and_changes_nothing(talking: B
         assert (answer.status, bool(answer.json["title"])) == (422, True), fields
     assert (await talking.client.call("PATCH", f"/api/rooms/{room_id}", b'{"max_cost": 1e999}')).status == 422
     assert await show(talking, room_id) == before
+
+
+async def test_a_provider_that_is_not_configured_is_refused_but_where_it_was_before(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda _: ["Hm."])
+    models = FakeModels(model)
+    async with backend(tmp_path, model, models=models) as running:
+        room_id = await running.room()
+        (first, second) = ({"id": agent["id"]} for agent in (await show(running, room_id))["agents"])
+        gone = {"name": "Ada", "provider_id": "gone", "model": "any name at all"}
+        assert (await change(running, room_id, agents=[{**first, **gone}, second])).status == 200
+        models.configured = {"scripts"}
+        made = await running.client.call("POST", "/api/rooms", {"task": "Why?", "agents": [gone]})
+        assert made.status == 422
+        assert made.json["title"] == "The provider is not configured"
+        assert made.json["detail"] == "no provider called 'gone': the config file has: scripts"
+        assert (await change(running, room_id, agents=[first, {**second, **gone}])).status == 422
+        assert (await change(running, room_id, agents=[first, {"name": "Neu", **gone}])).status == 422
+        kept = await change(running, room_id, agents=[{**first, "system_prompt": "Be kind."}, second])
+        assert (kept.status, kept.json["agents"][0]["provider_id"]) == (200, "gone")
+        moved = await change(running, room_id, agents=[{**first, "provider_id": "scripts"}])
+        assert (moved.status, moved.json["agents"][0]["model"]) == (200, "scripts-model")
 
 
 async def test_the_whole_list_of_agents_is_changed_added_to_reordered_and_shortened(talking: Backend) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
 from agent_tui.backend.models.prices import Terms
+from agent_tui.errors import ModelError
 
 Script = Sequence[Piece | str | Exception]
 # Says what a call is to answer: texts and pieces in order, an exception is raised where it stands.
@@ -78,7 +79,9 @@ class ScriptedModel:
 
 
 class FakeModels:
-    """Where the engine gets its models from: always ``model``, but for the provider called "missing"."""
+    """Where the engine gets its models from: always ``model``, but for the provider called "missing" and
+    those that are not ``configured`` (None: any).
+    """
 
     def __init__(self, model: Model, *, max_tokens: int = 2000, refusal: Exception | None = None) -> None:
         self.model = model
@@ -86,6 +89,7 @@ class FakeModels:
         self.refusal = refusal
         self.opened: list[tuple[str, str]] = []
         self.charged = Terms()
+        self.configured: Collection[str] | None = None
 
     def default_provider(self) -> str:
         """Return the provider of agents that name none."""
@@ -94,6 +98,11 @@ class FakeModels:
     def default_model(self, provider_id: str) -> str:
         """Return the model of agents that name none."""
         return f"{provider_id}-model"
+
+    def check(self, provider_id: str) -> None:
+        """Raise for a provider that is not there."""
+        if self.configured is not None and provider_id not in self.configured:
+            raise ModelError(f"no provider called {provider_id!r}", "the config file has: scripts")
 
     def open(self, provider_id: str, model: str) -> tuple[Model, int]:
         """Return the model, or raise the refusal."""

@@ -13,6 +13,7 @@ from agent_tui.backend.engine.rooms import (
     MAX_ROOM_NAME_CHARACTERS,
     checked_cost,
     checked_name,
+    checked_provider,
     checked_tokens,
 )
 from agent_tui.backend.engine.tool_fields import checked_tools, checked_workspace
@@ -106,8 +107,7 @@ class Asked:
 def chat_row(new: NewConversation, models: ModelSource, now: str) -> ChatRow:
     """Return the row of a new chat; raises ``Refused`` (422) for what is out of bounds."""
     title = checked_name(new.title, "title", MAX_ROOM_NAME_CHARACTERS)
-    provider = checked_name(new.provider_id, "provider_id", MAX_MODEL_CHARACTERS)
-    provider = provider or models.default_provider()
+    provider = checked_provider(new.provider_id, models)
     model = checked_name(new.model, "model", MAX_MODEL_CHARACTERS) or models.default_model(provider)
     return ChatRow(
         id=uuid4().hex,
@@ -230,8 +230,7 @@ def _with_model(row: ChatRow, change: ConversationChange, models: ModelSource) -
         return row
     provider = row.provider_id
     if change.provider_id is not None:
-        named = checked_name(change.provider_id, "provider_id", MAX_MODEL_CHARACTERS)
-        provider = named or models.default_provider()
+        provider = checked_provider(change.provider_id, models, row.provider_id)
     # Another provider has other models: the old one's name would mean nothing there.
     model = row.model if provider == row.provider_id else ""
     if change.model is not None:

@@ -14,7 +14,7 @@ from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store.room_steps import tools_text
 from agent_tui.backend.store.rows import RoomRow
-from agent_tui.errors import Refused
+from agent_tui.errors import ModelError, Refused
 from agent_tui.events import AgentInfo, Message, RoomInfo
 
 MAX_TASK_CHARACTERS = 100_000
@@ -185,11 +185,15 @@ def changed_agents(
         _refuse("An agent is named twice", "agents: each id stands at most once.")
     wanted = [_wanted(known.get(change.id), change) for change in changes]
     shown = colors([agent.color for agent in wanted])
-    made = [_agent(place, agent, shown[place], models) for place, agent in enumerate(wanted)]
-    return tuple(
-        replace(agent, id=known[change.id].id, skip_next=known[change.id].skip_next) if change.id else agent
-        for change, agent in zip(changes, made, strict=True)
-    )
+    made: list[AgentInfo] = []
+    for place, (change, agent) in enumerate(zip(changes, wanted, strict=True)):
+        before = known.get(change.id)
+        if before is None:
+            made.append(_agent(place, agent, shown[place], models))
+        else:
+            now = _agent(place, agent, shown[place], models, before.provider_id)
+            made.append(replace(now, id=before.id, skip_next=before.skip_next))
+    return tuple(made)
 
 
 def _wanted(known: AgentInfo | None, change: AgentChange) -> NewAgent:
@@ -269,12 +273,11 @@ def _agents(agents: tuple[NewAgent, ...], models: ModelSource) -> tuple[AgentInf
     return tuple(_agent(place, agent, shown[place], models) for place, agent in enumerate(agents))
 
 
-def _agent(place: int, agent: NewAgent, color: str, models: ModelSource) -> AgentInfo:
+def _agent(place: int, agent: NewAgent, color: str, models: ModelSource, before: str = "") -> AgentInfo:
     name = checked_name(agent.name, "name of an agent", MAX_AGENT_NAME_CHARACTERS)
     if not name:
         _refuse("The name of an agent is empty", f"Agent {place + 1} needs one.")
-    provider = checked_name(agent.provider_id, "provider_id", MAX_MODEL_CHARACTERS)
-    provider = provider or models.default_provider()
+    provider = checked_provider(agent.provider_id, models, before)
     model = checked_name(agent.model, "model", MAX_MODEL_CHARACTERS) or models.default_model(provider)
     prompt = storable(agent.system_prompt)
     if len(prompt) > MAX_PROMPT_CHARACTERS:
@@ -332,6 +335,19 @@ def checked_name(name: str, what: str, limit: int) -> str:
     if len(name) > limit:
         _refuse(f"The {what} is too long", f"It has {len(name):,} of at most {limit:,} characters.")
     return storable(name).strip()
+
+
+def checked_provider(name: str, models: ModelSource, before: str = "") -> str:
+    """Return a provider's name, the default one's for none; raises ``Refused`` (422) for one that is known
+    not to be there, unless it was so ``before``.
+    """
+    name = checked_name(name, "provider_id", MAX_MODEL_CHARACTERS) or models.default_provider()
+    if name != before:
+        try:
+            models.check(name)
+        except ModelError as error:
+            raise Refused("The provider is not configured", str(error), status=422) from error
+    return name
 
 
 def _checked_mode(mode: str) -> str:

@@ -36,6 +36,10 @@ class ModelSource(Protocol):
 
     def default_model(self, provider_id: str) -> str: ...
 
+    def check(self, provider_id: str) -> None:
+        """Raise ``ModelError`` for a provider that is known not to be there."""
+        ...
+
     def open(self, provider_id: str, model: str) -> tuple[Model, int]:
         """Return (model, max_tokens); raises ``ModelError`` when there is none."""
         ...

@@ -54,17 +54,21 @@ class Models:
         """
         if provider_id == DEMO:
             return self._demo, DEFAULT_MAX_TOKENS
-        configured = self._checked()
-        provider = configured.get(provider_id)
-        if provider is None:
-            known = ", ".join((*configured, DEMO))
-            raise ModelError(f"no provider called {provider_id!r}", f"the config file has: {known}")
+        provider = _named(provider_id, self._checked())
         name = model or self.default_model(provider_id)
         if not name:
             wanted = f"set providers.{provider_id}.model, or the agent's own"
             raise ModelError(f"providers.{provider_id} names no model", wanted)
         opened = self._at(endpoint_of(provider))
         return opened.model(name), provider.max_tokens or DEFAULT_MAX_TOKENS
+
+    def check(self, provider_id: str) -> None:
+        """Raise ``ModelError`` for a provider that the config file does not have; while that is broken nobody
+        knows.
+        """
+        configured = self._configured
+        if provider_id != DEMO and self._file.broken is None:
+            _named(provider_id, configured)
 
     def terms(self, provider_id: str) -> Terms:
         """Return how much the provider's models can be told and what they cost. Never raises."""
@@ -103,3 +107,11 @@ class Models:
         if opened is None:
             opened = self._opened[endpoint] = RemoteProvider(endpoint)
         return opened
+
+
+def _named(provider_id: str, configured: Mapping[str, ProviderConfig]) -> ProviderConfig:
+    provider = configured.get(provider_id)
+    if provider is None:
+        known = ", ".join((*configured, DEMO))
+        raise ModelError(f"no provider called {provider_id!r}", f"the config file has: {known}")
+    return provider

@@ -65,6 +65,18 @@ async def test_the_first_provider_of_the_file_is_the_default(models: Models, pat
     assert models.default_model("nobody") == "gpt-4"
 
 
+async def test_only_a_provider_that_is_known_not_to_be_there_is_refused(models: Models, path: Path) -> None:
+    models.check(DEMO)
+    with pytest.raises(ModelError, match="no provider called 'local': the config file has: demo"):
+        models.check("local")
+    write(path, LOCAL.format(url="http://a/v1"))
+    models.check("local")
+    with pytest.raises(ModelError, match="the config file has: local, demo"):
+        models.check("other")
+    write(path, "providers = 3\n", later=1)
+    models.check("other")
+
+
 async def test_an_agents_model_comes_first_then_the_providers(models: Models, path: Path) -> None:
     write(path, LOCAL.format(url="http://a/v1") + "max_tokens = 77\n")
     named, max_tokens = models.open("local", "large")
