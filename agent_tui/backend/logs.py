@@ -7,6 +7,7 @@ import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from agent_tui.backend.tracebacks import WordlessFormatter
 from agent_tui.errors import ConfigError
 from agent_tui.inert import inert_line
 
@@ -34,7 +35,7 @@ def start_logging(path: Path, *, stderr: bool) -> None:
         file = RotatingFileHandler(path, maxBytes=MAX_LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{path} cannot be written", error.strerror or str(error)) from error
-    file.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    file.setFormatter(WordlessFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.setLevel(logging.WARNING)
     logging.getLogger(OURS).setLevel(logging.INFO)

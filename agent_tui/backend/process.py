@@ -33,6 +33,7 @@ from agent_tui.backend.server import Face, Traffic, build_app
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.tools_routes import Tools
+from agent_tui.backend.tracebacks import note_unheard
 from agent_tui.backend.workspaces import Workspaces
 
 # Seconds after it was told to end at which each of these is over, done or not: within three all is. What is
@@ -66,6 +67,7 @@ def run_and_leave(process: Coroutine[Any, Any, None]) -> None:
     for threads: they end with this process, which does so at once (``__main__``).
     """
     loop = asyncio.new_event_loop()
+    loop.set_exception_handler(note_unheard)
     try:
         loop.run_until_complete(process)
     finally:

@@ -200,7 +200,7 @@ class Calls:
             return
         clock = asyncio.get_running_loop().time
         begun = clock()
-        output = await self._unless_cut(run_tool(one.tool, one.call.arguments, self._workshop.place))
+        output = await self._unless_cut(run_tool(one.tool, one.arguments or {}, self._workshop.place))
         seconds = round(clock() - begun, 3)
         if output is None:
             await self._end(one.call, "cut", failed("cut: the answer was stopped while this ran"), seconds)

@@ -132,7 +132,8 @@ class Call:
             except ModelError as error:
                 if not error.retryable or self._begun:
                     raise
-                log.info("a model call failed before its first piece, trying again: %s", error.title)
+                # Not what the provider said: it may quote what it was told.
+                log.info("a model call failed before its first piece (%s), trying again", error.status)
                 wanted = min(error.retry_after or 0.0, MAX_RETRY_AFTER_SECONDS)
                 await self._timing.sleep(max(delay, wanted))
         return await self._stream()

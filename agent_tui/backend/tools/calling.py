@@ -1,10 +1,11 @@
-"""One call of a tool, from the arguments as the model wrote them to a result: whatever happens, a result."""
+"""One call of a tool: its arguments as the model wrote them, read; then a result, whatever happens."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
@@ -18,12 +19,11 @@ MAX_ARGUMENT_CHARACTERS = 2_000_000
 _log = logging.getLogger(__name__)
 
 
-async def run_tool(tool: Tool, arguments_text: str, place: ToolPlace) -> ToolOutput:
-    """Return what the call brought, a failed output for everything that went wrong: no JSON, arguments that
-    do not fit, an error or a crash of the tool, its time-out. Never raises but when it is cancelled.
+async def run_tool(tool: Tool, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+    """Return what the call with ``arguments`` (``parsed``) brought, a failed output for everything that went
+    wrong: an error or a crash of the tool, its time-out. Never raises but when it is cancelled.
     """
     try:
-        arguments = await parsed(tool.spec, arguments_text)
         async with asyncio.timeout(tool.seconds):
             output = await tool.run(arguments, place)
     except ToolError as error:
@@ -31,7 +31,7 @@ async def run_tool(tool: Tool, arguments_text: str, place: ToolPlace) -> ToolOut
     except TimeoutError:
         return failed(f"{tool.spec.name} was ended after {tool.seconds:g} s, its time-out")
     except Exception as error:  # noqa: BLE001 - a tool may raise anything (architecture.md §10)
-        _log.warning("the tool %s crashed: %s", tool.spec.name, type(error).__name__, exc_info=True)
+        _log.warning("the tool %s crashed", tool.spec.name, exc_info=True)
         return failed(f"{tool.spec.name} crashed: {type(error).__name__}: {error}")
     size = max(output.size, len(output.content.encode("utf-8", "replace")))
     # Half a character, as JSON can hold it, could not be stored or sent.

@@ -24,7 +24,6 @@ from agent_tui.backend.models.model import (
     ToolSpec,
     UsagePiece,
 )
-from agent_tui.backend.tools.calling import run_tool
 from agent_tui.backend.tools.files import ListFiles, ReadFile
 from agent_tui.backend.tools.shell import RunCommand
 from agent_tui.backend.tools.simple import Calculator, CurrentTime
@@ -32,6 +31,7 @@ from agent_tui.backend.tools.tool import Tool, ToolPlace
 from agent_tui.backend.tools.writing import WriteFile
 from tests.backend.models.calls import after, calls_of, text
 from tests.backend.models.test_demo import Watch
+from tests.backend.tools.calls import run_text
 
 MOMENT = datetime(2026, 3, 7, 22, 30, tzinfo=UTC)
 TOOLS: tuple[Tool, ...] = (
@@ -62,7 +62,7 @@ async def answer(question: str, folder: Path | None = None, tools: Sequence[Tool
     results = []
     for call in calls_of(said):
         tool = next(tool for tool in TOOLS if tool.spec.name == call.name)
-        results.append((await run_tool(tool, call.arguments, ToolPlace(folder))).content)
+        results.append((await run_text(tool, call.arguments, ToolPlace(folder))).content)
     assert results, text(said)
     last = await all_of(replace(after(request, text(said), calls_of(said), *results), round=2))
     assert not calls_of(last)

@@ -7,13 +7,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_tui.backend.tools.calling import run_tool
-from agent_tui.backend.tools.tool import Tool, ToolOutput, ToolPlace
+from agent_tui.backend.tools.calling import failed, parsed, run_tool
+from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
 
 
 async def called(tool: Tool, workspace: Path | None = None, **arguments: Any) -> ToolOutput:
     """Return what the call brought."""
-    return await run_tool(tool, json.dumps(arguments), ToolPlace(workspace))
+    return await run_text(tool, json.dumps(arguments), ToolPlace(workspace))
+
+
+async def run_text(tool: Tool, text: str, place: ToolPlace) -> ToolOutput:
+    """Return what a call brings whose arguments a model wrote so."""
+    try:
+        arguments = await parsed(tool.spec, text)
+    except ToolError as error:
+        return failed(str(error))
+    return await run_tool(tool, arguments, place)
 
 
 async def refused(tool: Tool, workspace: Path | None = None, **arguments: Any) -> str:

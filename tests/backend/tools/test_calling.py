@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.backend.tools.calling import MAX_ARGUMENT_CHARACTERS, run_tool
+from agent_tui.backend.tools.calling import MAX_ARGUMENT_CHARACTERS
 from agent_tui.backend.tools.schema import checkable
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, cut, structure, succeeded
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
 from agent_tui.events import ToolAsk
+from tests.backend.tools.calls import run_text
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -56,7 +57,7 @@ async def says_path(arguments: Mapping[str, Any]) -> ToolOutput:
 
 
 async def run(text: str, tool: ScriptedTool | None = None) -> ToolOutput:
-    return await run_tool(tool or ScriptedTool(says_path), text, ToolPlace())
+    return await run_text(tool or ScriptedTool(says_path), text, ToolPlace())
 
 
 def error_of(output: ToolOutput) -> str:

@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.tools.calling import run_tool
 from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.mcp_tools import McpTool, offered
 from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
 from agent_tui.tool_config import McpConfig
-from tests.backend.tools.calls import called, refused
+from tests.backend.tools.calls import called, refused, run_text
 from tests.backend.tools.test_shell import LINUX, is_alive, until
 from tests.fakes import mcp_server
 from tests.fakes.http_server import FakeServer, Reply, Request, Responder
@@ -263,6 +262,6 @@ async def test_a_server_that_refuses_the_token_is_told_without_it(monkeypatch: p
 async def test_many_calls_at_once_get_their_own_answers() -> None:
     async with running() as (_, tools):
         add = tools["add"]
-        calls = (run_tool(add, json.dumps({"a": n, "b": 1}), ToolPlace()) for n in range(30))
+        calls = (run_text(add, json.dumps({"a": n, "b": 1}), ToolPlace()) for n in range(30))
         said: list[ToolOutput] = await asyncio.gather(*calls)
     assert [one.content for one in said] == [str(n + 1) for n in range(30)]

@@ -1,0 +1,50 @@
+"""Tracebacks without what the exceptions say: that may be words of a conversation, which no log may hold."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+MAX_ERRORS = 20  # of a chain, or of a group
+
+log = logging.getLogger(__name__)
+
+
+class WordlessFormatter(logging.Formatter):
+    """Says of an exception what it is and where it happened."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record's line and, below it, its exception."""
+        record.exc_text = None  # another formatter may have left there what it made of it
+        return super().format(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the library's name
+        """Return the classes and places of the exception and of those behind it."""
+        return "\n".join(place for error in _chain(ei[1]) for place in _places(error))
+
+
+def note_unheard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what an event loop says of an exception that nobody waited for (``set_exception_handler``)."""
+    log.error("%s", context.get("message", "an exception"), exc_info=context.get("exception"))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    waiting, seen = [error], set[int]()
+    while waiting and len(seen) < MAX_ERRORS:
+        error = waiting.pop(0)
+        if error is None or id(error) in seen:
+            continue
+        seen.add(id(error))
+        yield error
+        waiting.append(error.__cause__ or (None if error.__suppress_context__ else error.__context__))
+        if isinstance(error, BaseExceptionGroup):
+            waiting += error.exceptions
+
+
+def _places(error: BaseException) -> Iterator[str]:
+    yield f"{type(error).__module__}.{type(error).__qualname__}"
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        yield f"  {frame.f_code.co_filename}:{line} in {frame.f_code.co_qualname}"
