@@ -233,3 +233,23 @@ def test_a_room_that_is_not_there_is_one_line_and_code_4(home: Home) -> None:
     with screen(home, "rooms", "nowhere") as view:
         assert view.wait_for_end() == 4
         assert 'there is no room "nowhere"' in view.text
+
+
+def test_an_editor_that_is_not_there_or_fails_says_so_and_one_that_writes_gives_the_line_its_words(
+    home: Home,
+) -> None:
+    editor = home.folder / "editor"
+    with screen(home, "chat", EDITOR=str(editor)) as view:
+        view.wait_for("● connected")
+        view.send("my own words\x05")  # ctrl+e
+        view.wait_for("editor could not be used: No such file or directory")
+        editor.write_text("#!/bin/sh\nexit 3\n")
+        editor.chmod(0o700)
+        view.send("\x05")
+        view.wait_for("editor could not be used: it ended with code 3")
+        view.wait_for("› my own words")
+        editor.write_text('#!/bin/sh\necho "and more" >> "$1"\n')
+        view.send("\x05")
+        view.wait_for("and more")
+        view.send("\x11")  # ctrl+q
+        assert view.wait_for_end() == 0

@@ -7,7 +7,7 @@ import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -309,22 +309,32 @@ class ChatCommands(ChatActs):
         with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
             path = Path(folder) / "question.md"
             path.write_text(self._composer.line.text, encoding="utf-8")
+            failure = ""
             try:
                 with self.app.batch_update(), self.app.suspend():  # nothing is drawn meanwhile
-                    done = await asyncio.to_thread(subprocess.run, [*command, str(path)], check=False)
-                if done.returncode == 0:
+                    failure = await asyncio.to_thread(_edited, [*command, str(path)])
+                if not failure:
                     text = path.read_text(encoding="utf-8", errors="replace")
                     self._composer.line.put(inert(text).rstrip("\n"))
-                else:
-                    self._editor_failed(command[0], str(done.returncode))
             except SuspendNotSupported:
                 self._tell("chat.editor.here")
-            except OSError as error:
-                self._editor_failed(command[0], error.strerror or str(error))
+            except OSError as error:  # what was written cannot be read
+                failure = error.strerror or str(error)
         self._composer.open()
+        if failure:
+            named = inert_line(Path(command[0]).name, 60)
+            self._tell("chat.editor.failed", editor=named, reason=inert_line(failure, MAX_WORDS))
 
-    def _editor_failed(self, editor: str, reason: str) -> None:
-        self._tell("chat.editor.failed", editor=inert_line(editor, 60), reason=inert_line(reason, MAX_WORDS))
+
+def _edited(command: Sequence[str]) -> str:
+    """Run an editor; return why it failed, ``""`` if it did not. It raises nothing: an error inside Textual's
+    ``suspend`` leaves the screen dark.
+    """
+    try:
+        code = subprocess.run(command, check=False).returncode
+    except OSError as error:
+        return error.strerror or str(error)
+    return say("chat.editor.code", code=code) if code else ""
 
 
 def _told(prompt: str) -> str:

@@ -91,6 +91,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.history": "What you asked before",
     "chat.editor.none": "set EDITOR to the editor you want",
     "chat.editor.failed": "{editor} could not be used: {reason}",
+    "chat.editor.code": "it ended with code {code}",
     "chat.editor.here": "the editor needs a terminal of its own",
     # acts
     "chat.not_now": "wait until the answer is done, or stop it",
