@@ -14,6 +14,7 @@ from textual.widget import Widget
 from tui.key_names import shown_all
 from tui.keymap import APP, SCOPES, Entry, Keymap, catalogue, shared
 from tui.screens.chat import ChatScreen
+from tui.screens.dialog import Dialog
 from tui.screens.find_bar import FindBar
 from tui.screens.help import Row, Section
 from tui.screens.list_screen import ListScreen
@@ -83,7 +84,7 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
     nodes = _nodes(screen)
     for entry in catalogue():
         node = nodes.get("chat" if "chat" in nodes and entry.id in shared() else entry.scope)
-        if node is None or (entry.scope == APP and screen.is_modal and not entry.is_priority):
+        if node is None or (entry.scope == APP and screen.is_modal and not _goes_on(entry, screen)):
             continue
         keys = keymap.keys[entry.id]
         same = found.get((entry.action, entry.description))
@@ -104,6 +105,11 @@ def sections(screen: Screen[object], keymap: Keymap, *, ascii_only: bool) -> lis
         groups.setdefault(offer.group, []).append(Row(keys, offer.description, offer.reason))
     order = sorted(groups, key=lambda group: GROUPS.index(group) if group in GROUPS else -1)
     return [Section(say(f"help.group.{group}"), tuple(groups[group])) for group in order]
+
+
+def _goes_on(entry: Entry, screen: Screen[object]) -> bool:
+    """Whether an action of the program can be done above a dialog."""
+    return entry.is_priority or (entry.id == "app.help" and isinstance(screen, Dialog))
 
 
 def _numbered_as_one(found: list[Offer]) -> list[Offer]:
@@ -191,6 +197,10 @@ def _is_closed(node: DOMNode) -> str:
     return "" if isinstance(node, FindBar) and node.asks == "find" else "bar_closed"
 
 
+def _in_another_field(node: DOMNode) -> str:
+    return "" if node.screen is not None and node.screen.focused is node else "another_field"
+
+
 _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
     "room.continue": _no_interruption,
     "pane.copy_code": _no_code,
@@ -204,6 +214,10 @@ _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
     "room.answer": lambda node: "" if isinstance(node, RoomScreen) and node.state.asking else "nothing_asks",
     "room.fold": lambda node: "" if isinstance(node, RoomScreen) and node.has_step else "no_step",
     "room.fold_all": lambda node: "" if isinstance(node, RoomScreen) and node.has_step else "no_step",
+    "form.pick": _in_another_field,
+    "form.next": _in_another_field,
+    "form.previous": _in_another_field,
+    "form.mark": _in_another_field,
     "find.next": _is_closed,
     "find.previous": _is_closed,
 }

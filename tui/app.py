@@ -67,12 +67,13 @@ class AgentTuiApp(KeysInOrder[int]):
         Binding("ctrl+q", "leave", "Quit", id="app.quit", priority=True),
         Binding("q", "leave", "Quit", id="app.quit.quick"),
         Binding("question_mark", "help", "The keys of the screen", id="app.help"),
+        Binding("f1", "help", "The keys of the screen", id="app.help.anywhere", priority=True),
         Binding(
             "ctrl+p", "command_palette", "Every command, and the themes", id="app.palette", priority=True
         ),
         Binding("ctrl+t", "themes", "Choose a theme", id="app.theme"),
         Binding("f3", "lists", "Go to the chats, or back to the rooms", id="app.lists"),
-        Binding("f4", "setup", "Set up a provider of models", id="app.setup"),
+        Binding("f4", "setup", "Set up a provider of models", id="app.setup", priority=True),
         Binding("ctrl+z", "suspend_process", "Suspend to the shell", id="app.suspend", priority=True),
     ]
 

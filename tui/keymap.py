@@ -28,6 +28,7 @@ from tui.screens.conversation_settings import ConversationForm
 from tui.screens.conversations import ConversationsScreen
 from tui.screens.conversations_search import SearchScreen
 from tui.screens.find_bar import FindBar
+from tui.screens.form_fields import Choice, Picking
 from tui.screens.help import HelpScreen
 from tui.screens.new_room import NewRoomScreen
 from tui.screens.question import QuestionScreen
@@ -40,6 +41,7 @@ from tui.screens.room_settings import SettingsScreen
 from tui.screens.rooms import RoomsScreen
 from tui.screens.setup import SetupScreen
 from tui.screens.theme_picker import ThemeScreen
+from tui.screens.tool_list import Marking
 from widgets.composer import Composer
 from widgets.transcript import Transcript
 
@@ -73,10 +75,18 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     "asked": (AskScreen, ""),
     "reason": (ReasonScreen, ""),
     "chat_queue": (ChatQueueScreen, ""),
+    "choice": (Choice, ""),
+    "picking": (Picking, ""),
+    "marking": (Marking, ""),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
 IN_A_ROOM: Final = (APP, "room", "pane", "composer", "words")
 IN_A_CHAT: Final = (APP, "chat", "ask", "pane", "composer")
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {  # of which forms
+    "choice": ("new", "setup", "settings", "agent_form", "chat_form"),
+    "picking": ("new", "agent_form", "chat_form"),
+    "marking": ("new", "settings", "chat_form"),
+}
 ALSO_IN_A_CHAT: Final = ("pane", "composer", "find")  # what stands in rooms and in chats
 _OURS: Final = ("tui.", "widgets.")
 _MAX_ID: Final = 60  # characters of an unknown id, in a complaint
@@ -166,11 +176,15 @@ def _bindings(owner: type[DOMNode]) -> list[Binding]:
     return list(Binding.make_bindings(declared))
 
 
+def _in_one_form(field: Entry, form: Entry) -> bool:
+    return form.scope in FIELDS.get(field.scope, ())
+
+
 def live_together(one: Entry, other: Entry) -> bool:
     """Whether one press of a key could mean either: the same scope, one inside the other, or a dialog and
     what goes before everything.
     """
-    if one.scope == other.scope:
+    if one.scope == other.scope or _in_one_form(one, other) or _in_one_form(other, one):
         return True
     if "chat" in (one.scope, other.scope):
         beside = other if one.scope == "chat" else one

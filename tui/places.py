@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from textual.app import SystemCommand
+from textual.command import CommandPalette
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
@@ -33,6 +34,7 @@ from tui.screens.chat import ChatScreen
 from tui.screens.conversations import ConversationsScreen
 from tui.screens.help import HelpScreen
 from tui.screens.list_screen import ListScreen
+from tui.screens.model_form import ModelForm
 from tui.screens.question import QuestionScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.room import RoomScreen
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
 LEAVE_SECONDS: Final = 3.0  # how long leaving a list waits for the server to delete what was deleted there
 
-S = TypeVar("S", bound=Screen[None])
+S = TypeVar("S", bound=Screen[Any])
 
 
 class Places:
@@ -249,7 +251,10 @@ class Places:
         self._app.notify(how, markup=False)
 
     def show_help(self) -> None:
-        """Show the keys of this screen."""
+        """Show the keys of this screen; shown already, the same key puts them away."""
+        if isinstance(self._app.screen, HelpScreen):
+            self._app.screen.dismiss()
+            return
         shown = sections(self._app.screen, self.keymap, ascii_only=self._ascii_only)
         self._app.push_screen(HelpScreen(shown))
 
@@ -291,14 +296,20 @@ class Places:
         self._app.push_screen(screen, kept)
 
     def set_up(self) -> None:
-        """Set up a provider of models for the backend of this machine."""
+        """Set up a provider of models for the backend of this machine; a form below learns of it."""
         if not self._request.embedded:
             self._app.notify(say("setup.foreign"), severity="warning", markup=False)
             return
+        if self._open_one(SetupScreen) is not None:
+            return
+        if isinstance(self._app.screen, HelpScreen | CommandPalette):
+            self._app.pop_screen()
 
         def done(name: str | None) -> None:
             if self._request.setup:
                 self._app.exit(DONE, message=say("setup.done", name=name) if name else None)
+            elif name and isinstance(self._app.screen, ModelForm):
+                self._app.screen.look_for_providers()
 
         path = self._request.config.path
         self._app.push_screen(SetupScreen(path, self.link.client, ascii_only=self._ascii_only), done)

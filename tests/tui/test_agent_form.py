@@ -114,6 +114,20 @@ async def test_a_colour_is_chosen_or_written_and_a_wrong_one_is_refused() -> Non
         assert changed(screen) == ["change {'agents': [{'id': 'a', 'color': '#123456'}]}"]
 
 
+@pytest.mark.parametrize(("ascii_only", "sign"), [(False, "✗"), (True, "x")])
+async def test_what_is_wrong_has_a_sign_beside_its_colour(ascii_only: bool, sign: str) -> None:
+    async with opened((120, 40), ascii_only=ascii_only) as screen:
+        await opened_form(screen)
+        screen.app.screen.query_one("#name", Line).value = ""
+        text = await screen.press("ctrl+s")
+        assert f"{sign} an agent needs a name" in text
+        await screen.press("escape", "y", "escape")
+        await screen.press("e")
+        screen.app.screen.query_one("OptionList").focus()
+        text = await screen.press("d")
+        assert f"{sign} a room needs an agent" in text  # of no field
+
+
 async def test_an_empty_prompt_is_kept_by_enter() -> None:
     async with opened((120, 40)) as screen:
         await opened_form(screen)

@@ -219,7 +219,7 @@ async def test_what_the_server_refuses_stands_below_the_field_it_names_and_nothi
         assert "at most 12" in page.problem("max_rounds")
         page.seen.client.refuse = Refused("the disk is full")
         await page.press("ctrl+n")
-        assert page.problems == ["the disk is full"]
+        assert page.problems == ["✗ the disk is full"]
         page.seen.client.refuse = None
         await page.press("ctrl+n")
         assert page.seen.client.made[0]["task"] == TASK

@@ -36,6 +36,7 @@ LEFT_OUT = {
     "settings.": "changes the room, and that dialog is not open",
     "agent_form.": "changes an agent, and that dialog is not open",
     "choose.": "chooses from a list, and that dialog is not open",
+    "form.": "fills in a field, and no form is open",
 }
 NOT_IN_README = {
     "help.": "the dialog names its own keys",
@@ -57,6 +58,7 @@ NOT_IN_README = {
     "settings.": "the dialog names its own keys",
     "agent_form.": "the dialog names its own keys",
     "choose.": "the dialog names its own keys",
+    "form.": "the forms name their own keys",
 }
 
 
@@ -73,10 +75,11 @@ async def test_every_action_is_there_or_there_is_a_reason_why_not(tmp_path: Path
 
 
 async def test_an_entry_says_its_keys_or_that_it_has_none(tmp_path: Path) -> None:
-    async with opened_app(tmp_path, keys={"room.pause": "f5", "app.help": ""}) as seen:
+    async with opened_app(tmp_path, keys={"room.pause": "f5", "app.suspend": ""}) as seen:
         said = entries(seen)
         assert said["Pause or resume the room"] == "f5, ctrl+s"
-        assert said["The keys of the screen"] == "no key"
+        assert said["The keys of the screen"] == "?, f1"
+        assert said["Suspend to the shell"] == "no key"
         assert said["Continue after an interruption"] == "c – only after an interruption"
 
 

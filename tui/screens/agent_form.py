@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 from tui.link import RoomLink
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.form_fields import Field, Line, Picking, shown_color
+from tui.screens.key_hints import Hints
 from tui.screens.model_form import ModelForm
 from tui.screens.words import say
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, is_color
@@ -74,7 +75,7 @@ class AgentFormScreen(ModelForm[AgentDraft | None]):
                 yield from self.model_fields(agent.provider_id, agent.model)
                 line = Picking(agent.color, placeholder=say("agent_form.color.default"), id="color")
                 yield Field("color", say("agent_form.color"), line)
-            yield Static(self._own("agent_form.hint"), classes="hint", markup=False)
+            yield Hints(say("agent_form.hint"), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
         """Show the prompt, and ask which providers there are."""

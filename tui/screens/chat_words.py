@@ -74,7 +74,8 @@ CHAT: Final[dict[str, str]] = {
     "chat.queued": "next: {words}",
     "chat.queued.held": "waits: {words}",
     "chat.queue.title": "Questions that wait",
-    "chat.queue.hint": "e change · ctrl+↑ ctrl+↓ move · d drop · esc back",
+    "chat.queue.hint": "{chat_queue.edit} change · {chat_queue.up} {chat_queue.down} move"
+    " · {chat_queue.drop} drop · {chat_queue.back} back",
     "chat.queue.none": "no question waits",
     "chat.queue.said": "it was asked meanwhile",
     "chat.queue.full": "at most {most} questions wait",

@@ -15,7 +15,8 @@ from textual.widgets import Input, Static
 
 from agent_tui.errors import AgentTuiError
 from agent_tui.inert import inert_line
-from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line, swatch
+from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line, swatch, wrong
+from tui.screens.key_hints import Hints
 from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.words import count, say
 
@@ -69,7 +70,7 @@ class ChooseScreen(LineAndList[str | None]):
             yield self._line
             yield self._listed
             yield self._note
-            yield Static(self._own(say("choose.hint")), classes="hint", markup=False)
+            yield Hints(say("choose.hint"), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
         """Ask what there is."""
@@ -80,7 +81,7 @@ class ChooseScreen(LineAndList[str | None]):
         try:
             self._known = await self._load()
         except AgentTuiError as error:
-            self._list(inert_line(str(error), MAX_LINE_CHARACTERS))
+            self._list(wrong(str(error), MAX_LINE_CHARACTERS, ascii_only=self._ascii_only))
         else:
             self._list("" if self._known else say("choose.none"))
 

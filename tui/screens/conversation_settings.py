@@ -16,6 +16,7 @@ from agent_tui.events import ConversationInfo
 from tui.link import ChatLink
 from tui.screens.form_fields import Choice, Field, Line
 from tui.screens.form_values import read_value
+from tui.screens.key_hints import Hints
 from tui.screens.model_form import ModelForm
 from tui.screens.tool_list import ToolList
 from tui.screens.words import say
@@ -81,7 +82,7 @@ class ConversationForm(ModelForm[None]):
                 yield self._field("tools", self._choice("tools", (DEFAULT, ALL, NONE, SOME), self._tools_now))
                 yield ToolList(chat.enabled_tools or (), ascii_only=self._ascii_only)
             yield Static("", classes="error", id="problem", markup=False)
-            yield Static(self._own("chat_form.hint"), classes="hint", markup=False)
+            yield Hints(say("chat_form.hint"), ascii_only=self._ascii_only)
 
     @staticmethod
     def _field(name: str, inner: Line | Choice | Composer) -> Field:

@@ -18,6 +18,7 @@ from agent_tui.errors import AgentTuiError
 from agent_tui.inert import inert_line
 from tui.link import ChatLink
 from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line
+from tui.screens.key_hints import Hints
 from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.list_texts import ago
 from tui.screens.words import count, say
@@ -52,7 +53,7 @@ class SearchScreen(LineAndList[tuple[str, str] | None]):
             yield self._line
             yield self._note
             yield self._listed
-            yield Static(self._own(say("search.hint")), classes="hint", markup=False)
+            yield Hints(say("search.hint"), ascii_only=self._ascii_only)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Search while it is typed; what is asked already is let go."""

@@ -31,7 +31,7 @@ CONVERSATIONS: Final[dict[str, str]] = {
     "search.found.most": "the newest {count}; more words find fewer",
     "search.you": "you",
     "search.answer": "answer",
-    "search.hint": "↑↓ choose · enter open there · esc back",
+    "search.hint": "{search.up} {search.down} choose · enter open there · {search.back} back",
     # the settings of a chat
     "chat_form.title": "The chat",
     "chat_form.name": "title",
@@ -55,5 +55,6 @@ CONVERSATIONS: Final[dict[str, str]] = {
     "chat_form.tools.reads": "only reads",
     "chat_form.tools.unknown": "is not there now",
     "chat_form.no_title": "a chat needs a title",
-    "chat_form.hint": "enter keep · tab next · ↓ list of models · space mark a tool · esc back",
+    "chat_form.hint": "enter keep · tab next · {form.pick} list of models · {form.mark} mark a tool"
+    " · {chat_form.back} back · {app.help.anywhere} help",
 }

@@ -1,15 +1,30 @@
-"""What all dialogs are: a screen that closes once, however many reasons come in to close it."""
+"""What all dialogs are: a screen that names its keys as they are, and closes once, whoever closes it."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.await_complete import AwaitComplete
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, ScreenResultType
+
+from tui.screens.key_hints import Hints
 
 
 class Dialog(ModalScreen[ScreenResultType]):
     """Closes only itself. An answer may come in behind the key that went back: Textual's own would then close
-    whatever stands below.
+    whatever stands below. What goes for all screens ends at a dialog, but for keys with priority: so it has
+    the key of the help itself, where that is not typed.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "app.help", "The keys of the screen", id="app.help", show=False)
+    ]
+
+    def on_mount(self) -> None:
+        """Say what the keys do, as they are."""
+        for hints in self.query(Hints):
+            hints.tell()
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close with ``result``; nothing happens unless this is what stands on top."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from textual.widgets import Input, Static
 
-from agent_tui.inert import inert_line
 from tui.screens.dialog import Dialog
-from tui.screens.form_fields import Field, own
+from tui.screens.form_fields import Field, wrong
 from tui.screens.question import QuestionScreen
 from tui.screens.words import say
 from widgets.composer import Composer
 
-MAX_COMPLAINT_CHARACTERS = 300
+MAX_COMPLAINT_CHARACTERS: Final = 400
 
 R = TypeVar("R")
 
@@ -27,9 +26,6 @@ class Form(Dialog[R]):
         super().__init__()
         self._ascii_only = ascii_only
         self._shown: dict[str, str] = {}  # by field, before anything was touched
-
-    def _own(self, key: str, **fields: object) -> str:
-        return own(say(key, **fields), ascii_only=self._ascii_only)
 
     def field(self, name: str) -> Field:
         """Return a field of this form."""
@@ -66,12 +62,15 @@ class Form(Dialog[R]):
         said before is gone.
         """
         for field in self.query(Field):
-            field.complain(problems.get(field.about, ""))
+            field.complain(self._wrong(problems.get(field.about, "")))
         for line in self.query("#problem").results(Static):
-            line.update(inert_line(problems.get("", ""), MAX_COMPLAINT_CHARACTERS))
+            line.update(self._wrong(problems.get("", "")))
         wrong = next((field for field in self.query(Field) if problems.get(field.about)), None)
         if wrong is not None:
             wrong.inner.focus()
+
+    def _wrong(self, problem: str) -> str:
+        return wrong(problem, MAX_COMPLAINT_CHARACTERS, ascii_only=self._ascii_only)
 
     def blame(self, problem: str, sent: Mapping[str, str]) -> None:
         """Say what the server did not take next to the field that it names, else below all of them.

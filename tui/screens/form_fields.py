@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from agent_tui.inert import inert, inert_line
 from widgets.color import ground_of, is_color, readable
 from widgets.composer import Composer
-from widgets.signs import GUTTER_FOCUSED, twin
+from widgets.signs import FAILED, GUTTER_FOCUSED, twin
 
 MAX_LINE_CHARACTERS = 400
 _ARROWS = str.maketrans({"↑": "^", "‹": "<"})  # beside those that all screens have
@@ -27,6 +27,12 @@ _ARROWS = str.maketrans({"↑": "^", "‹": "<"})  # beside those that all scree
 def own(text: str, *, ascii_only: bool) -> str:
     """Return a text of ours as this terminal can show it."""
     return twin(text).translate(_ARROWS) if ascii_only else text
+
+
+def wrong(problem: str, most: int, *, ascii_only: bool) -> str:
+    """Return what is wrong, behind the sign for it; ``""`` for nothing."""
+    text = inert_line(problem, most)
+    return own(f"{FAILED} {text}", ascii_only=ascii_only) if text else ""
 
 
 class Line(Input):
@@ -72,7 +78,9 @@ def swatch(node: Widget | Screen[Any], color: str, name: str = "", *, ascii_only
 class Picking(Line):
     """A line that can also be filled from a list: the down key asks for it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("down", "pick", "Choose from a list", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "pick", "Choose from a list", id="form.pick", show=False)
+    ]
 
     class Asked(Message):
         """The list is wanted."""
@@ -90,9 +98,9 @@ class Choice(Static, can_focus=True):
     """One of a few: the arrows or the space bar go to the next."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,right", "turn(1)", "Next", show=False),
-        Binding("left", "turn(-1)", "Previous", show=False),
-        Binding("enter", "screen.save", "Keep it", show=False),
+        Binding("space,right", "turn(1)", "The next choice", id="form.next", show=False),
+        Binding("left", "turn(-1)", "The choice before", id="form.previous", show=False),
+        Binding("enter", "screen.save", show=False),
     ]
 
     class Changed(Message):
@@ -156,12 +164,13 @@ class Field(Widget):
         self.about = name
         self._label = label
         self.inner = inner
+        self._complaint = Static("", classes="complaint", markup=False)
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="field"):
             yield Static(self._label, classes="label", markup=False)
             yield self.inner
-        yield Static("", classes="complaint", markup=False)
+        yield self._complaint
 
     @property
     def value(self) -> str:
@@ -170,15 +179,14 @@ class Field(Widget):
 
     def complain(self, text: str) -> None:
         """Say what is wrong; ``""`` for nothing."""
-        complaint = self.query_one(".complaint", Static)
-        complaint.update(inert_line(text, 300))
-        complaint.set_class(bool(text), "-open")
-        complaint.set_class(False, "-remark")
+        self._complaint.update(inert_line(text, MAX_LINE_CHARACTERS))
+        self._complaint.set_class(bool(text), "-open")
+        self._complaint.set_class(False, "-remark")
 
     def remark(self, text: str) -> None:
         """Say below it what is not wrong but good to know; ``""`` for nothing."""
         self.complain(text)
-        self.query_one(".complaint", Static).set_class(bool(text), "-remark")
+        self._complaint.set_class(bool(text), "-remark")
 
     def withhold(self, reason: str) -> None:
         """Let nothing be chosen here, and say why."""

@@ -50,6 +50,7 @@ class ModelForm(Form[R]):
         except AgentTuiError as error:
             field.remark(str(error))
             return
+        field.remark("")  # of the last time
         options = [(provider.id, provider.name or provider.id) for provider in self._providers]
         choice.offer([("", self._default_provider), *options])
 

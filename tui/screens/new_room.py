@@ -19,13 +19,14 @@ from agent_tui.agent_templates import Template, language_of, templates
 from agent_tui.errors import AgentTuiError
 from agent_tui.events import RoomInfo
 from agent_tui.inert import inert_line
-from tui.key_names import shown
 from tui.language import language_of_locale
 from tui.link import RoomLink
 from tui.screens.form_fields import Field, Line, own
+from tui.screens.key_hints import key_of
 from tui.screens.model_form import ModelForm
 from tui.screens.new_room_fields import USUAL, OwnAgent, Written
 from tui.screens.room_fields import RoomTools, room_field
+from tui.screens.tool_list import Marking
 from tui.screens.words import say
 from widgets.signs import DONE, TASK
 from widgets.status_line import Part, StatusLine
@@ -33,10 +34,11 @@ from widgets.status_line import Part, StatusLine
 MAX_PROMPT_CHARACTERS: Final = 2_000
 HINTS: Final = (  # key or id of a binding, word, rank
     ("tab", "next", 2),
-    ("space", "choose", 3),
+    ("form.mark", "choose", 3),
     ("new.create", "create", 0),
     ("new.start", "start", 0),
     ("new.back", "back", 1),
+    ("app.help.anywhere", "help", 1),
 )
 OWN: Final = {"own_name": 1, "own_prompt": 2, "own_model": 1}  # the lines of an agent of one's own
 
@@ -47,12 +49,6 @@ class Made:
 
     room: RoomInfo
     start: bool
-
-
-class Checklist(OptionList):
-    """Agents to choose: space or enter takes one, or leaves it."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "select", show=False)]
 
 
 class NewRoomScreen(ModelForm[Made | None]):
@@ -83,11 +79,11 @@ class NewRoomScreen(ModelForm[Made | None]):
             yield self._field("execution_mode", "sequential")
             yield self._field("max_rounds", "3")
             yield Static(say("new.agents"), classes="label", markup=False)
-            yield Checklist(id="agents", compact=True, markup=False)
+            yield Marking(id="agents", compact=True, markup=False)
             with Horizontal(classes="field", id="own"):
                 yield Static(say("new.own"), classes="label", markup=False)
                 for name in OWN:
-                    words = self._own(f"new.{name}")
+                    words = own(say(f"new.{name}"), ascii_only=self._ascii_only)
                     yield Line("", placeholder=words, most=MAX_PROMPT_CHARACTERS, id=name)
             yield from self.model_fields("", "")
             for name in ("max_tokens", "max_cost"):
@@ -104,9 +100,9 @@ class NewRoomScreen(ModelForm[Made | None]):
     def on_mount(self) -> None:
         """Offer the agents and what runs them, as soon as they are known."""
         self._shown = self.values()
-        keys = {active.binding.id: shown(key) for key, active in self.active_bindings.items()}
-        hints = [Part(say(f"new.hint.{word}"), rank, keys.get(key, key)) for key, word, rank in HINTS]
-        self.query_one("#hints", StatusLine).show(hints)
+        keys = {name: key_of(self, name, ascii_only=self._ascii_only) for name, _, _ in HINTS if "." in name}
+        hints = [Part(say(f"new.hint.{word}"), rank, keys.get(name, name)) for name, word, rank in HINTS]
+        self.query_one("#hints", StatusLine).show(part for part in hints if part.key)
         self._offer_agents()
         self.look_for_providers()
 
@@ -118,7 +114,7 @@ class NewRoomScreen(ModelForm[Made | None]):
         self._list_agents()
 
     def _list_agents(self) -> None:
-        checklist = self.query_one(Checklist)
+        checklist = self.query_one("#agents", Marking)
         at = checklist.highlighted
         rows = []
         for template in self._templates:
@@ -164,7 +160,7 @@ class NewRoomScreen(ModelForm[Made | None]):
         for line in lines:
             line.value = ""
         self._list_agents()
-        checklist = self.query_one(Checklist)
+        checklist = self.query_one("#agents", Marking)
         checklist.highlighted = checklist.option_count - 1  # in sight
         return True
 

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from tui.screens.dialog import Dialog
-from tui.screens.form_fields import own
+from tui.screens.key_hints import Hints
 from tui.screens.words import say
 
 
@@ -31,8 +31,7 @@ class QuestionScreen(Dialog[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(self._question, classes="title", markup=False)
-            hint = own(say("question.hint"), ascii_only=self._ascii_only)
-            yield Static(hint, classes="hint", markup=False)
+            yield Hints(say("question.hint"), ascii_only=self._ascii_only)
 
     def action_answer(self, is_yes: bool) -> None:
         """Close with the answer."""

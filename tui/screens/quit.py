@@ -7,15 +7,16 @@ from typing import ClassVar, Literal
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from tui.screens.dialog import Dialog
+from tui.screens.key_hints import Hints
 from tui.screens.words import say
 
 Choice = Literal["pause", "keep", "stay"]
 
 
-class QuitScreen(ModalScreen[Choice]):
+class QuitScreen(Dialog[Choice]):
     """Asks: pause the room, keep it running, or stay."""
 
     CSS_PATH = "dialog.tcss"
@@ -29,7 +30,7 @@ class QuitScreen(ModalScreen[Choice]):
         with Vertical(classes="dialog"):
             yield Static(say("quit.title"), classes="title", markup=False)
             for choice in ("pause", "keep", "stay"):
-                yield Static(say(f"quit.{choice}"), markup=False)
+                yield Hints(say(f"quit.{choice}"), classes="")
 
     def action_choose(self, choice: Choice) -> None:
         """Close with the choice."""

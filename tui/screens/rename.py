@@ -12,7 +12,8 @@ from textual.widgets import Input, Static
 
 from agent_tui.inert import inert_line
 from tui.screens.dialog import Dialog
-from tui.screens.form_fields import Line, own
+from tui.screens.form_fields import Line
+from tui.screens.key_hints import Hints
 from tui.screens.words import say
 
 MAX_NAME_CHARACTERS: Final = 200
@@ -28,7 +29,7 @@ class RenameScreen(Dialog[str]):
 
     def __init__(self, name: str, title: str, *, ascii_only: bool = False) -> None:
         super().__init__()
-        self._hint = own(say("rename.hint"), ascii_only=ascii_only)
+        self._ascii_only = ascii_only
         self._before = inert_line(name, MAX_NAME_CHARACTERS)
         self._title = title
 
@@ -36,7 +37,7 @@ class RenameScreen(Dialog[str]):
         with Vertical(classes="dialog"):
             yield Static(self._title, classes="title", markup=False)
             yield Line(self._before, most=MAX_NAME_CHARACTERS, id="new-name")
-            yield Static(self._hint, classes="hint", markup=False)
+            yield Hints(say("rename.hint"), ascii_only=self._ascii_only)
 
     @on(Input.Submitted)
     def keep(self, event: Input.Submitted) -> None:

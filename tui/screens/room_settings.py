@@ -22,6 +22,7 @@ from tui.screens.agent_form import AgentDraft, AgentFormScreen
 from tui.screens.form import Form
 from tui.screens.form_fields import own, swatch
 from tui.screens.form_values import read_value
+from tui.screens.key_hints import Hints
 from tui.screens.room_fields import RoomTools, room_field
 from tui.screens.words import count, say
 from widgets.composer import Composer
@@ -84,7 +85,7 @@ class SettingsScreen(Form[None]):
                 yield OptionList(markup=False, compact=True, id="agents")
                 yield RoomTools(self._state.enabled_tools, self._link, ascii_only=self._ascii_only)
             yield Static("", classes="error", id="problem", markup=False)
-            yield Static(self._own("settings.hint"), classes="hint", markup=False)
+            yield Hints(say("settings.hint"), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
         """Show the room as it is."""

@@ -21,8 +21,9 @@ from textual.widgets.option_list import Option
 from agent_tui.config import DEMO_PROVIDER, PROVIDER_URLS
 from agent_tui.errors import AgentTuiError, ConfigError, TransportError
 from agent_tui.inert import inert_line
-from tui.screens.form import Form
+from tui.screens.form import MAX_COMPLAINT_CHARACTERS, Form
 from tui.screens.form_fields import Choice, Field, Line, own
+from tui.screens.key_hints import Hints, with_keys
 from tui.screens.question import QuestionScreen
 from tui.screens.setup_kept import Kept, Wanted, configured, keep, remove
 from tui.screens.setup_words import word
@@ -39,7 +40,6 @@ VARIABLES: Final = {
 }
 MAX_SHOWN_MODELS: Final = 500
 MAX_NAME_CHARACTERS: Final = 60
-MAX_COMPLAINT_CHARACTERS: Final = 400
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
@@ -103,7 +103,7 @@ class SetupScreen(Form[str]):
                 listed.can_focus = False  # the keys go to the filter, and from there to this screen
                 yield listed
             yield Static("", id="telling", markup=False)
-            yield Static(self._signs(word("hint")), classes="hint", markup=False)
+            yield Hints(word("hint"), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
         """Begin at the kind."""
@@ -162,7 +162,7 @@ class SetupScreen(Form[str]):
 
     def _hint(self) -> None:
         hint = "models.hint" if self.query_one("#choosing").display else "hint.kept" if self._kept else "hint"
-        self.query_one(".hint", Static).update(self._signs(word(hint)))
+        self.query_one(Hints).tell(word(hint))
 
     def _usual(self) -> dict[str, str]:
         """Return what a provider of the chosen kind usually has."""
@@ -256,7 +256,7 @@ class SetupScreen(Form[str]):
             return
         self._offered = found.models
         if not self._offered:
-            self._tell(word("models.none"), is_wrong=True)
+            self._tell(with_keys(self, word("models.none")), is_wrong=True)
             return
         self._tell("")
         self.query_one("#heading", Static).update(word("models", count=len(self._offered)))
@@ -367,7 +367,8 @@ class SetupScreen(Form[str]):
 
     def _tell(self, text: str, *, is_wrong: bool = False) -> None:
         telling = self.query_one("#telling", Static)
-        telling.update(self._signs(inert_line(text, MAX_COMPLAINT_CHARACTERS)))
+        shown = self._wrong(text) if is_wrong else self._signs(inert_line(text, MAX_COMPLAINT_CHARACTERS))
+        telling.update(shown)
         telling.set_class(bool(text), "-shown")
         telling.set_class(is_wrong, "-wrong")
 

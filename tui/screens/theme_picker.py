@@ -16,7 +16,6 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.theme import Theme
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -25,6 +24,9 @@ from agent_tui.errors import ConfigError
 from agent_tui.inert import inert_line
 from tui import themes
 from tui.screens import signs
+from tui.screens.dialog import Dialog
+from tui.screens.form_fields import wrong
+from tui.screens.key_hints import Hints
 from tui.screens.words import say
 from tui.setting import keep_setting
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, ground_of, readable
@@ -72,7 +74,7 @@ def wear(app: App[Any], theme: Theme) -> None:
         app.theme = theme.name
 
 
-class ThemeScreen(ModalScreen[str]):
+class ThemeScreen(Dialog[str]):
     """Shows each theme as the reader moves to it; the result is the name that was kept, "" for none.
 
     Keeping writes ``theme = "…"`` into the config file ``config``, beside which the user's themes are.
@@ -110,7 +112,7 @@ class ThemeScreen(ModalScreen[str]):
             choosing.can_focus = False  # the keys go to the filter, and from there to this screen
             yield choosing
             yield Static("", id="complaint", markup=False)
-            yield Static(self._own(say(hint)), classes="hint", markup=False)
+            yield Hints(say(hint), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
         """Begin at the theme that is worn."""
@@ -194,7 +196,7 @@ class ThemeScreen(ModalScreen[str]):
 
     def _complain(self, complaint: str) -> None:
         line = self.query_one("#complaint", Static)
-        line.update(inert_line(complaint, MAX_COMPLAINT_CHARACTERS))
+        line.update(wrong(complaint, MAX_COMPLAINT_CHARACTERS, ascii_only=self._ascii_only))
         line.set_class(bool(complaint), "-shown")
 
     def _row(self, choice: Choice) -> Text:

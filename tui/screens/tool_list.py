@@ -25,10 +25,16 @@ MAX_DESCRIPTION_CHARACTERS: Final = 200
 _PERMISSIONS: Final = {"ask": "chat_form.tools.asks", "read": "chat_form.tools.reads"}
 
 
-class ToolList(OptionList):
-    """Lists tools; space or enter marks one, or takes its mark away."""
+class Marking(OptionList):
+    """A list in which space or enter marks something, or takes its mark away."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "select", "Mark it", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "select", "Mark it, or take its mark away", id="form.mark", show=False)
+    ]
+
+
+class ToolList(Marking):
+    """Lists tools."""
 
     class Marked(Message):
         """A person marked a tool, or took its mark away."""

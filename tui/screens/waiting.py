@@ -9,12 +9,13 @@ from typing import ClassVar, Final, NamedTuple
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent_tui.inert import inert_line
-from tui.screens.form_fields import own
+from tui.screens.dialog import Dialog
+from tui.screens.form_fields import wrong
+from tui.screens.key_hints import Hints
 from tui.screens.words import say
 from widgets.composer import Composer
 
@@ -31,7 +32,7 @@ class Item(NamedTuple):
     shown: str
 
 
-class WaitingScreen(ModalScreen[None]):
+class WaitingScreen(Dialog[None]):
     """Lists what waits, the next one first."""
 
     CSS_PATH = "room_dialogs.tcss"
@@ -50,8 +51,7 @@ class WaitingScreen(ModalScreen[None]):
             yield OptionList(markup=False, compact=True)
             yield Composer(id="queue-line")
             yield Static("", classes="error", markup=False)
-            hint = own(say(f"{self.WORDS}.hint"), ascii_only=self._ascii_only)
-            yield Static(hint, classes="hint", markup=False)
+            yield Hints(say(f"{self.WORDS}.hint"), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
         """Show what waits, and go on showing it."""
@@ -135,7 +135,7 @@ class WaitingScreen(ModalScreen[None]):
 
     def _complain(self, problem: str) -> None:
         error = self.query_one(".error", Static)
-        error.update(inert_line(problem, MAX_PROBLEM_CHARACTERS))
+        error.update(wrong(problem, MAX_PROBLEM_CHARACTERS, ascii_only=self._ascii_only))
         error.display = bool(problem)
 
     def action_back(self) -> None:

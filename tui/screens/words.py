@@ -115,9 +115,9 @@ ENGLISH: Final[dict[str, str]] = {
     "quit.how.room": "{quit}, {pause} pauses the room",
     "quit.how.chat": "{quit}, {stop} stops the answer",
     "quit.title": "Agents are still speaking.",
-    "quit.pause": "p  pause the room and quit",
-    "quit.keep": "k  keep it running and quit",
-    "quit.stay": "esc  stay",
+    "quit.pause": "{quit.pause} pause the room and quit",
+    "quit.keep": "{quit.keep} keep it running and quit",
+    "quit.stay": "{quit.stay} stay",
     "quit.pausing": "Pausing the room…",
     "quit.no_pause": "This server offers no pause.",
     # the list
@@ -170,7 +170,7 @@ ENGLISH: Final[dict[str, str]] = {
     "list.hint.help": "help",
     "list.hint.quit": "quit",
     "rooms.rename": "The name of the room",
-    "rename.hint": "enter keep · esc back",
+    "rename.hint": "enter keep · {rename.back} back",
     "help.group.list": "Rooms",
     "help.why.rooms_none": "no room is listed",
     "help.why.no_undo": "nothing was deleted",
@@ -188,6 +188,7 @@ ENGLISH: Final[dict[str, str]] = {
     "new.hint.create": "create",
     "new.hint.start": "create and start",
     "new.hint.back": "back",
+    "new.hint.help": "help",
     # times
     "time.now": "now",
     "time.minutes": "{minutes} min ago",
@@ -210,6 +211,7 @@ ENGLISH: Final[dict[str, str]] = {
     "help.why.no_message": "nothing was said yet",
     "help.why.no_selection": "nothing is selected",
     "help.why.not_searched": "nothing is looked for",
+    "help.why.another_field": "in a field of that kind",
     "help.why.bar_closed": "while the find bar is open",
     "help.why.no_interruption": "only after an interruption",
     # the keys of the config file, and what the palette says of an action
@@ -221,8 +223,8 @@ ENGLISH: Final[dict[str, str]] = {
     "theme.once": "until you leave",
     "theme.title": "Theme",
     "theme.filter": "type a name",
-    "theme.hint": "↑↓ look · enter keep · esc back",
-    "theme.no_color": "NO_COLOR is set: no theme shows colours",
+    "theme.hint": "{theme.previous} {theme.next} look · {theme.keep} keep · {theme.back} back",
+    "theme.no_color": "NO_COLOR is set: no theme shows colours · {theme.back} back",
     "theme.dark": "dark",
     "theme.light": "light",
     "theme.own": "yours",
@@ -242,7 +244,7 @@ ENGLISH: Final[dict[str, str]] = {
     "composer.unanswered": "said after the last turn: nobody answers – write again to add a round",
     "composer.round": "The room is done. Add a round and say it?",
     "form.give_up": "Give up what you wrote here?",
-    "question.hint": "enter yes · esc no",
+    "question.hint": "{question.yes} yes · {question.no} no",
     "hint.say": "say",
     "hint.stop": "stop",
     "hint.skip": "skip",
@@ -259,7 +261,7 @@ ENGLISH: Final[dict[str, str]] = {
     "queue.whisper": "to {name}: {words}",
     "queue.said": "it was said meanwhile",
     "queue.none": "nothing waits for the next turn",
-    "queue.hint": "enter change · t to whom · d take back · esc back",
+    "queue.hint": "enter change · {queue.to} to whom · {queue.drop} take back · {queue.back} back",
     "queue.to": "Who is to hear it?",
     "queue.everybody": "everybody",
     # choosing from a list
@@ -270,7 +272,7 @@ ENGLISH: Final[dict[str, str]] = {
     "choose.nothing": "nothing has that in its name",
     "choose.more": "{count} more: type a part of the name",
     "choose.typed": "take “{typed}” as it is",
-    "choose.hint": "↑↓ choose · enter take · esc back",
+    "choose.hint": "{choose.up} {choose.down} choose · enter take · {choose.back} back",
     # acts on one agent
     "agent.skip_next": "will be skipped",
     "agent.skipped": "skipped",
@@ -322,8 +324,9 @@ ENGLISH: Final[dict[str, str]] = {
     "settings.workspace": "folder of tools",
     "settings.tools": "tools its agents may use, space marks",
     "settings.agents": "agents, in the order they speak",
-    "settings.hint": "enter keep · tab next · on an agent: enter change · a add · d remove"
-    " · ctrl+↑ ctrl+↓ move · esc back",
+    "settings.hint": "enter keep · tab next · on an agent: enter change · {settings.add} add"
+    " · {settings.remove} remove · {settings.earlier} {settings.later} move · {settings.back} back"
+    " · {app.help.anywhere} help",
     "settings.estimate.one": "about {tokens} tokens more for 1 round, as those before",
     "settings.estimate": "about {tokens} tokens more for {rounds} rounds, as those before",
     "settings.whole_number": "a whole number, such as 50,000",
@@ -347,7 +350,8 @@ ENGLISH: Final[dict[str, str]] = {
     "agent_form.provider.default": "the default one",
     "agent_form.provider.default.name": "the default one, {name}",
     "agent_form.no_name": "an agent needs a name",
-    "agent_form.hint": "enter keep · alt+enter new line · tab next · ↓ list of models, of colours · esc back",
+    "agent_form.hint": "enter keep · {composer.new_line} new line · tab next"
+    " · {form.pick} list of models, of colours · {agent_form.back} back · {app.help.anywhere} help",
 }
 
 

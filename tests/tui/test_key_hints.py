@@ -1,0 +1,161 @@
+"""Dialogs and forms name the keys that are in force, and the help and the set-up open above them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import OptionList, Static
+
+from tests.fakes.terminal import terminal
+from tests.tui.programs import PROGRAM, home_at
+from tests.tui.whole_app import Seen, opened_app
+from tui.actions import offers
+from tui.screens.dialog import Dialog
+from tui.screens.form_fields import Choice, Line
+from tui.screens.help import HelpScreen
+from tui.screens.key_hints import key_of, keys_of, with_keys
+from tui.screens.new_room import NewRoomScreen
+from tui.screens.question import QuestionScreen
+from tui.screens.quit import QuitScreen
+from tui.screens.room_settings import SettingsScreen
+from tui.screens.theme_picker import ThemeScreen
+
+F2, F4 = "\x1bOQ", "\x1bOS"
+REMAPPED = {
+    "settings.add": "ctrl+a",
+    "settings.earlier": "",
+    "settings.later": "",
+    "settings.back": "f9",
+    "question.yes": "j",
+    "quit.pause": "ctrl+x",
+    "theme.back": "f7",
+    "theme.previous": "ctrl+y",
+    "app.help.anywhere": "f10",
+}
+
+
+def foot(seen: Seen) -> str:
+    """The last line that the dialog on top has about its keys."""
+    hint: Static = seen.app.screen.query(".hint").last(Static)
+    return str(hint.content)
+
+
+async def test_a_form_names_the_keys_in_force_and_leaves_out_what_has_none(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, keys=REMAPPED) as seen:
+        await seen.press("e")
+        assert isinstance(seen.app.screen, SettingsScreen)
+        assert foot(seen) == (
+            "enter keep · tab next · on an agent: enter change · ctrl+a add · d remove · f9 back · f10 help"
+        )
+        await seen.press("x", "f9")
+        assert isinstance(seen.app.screen, QuestionScreen)
+        assert foot(seen) == "j yes · esc no"
+        await seen.press("j")
+        assert not isinstance(seen.app.screen, Dialog)
+
+
+async def test_the_question_before_leaving_and_the_themes_name_the_keys_in_force(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, keys=REMAPPED) as seen:
+        await seen.press("ctrl+t")
+        assert isinstance(seen.app.screen, ThemeScreen)
+        assert foot(seen) == "ctrl+y ↓ look · enter keep · f7 back"
+        await seen.press("f7")
+        seen.app.push_screen(QuitScreen())
+        text = await seen.text()
+        assert "ctrl+x pause the room and quit" in text
+        assert "k keep it running and quit" in text
+
+
+async def test_keys_that_nothing_was_written_for_are_the_default_ones(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("e")
+        screen = seen.app.screen
+        assert keys_of(screen, "settings.remove") == ("d", "delete")
+        assert key_of(screen, "composer.new_line") == "alt+enter"  # of a field
+        assert key_of(screen, "app.setup") == "f4"  # of the program
+        assert key_of(screen, "settings.earlier", ascii_only=True) == "ctrl+up"
+        assert with_keys(screen, "{form.previous} {form.next} turn").startswith("← space")
+        assert with_keys(screen, "{pane.up} {pane.down} lost · {form.previous} turn") == "← turn"
+        assert with_keys(screen, "{settings.earlier} {no.such} move · {no.such} lost") == "ctrl+↑ move"
+
+
+@pytest.mark.parametrize("key", ["f1", "question_mark"])
+async def test_the_help_opens_above_a_form_and_the_same_key_closes_it(tmp_path: Path, key: str) -> None:
+    async with opened_app(tmp_path, size=(120, 40)) as seen:
+        await seen.press("e")
+        form = seen.app.screen
+        form.query_one(Choice).focus()  # no letter is text here
+        text = await seen.press(key)
+        assert isinstance(seen.app.screen, HelpScreen)
+        assert "Add an agent" in text
+        assert "The next choice" in text
+        assert "?, f1" in text
+        await seen.press(key)
+        assert seen.app.screen is form
+
+
+async def test_where_a_question_mark_is_text_only_f1_opens_the_help(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("e", "question_mark")
+        form = seen.app.screen
+        assert isinstance(form, SettingsScreen)
+        assert form.query_one("#max_rounds", Line).value == "3?"
+        await seen.press("f1")
+        assert isinstance(seen.app.screen, HelpScreen)
+
+
+async def test_what_acts_on_a_field_says_so_where_another_has_the_focus(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("e")
+
+        def reason() -> str:
+            there = offers(seen.app.screen, seen.app.places.keymap)
+            return next(offer.reason for offer in there if "form.next" in offer.ids)
+
+        assert reason() == "in a field of that kind"
+        seen.app.screen.query_one(Choice).focus()
+        await seen.text()
+        assert reason() == ""
+
+
+async def test_a_form_of_a_new_room_names_the_keys_in_force(tmp_path: Path) -> None:
+    keys = {"form.mark": "ctrl+o", "new.start": "", "app.help.anywhere": "f10"}
+    async with opened_app(tmp_path, rooms=2, keys=keys) as seen:
+        text = await seen.press("n")
+        assert isinstance(seen.app.screen, NewRoomScreen)
+        assert "tab next field · ctrl+o choose · ctrl+n create · esc back · f10 help" in text
+        assert isinstance(seen.app.screen.query_one("#agents"), OptionList)
+
+
+def test_a_provider_that_is_set_up_above_a_form_is_offered_in_it_and_what_was_written_stays(
+    tmp_path: Path,
+) -> None:
+    with home_at(tmp_path) as home, terminal([*PROGRAM, "rooms"], home.environ, home.folder) as view:
+        view.wait_for("● live")
+        view.send("\x1b")
+        view.wait_for("new")
+        view.send("n")
+        view.wait_for("A new room")
+        view.send("half a task")
+        view.wait_for("half a task")
+        view.send(F4)
+        view.wait_for("Set up a provider of models")
+        view.send(F4)  # it is there already
+        view.send("\x1b[C")  # the next kind, Ollama, needs no key
+        view.wait_for("http://127.0.0.1:11434")
+        view.send(F2)
+        view.wait_for("not tested")
+        view.wait_for("half a task")
+        view.wait_for("the default one, ollama")
+
+
+def test_the_set_up_takes_the_place_of_the_help_that_names_it(tmp_path: Path) -> None:
+    with home_at(tmp_path) as home, terminal([*PROGRAM, "rooms"], home.environ, home.folder) as view:
+        view.wait_for("● live")
+        view.send("?")
+        view.wait_for("type to find a key")
+        view.send(F4)
+        view.wait_for("Set up a provider of models")
+        view.send("\x1b")
+        view.wait_for(lambda text: "Set up a provider" not in text and "type to find a key" not in text)
