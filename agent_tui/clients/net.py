@@ -24,7 +24,6 @@ from agent_tui.clients.inflate import Inflater
 from agent_tui.clients.pools import Pools, Sockets
 from agent_tui.clients.proxy import resolve_proxy, without_credentials
 from agent_tui.clients.routes import Routes
-from agent_tui.clients.tls import tls_failure
 from agent_tui.errors import (
     AgentTuiError,
     ConfigError,
@@ -35,6 +34,7 @@ from agent_tui.errors import (
     TransportError,
 )
 from agent_tui.inert import inert_line
+from agent_tui.tls import tls_failure
 from agent_tui.wire.content import dump
 
 CONNECT_SECONDS = 10.0

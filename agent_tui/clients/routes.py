@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent_tui.clients.proxy import resolve_proxy
-from agent_tui.clients.tls import tls_context
+from agent_tui.tls import tls_context
 
 
 class Routes:

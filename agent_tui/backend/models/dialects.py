@@ -56,7 +56,7 @@ class Dialect(Protocol):
 
 
 def dialect(endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout) -> Dialect:
-    """Return the dialect of the endpoint's kind, speaking through ``http`` to ``url``."""
+    """Return the dialect of the endpoint's kind, speaking through ``http`` to its root ``url``."""
     match endpoint.kind:
         case "anthropic":
             return AnthropicDialect(endpoint, url, http, timeout)
@@ -146,7 +146,7 @@ class AnthropicDialect:
 
         self.failures: tuple[type[Exception], ...] = (AnthropicError,)
         client = AsyncAnthropic(
-            base_url=url.rstrip("/").removesuffix("/v1"),
+            base_url=url,
             api_key=endpoint.key or PLACEHOLDER_KEY,
             max_retries=0,
             timeout=timeout,
@@ -192,7 +192,7 @@ class GoogleDialect:
         provider = GoogleProvider(
             api_key=endpoint.key or PLACEHOLDER_KEY,
             http_client=http,
-            base_url=url.rstrip("/").removesuffix("/v1beta"),
+            base_url=url,
         )
         self._make = partial(GoogleModel, provider=provider)
 

@@ -13,6 +13,12 @@ from agent_tui.keys import read_key
 # Seconds without a byte. Generous: a local server may load its weights before it says anything.
 SILENCE_SECONDS = 180.0
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+_ENDS = {  # of addresses as manuals and other programs give them, the longest first
+    "openai": ("/chat/completions",),
+    "ollama": ("/chat/completions",),
+    "anthropic": ("/messages", "/v1"),
+    "google": ("/models", "/v1beta"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,21 @@ def without_login(base_url: str) -> tuple[str, tuple[str, str] | tuple[()]]:
         return base_url, ()
     bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
     return bare, (unquote(parts.username or ""), unquote(parts.password or ""))
+
+
+def api_root(kind: str, url: str) -> str:
+    """Return where a provider's API begins, whichever of its addresses ``url`` is; no slash at the end.
+
+    That is what each SDK adds its paths to: chat completions are below ``/v1``, which Ollama's always has,
+    the Messages and the Gemini API bring their version themselves.
+    """
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/")
+    for end in _ENDS[kind]:
+        path = path.removesuffix(end)
+    if kind == "ollama" and not path.endswith("/v1"):
+        path = path.removesuffix("/api") + "/v1"
+    return urlunsplit(parts._replace(path=path))
 
 
 def shown_url(url: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -16,12 +17,13 @@ from urllib.parse import urlsplit
 from agent_tui.backend.models.endpoints import (
     LOOPBACK_HOSTS,
     Endpoint,
+    api_root,
     shown_url,
     unusable,
     with_key,
     without_login,
 )
-from agent_tui.errors import ModelError
+from agent_tui.errors import ConfigError, ModelError
 from agent_tui.inert import inert_line
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ MAX_LIST_BYTES = 4 * 1024 * 1024
 MAX_MODELS = 2000
 MAX_NAME_CHARACTERS = 200
 ANTHROPIC_VERSION = "2023-06-01"
+_LISTS = {"anthropic": ("/v1/models", "limit=1000"), "google": ("/v1beta/models", "pageSize=1000")}
 SPEAKS = "generateContent"  # what a Gemini model must offer, or it only makes vectors or pictures
 
 # Its INFO lines hold whole URLs, and what stands in a URL may be a secret.
@@ -44,7 +47,8 @@ logging.getLogger("httpx").setLevel(logging.WARNING)
 async def list_models(endpoint: Endpoint) -> tuple[str, ...]:
     """Return the names of the provider's models, as it orders them; raises ``ModelError``.
 
-    Raises ``ConfigError`` when its key is in a keyring that cannot be used.
+    Raises ``ConfigError`` when its key is in a keyring, or the environment's certificates in a file, that
+    cannot be used.
     """
     endpoint = await asyncio.to_thread(with_key, endpoint)
     client, teller = await asyncio.to_thread(_open, endpoint)
@@ -61,7 +65,7 @@ async def known_models(endpoint: Endpoint) -> tuple[str, ...]:
     try:
         async with asyncio.timeout(HINT_SECONDS):
             return await list_models(endpoint)
-    except (ModelError, TimeoutError):
+    except (ModelError, ConfigError, TimeoutError):
         return ()
 
 
@@ -70,6 +74,7 @@ def _open(endpoint: Endpoint) -> tuple[httpx.AsyncClient, Teller]:
     import httpx
 
     from agent_tui.backend.models.remote_errors import Teller
+    from agent_tui.tls import tls_context
 
     try:
         url, login = without_login(endpoint.base_url)
@@ -79,6 +84,7 @@ def _open(endpoint: Endpoint) -> tuple[httpx.AsyncClient, Teller]:
             auth=httpx.BasicAuth(*login) if login else None,
             headers=_headers(endpoint),
             timeout=LIST_SECONDS,
+            verify=tls_context(None, os.environ),
             trust_env=urlsplit(url).hostname not in LOOPBACK_HOSTS,
         )
     except (ValueError, httpx.InvalidURL):
@@ -100,17 +106,10 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 
 def _address(endpoint: Endpoint) -> str:
     url, _ = without_login(endpoint.base_url)
-    parts = urlsplit(url)
-    path = parts.path.rstrip("/")
-    match endpoint.kind:
-        case "anthropic":
-            path, query = path.removesuffix("/v1") + "/v1/models", "limit=1000"
-        case "google":
-            path, query = path.removesuffix("/v1beta") + "/v1beta/models", "pageSize=1000"
-        case _:
-            path, query = path + "/models", ""
+    parts = urlsplit(api_root(endpoint.kind, url))
+    path, query = _LISTS.get(endpoint.kind, ("/models", ""))
     query = "&".join(part for part in (parts.query, query) if part)
-    return parts._replace(path=path, query=query, fragment="").geturl()
+    return parts._replace(path=parts.path + path, query=query, fragment="").geturl()
 
 
 async def _get(client: httpx.AsyncClient, endpoint: Endpoint, teller: Teller) -> bytes:
@@ -127,6 +126,8 @@ async def _get(client: httpx.AsyncClient, endpoint: Endpoint, teller: Teller) ->
         raise teller.silent(LIST_SECONDS) from None
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise teller.offline(error) from None
+    if answer.has_redirect_location:
+        raise teller.elsewhere(answer.status_code, answer.headers["location"])
     if answer.status_code != HTTPStatus.OK:
         raise teller.refused_list(answer.status_code, bytes(body), answer.headers.get("retry-after", ""))
     return bytes(body)
@@ -139,7 +140,7 @@ def _names(endpoint: Endpoint, body: bytes, teller: Teller) -> tuple[str, ...]:
         # Ollama without a model says ``"data": null``.
         found = [_name(endpoint.kind, entry) for entry in (listed or [])[:MAX_MODELS]]
     except (ValueError, LookupError, TypeError, RecursionError, AttributeError):
-        raise teller.no_answer("no list of models came") from None
+        raise teller.no_answer("no list of models came", body) from None
     return tuple(dict.fromkeys(name for name in found if name))
 
 

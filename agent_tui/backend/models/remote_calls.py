@@ -11,6 +11,7 @@ of them is enough; nothing limits the size of an answer.
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
@@ -27,19 +28,28 @@ from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.tools import ToolDefinition
 
 from agent_tui.backend.models.dialects import OPENAI_HOST, dialect
-from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, Endpoint, shown_url, unusable, without_login
+from agent_tui.backend.models.endpoints import (
+    LOOPBACK_HOSTS,
+    Endpoint,
+    api_root,
+    shown_url,
+    unusable,
+    without_login,
+)
 from agent_tui.backend.models.ends import ending
 from agent_tui.backend.models.listing import known_models
 from agent_tui.backend.models.model import CutPiece, ModelRequest, Piece, TextPiece, ToolSpec, UsagePiece
 from agent_tui.backend.models.remote_errors import FAILURES, Teller
 from agent_tui.backend.models.remote_history import Kept, has_thoughts, told
 from agent_tui.backend.models.remote_pieces import Pieces
-from agent_tui.errors import ModelError
+from agent_tui.errors import ConfigError, ModelError
+from agent_tui.tls import tls_context
 from agent_tui.wire.content import encodable
 
 CONNECT_SECONDS = 10.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # of one response as it travels, JSON around every token included
 REFUSALS = (400, 422)
+CAME_BYTES = 2_000  # of an answer that is no stream, to be told of
 END_BYTES = 32  # more than the end of a stream has
 MAX_CONNECTIONS = 1000  # every agent of a parallel round holds one
 # Its INFO lines hold whole URLs, and what stands in a URL may be a secret.
@@ -53,6 +63,7 @@ class _Watch:
     end: re.Pattern[bytes] | None
     size: int = 0
     done: bool = False
+    came: bytes = b""  # the beginning of an answer that is no stream
     response: httpx2.Response | None = None
 
 
@@ -66,8 +77,8 @@ def connect(endpoint: Endpoint) -> Connection:
         return Connection(endpoint)
     except (ValueError, httpx2.InvalidURL):
         raise unusable(endpoint) from None  # not chained: it may quote the URL, a password in it among it
-    except OSError as error:
-        raise ModelError("the certificates cannot be read", str(error)) from error
+    except ConfigError as error:  # of the environment's certificates
+        raise ModelError(error.title, error.detail) from error
 
 
 class Connection:
@@ -84,10 +95,11 @@ class Connection:
             timeout=timeout,
             limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=20),
             headers={"Accept-Encoding": "identity"},  # so that _Body reads what the SDK reads
+            verify=tls_context(None, os.environ),
             trust_env=host not in LOOPBACK_HOSTS,  # a proxy cannot reach this machine's own address
             event_hooks={"request": [self._strip], "response": [_watch_body]},
         )
-        self._dialect = dialect(endpoint, url, self._http, timeout)
+        self._dialect = dialect(endpoint, api_root(endpoint.kind, url), self._http, timeout)
         self._kept = Kept()
         self._teller = Teller(endpoint, shown_url=shown_url(url), secrets=endpoint.secrets())
         self._failures: tuple[type[Exception], ...] = (*FAILURES, *self._dialect.failures)
@@ -118,7 +130,7 @@ class Connection:
                 missing = isinstance(error, ModelNotFoundError)
                 known = await known_models(self._endpoint) if missing else ()
                 # Not chained: the SDK's errors quote what the server said, a key it echoed among it.
-                raise self._teller.error(name, error, known) from None
+                raise self._sent_on(watch) or self._teller.error(name, error, known, watch.came) from None
             finally:
                 if watch.response is not None:  # not every SDK closes what a cancelled call leaves open
                     await watch.response.aclose()
@@ -149,7 +161,16 @@ class Connection:
         except UnexpectedModelBehavior as error:  # a stream without one chunk
             if watch.done and not pieces.said:
                 raise self._teller.empty(name, out_of_tokens=False) from None
-            raise (self._teller.error(name, error) if watch.size else self._teller.broke_off(name)) from None
+            if not watch.size:
+                raise self._teller.broke_off(name) from None
+            raise self._teller.error(name, error, came=watch.came) from None
+
+    def _sent_on(self, watch: _Watch) -> ModelError | None:
+        """Return the error for an answer that sends to another address, if it does."""
+        response = watch.response
+        if response is None or not response.has_redirect_location:
+            return None
+        return self._teller.elsewhere(response.status_code, response.headers["location"])
 
     def _last_pieces(self, name: str, response: StreamedResponse, watch: _Watch, said: bool) -> list[Piece]:
         """Return what is known at the end only; raises ``ModelError`` when that was no good end."""
@@ -183,10 +204,12 @@ class _Body(httpx2.AsyncByteStream):
     a few of them could be unpacked to more than there is memory for.
     """
 
-    def __init__(self, stream: httpx2.AsyncByteStream, watch: _Watch, *, is_packed: bool) -> None:
-        self._stream = stream
+    def __init__(self, response: httpx2.Response, watch: _Watch) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._stream = response.stream
         self._watch = watch
-        self._is_packed = is_packed
+        self._is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
+        self._is_stream = "event-stream" in response.headers.get("content-type", "")
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         if self._is_packed:
@@ -197,6 +220,8 @@ class _Body(httpx2.AsyncByteStream):
             if self._watch.size > MAX_ANSWER_BYTES:
                 limit = f"{MAX_ANSWER_BYTES // 1024 // 1024} MB"
                 raise ModelError("the answer is too long", f"the server sent more than {limit}; given up")
+            if not self._is_stream:
+                self._watch.came = (self._watch.came + piece)[:CAME_BYTES]
             if end := self._watch.end:
                 tail = tail[-END_BYTES:] + piece
                 self._watch.done = self._watch.done or end.search(tail) is not None
@@ -208,9 +233,8 @@ class _Body(httpx2.AsyncByteStream):
 
 async def _watch_body(response: httpx2.Response) -> None:
     watch = _watch.get()
-    if watch is not None and isinstance(response.stream, httpx2.AsyncByteStream):
-        is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
-        response.stream = _Body(response.stream, watch, is_packed=is_packed)
+    if watch is not None:
+        response.stream = _Body(response, watch)
         watch.response = response
 
 

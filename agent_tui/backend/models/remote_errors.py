@@ -7,15 +7,22 @@ would obey comes out of here, whatever the server said.
 from __future__ import annotations
 
 import contextlib
+import html
 import json
+import os
+import re
+import ssl
+import urllib.request
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from httpx2 import HTTPError, InvalidURL
 from pydantic_ai import exceptions as failed
 
-from agent_tui.backend.models.endpoints import Endpoint
+from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, Endpoint, shown_url, without_login
 from agent_tui.errors import ModelError
 from agent_tui.inert import inert_line
+from agent_tui.tls import tls_failure
 
 MAX_SAID_CHARACTERS = 300
 MAX_DETAIL_CHARACTERS = 500
@@ -37,6 +44,10 @@ FAILURES = (
 KIND_NAMES = {"ollama": "Ollama", "anthropic": "the Anthropic API", "google": "the Gemini API"}
 MAX_NAMED_MODELS = 8
 AGAIN = frozenset({408, 409, 425, 429})  # and everything from 500
+# What llama.cpp and Ollama say where others have a code for it.
+_TOO_LONG = re.compile("exceeds? the (available )?context|exceed_context_size|context window", re.IGNORECASE)
+_TITLE = re.compile("<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile("<[^>]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +61,12 @@ class Teller:
     def __repr__(self) -> str:
         return f"Teller({self.shown_url})"
 
-    def error(self, model: str, error: BaseException, known: tuple[str, ...] = ()) -> ModelError:
-        """Return what to raise for ``error``, one of ``FAILURES``; ``known`` are models that exist there."""
+    def error(
+        self, model: str, error: BaseException, known: tuple[str, ...] = (), came: bytes = b""
+    ) -> ModelError:
+        """Return what to raise for ``error``, one of ``FAILURES``; ``known`` are models that exist there,
+        ``came`` is how an answer begins that is no stream.
+        """
         match error:
             case failed.ModelHTTPError():
                 return self._status(model, error, known)
@@ -68,22 +83,25 @@ class Teller:
                 again = not isinstance(
                     error, failed.ModelRequestRejectedError | failed.ModelQuotaExceededError
                 )
-                return self._make("the model's server reported an error", error.message, retryable=again)
+                said = self._said(error.body) or error.message
+                return self._make("the model's server reported an error", said, retryable=again)
             case _:
-                return self.no_answer(self._root(error))
+                return self.no_answer(self._root(error), came)
 
     def broke_off(self, model: str) -> ModelError:
         """The stream ended before its end."""
         return self._make("the answer broke off", f"{model}: the connection ended early", retryable=True)
 
-    def no_answer(self, why: str) -> ModelError:
-        """What came is nothing that this kind of provider would say."""
+    def no_answer(self, why: str, came: bytes = b"") -> ModelError:
+        """What came is nothing that this kind of provider would say; ``came`` is how it begins."""
         kind = KIND_NAMES.get(self.endpoint.kind, "an OpenAI-compatible server")
-        detail = f"{why}. Does base_url lead to its API{self._ending()}?"
-        return self._make(f"{{url}} gave no answer of {kind}", detail)
+        words = self._said(_parsed(came))
+        detail = f"it said: {words}" if words else why
+        title = f"{{url}} gave no answer of {kind}"
+        return self._make(title, f"{_open(detail)}. Does base_url lead to its API{self._ending()}?")
 
     def _ending(self) -> str:
-        return " (it often ends in /v1)" if self.endpoint.kind in ("openai", "ollama") else ""
+        return " (it often ends in /v1)" if self.endpoint.kind == "openai" else ""
 
     def silent(self, seconds: float) -> ModelError:
         """Nothing came for too long."""
@@ -91,30 +109,36 @@ class Teller:
 
     def offline(self, error: BaseException) -> ModelError:
         """Nobody could be reached."""
-        detail = f"{self._root(error)}. Is the server running, and is base_url right?"
+        innermost = _innermost(error)
+        if isinstance(innermost, ssl.SSLError):
+            failure = tls_failure(innermost, self.shown_url)
+            return self._make(failure.title, failure.detail)
+        said = self._line(_reason(innermost), MAX_SAID_CHARACTERS)
+        if proxy := self._proxy():
+            told = f"{_open(said)}. The proxy is the environment's, HTTPS_PROXY or the like"
+            title = f"cannot connect to {{url}} through the proxy {proxy}"
+            return self._make(title, told, retryable=not said.startswith("407"))
+        detail = f"{_open(said)}. Is the server running, and is base_url right?"
         return self._make("cannot connect to {url}", detail, retryable=True)
+
+    def elsewhere(self, status: int, address: str) -> ModelError:
+        """The server sends whoever asks to another address; where a key goes is for a person to say."""
+        detail = f"status {status}: to {shown_url(without_login(address)[0])}. Is that the base_url to use?"
+        return self._make("{url} sends to another address", detail)
 
     def refused_list(self, status: int, body: bytes, retry_after: str) -> ModelError:
         """The provider answered with an error where its list of models was asked for."""
-        said: object = body[: 4 * MAX_SAID_CHARACTERS].decode("utf-8", "replace")
-        with contextlib.suppress(ValueError, RecursionError):
-            said = json.loads(body)
-        words = self._said(said)
+        words = self._said(_parsed(body))
         detail = f"status {status}: {words}" if words else f"status {status}"
         invalid_key = status == 400 and "API key" in words  # Gemini
         if status in (401, 403) or invalid_key:
-            told = self._make("{url} refused the key", f"{detail}. The key comes from {self._key()}")
-            status = 401
+            told, status = self._refused_key(detail), 401
         elif status == 404:
-            asked = f"{detail}. Is base_url right{self._ending()}?"
+            asked = f"{_open(detail)}. Is base_url right{self._ending()}?"
             told = self._make("no list of models at {url}", asked)
-        elif status == 429:
-            told = self._make("the provider wants fewer calls", detail, retryable=True)
-            told.retry_after = float(retry_after) if retry_after.isdecimal() else None
-        elif status >= 500:
-            told = self._make("the model's server failed", detail, retryable=True)
         else:
-            told = self._make("the model's server refused the call", detail)
+            told = self._of_status(status, detail)
+            told.retry_after = float(retry_after) if told.retryable and retry_after.isdecimal() else None
         told.status = status
         return told
 
@@ -143,24 +167,44 @@ class Teller:
         detail = f"status {error.status_code}: {said}" if said else f"status {error.status_code}"
         match error:
             case failed.ModelAuthenticationError():
-                return self._make("{url} refused the key", f"{detail}. The key comes from {self._key()}")
+                return self._refused_key(detail)
             case failed.ModelNotFoundError():
-                return self._make("no such model or path at {url}", f"{detail}. {self._others(model, known)}")
+                asked = f"{_open(detail)}. {self._others(model, known)}"
+                return self._make("no such model or path at {url}", asked)
             case failed.ModelQuotaExceededError():
                 return self._make("the provider's quota is used up", detail)
             case failed.ModelContextWindowExceededError():
                 return self._make("the conversation is too long for the model", detail)
-            case failed.ModelRateLimitError():
-                wait = "" if error.retry_after is None else f". It asks to wait {error.retry_after:g} s"
-                return self._make("the provider wants fewer calls", detail + wait, retryable=True)
-            case _ if error.status_code >= 500:
-                return self._make("the model's server failed", detail, retryable=True)
+            case _ if error.status_code in (400, 413) and _TOO_LONG.search(f"{said} {error}"):
+                return self._make("the conversation is too long for the model", detail)
+            case _ if error.provider_error_code == "content_filter":
+                return self._make("the provider's content filter stopped the question", detail)
             case _:
-                again = error.status_code in AGAIN
-                return self._make("the model's server refused the call", detail, retryable=again)
+                wait = error.retry_after
+                asks = "" if wait is None else f"{_open(detail)}. It asks to wait {_seconds(wait)} s"
+                return self._of_status(error.status_code, asks or detail)
 
-    def _key(self) -> str:
-        return self.endpoint.key_name or "api_key_env (none is set)"
+    def _of_status(self, status: int, detail: str) -> ModelError:
+        if status == 407:
+            return self._make("the proxy wants a password", f"{detail}. It is the environment's")
+        if status == 429:
+            return self._make("the provider wants fewer calls", detail, retryable=True)
+        if status >= 500:
+            return self._make("the model's server failed", detail, retryable=True)
+        return self._make("the model's server refused the call", detail, retryable=status in AGAIN)
+
+    def _refused_key(self, detail: str) -> ModelError:
+        key = self.endpoint.key_name or "api_key_env (none is set)"
+        return self._make("{url} refused the key", f"{_open(detail)}. The key comes from {key}")
+
+    def _proxy(self) -> str:
+        """Return the proxy that calls go through, as it may be shown; empty without one."""
+        url = urlsplit(self.shown_url)
+        host = url.hostname or ""
+        if host in LOOPBACK_HOSTS or urllib.request.proxy_bypass(host):
+            return ""
+        proxies = urllib.request.getproxies()
+        return without_login(proxies.get(url.scheme) or proxies.get("all", ""))[0]
 
     def _others(self, model: str, known: tuple[str, ...]) -> str:
         if known and model not in known:
@@ -178,25 +222,78 @@ class Teller:
                 text = text.replace(secret, HIDDEN)
         return text
 
+    def _root(self, error: BaseException) -> str:
+        """Return the innermost cause's words: the outer ones only say that it failed."""
+        while error.__cause__ is not None:
+            error = error.__cause__
+        return self._line(str(error) or type(error).__name__, MAX_SAID_CHARACTERS)
+
     def _line(self, text: str, limit: int) -> str:
         """Return one harmless line; hidden before it is cut, which could leave half a secret."""
         return self._hide(inert_line(self._hide(text), limit))
 
     def _said(self, body: object) -> str:
-        """Return the server's own words: ``message`` of the error object, or the body as it is."""
-        match body:
-            case {"message": str(message)} | {"error": {"message": str(message)}} | {"error": str(message)}:
-                said = message
-            case None:
-                said = ""
-            case _:
-                said = str(body)
-        return self._line(said, MAX_SAID_CHARACTERS)
+        """Return the server's own words, wherever its answer has them."""
+        return self._line(_words(body), MAX_SAID_CHARACTERS)
 
-    def _root(self, error: BaseException) -> str:
-        """Return the innermost cause's words: the outer ones only say «Connection error.»."""
-        for _ in range(10):
-            if error.__cause__ is None:
-                break
-            error = error.__cause__
-        return self._line(str(error) or type(error).__name__, MAX_SAID_CHARACTERS)
+
+def _words(body: object) -> str:
+    """Return what an error says: its ``message`` or ``detail``, a page's title, or the body as it is."""
+    match body:
+        case {"error": {} as inner} | {"error": [_, *_] as inner} | {"message": {} as inner} | [{} as inner]:
+            return _words(inner)
+        case {"message": str(said)} | {"error": str(said)} | {"detail": str(said)}:
+            return said
+        case {"detail": [*faults]}:  # of a validation: where, and what
+            return "; ".join(map(_fault, faults))
+        case str(page) if page.lstrip().startswith("<"):
+            title = _TITLE.search(page)
+            return html.unescape(title[1] if title else _TAG.sub(" ", page)).strip()
+        case None:
+            return ""
+        case _:
+            return str(body)
+
+
+def _fault(fault: object) -> str:
+    match fault:
+        case {"msg": str(said), "loc": [*places]}:
+            return f"{'.'.join(map(str, places))}: {said}"
+        case _:
+            return str(fault)
+
+
+def _parsed(body: bytes) -> object:
+    """Return the beginning of an answer as the JSON it is, else as text."""
+    text = body[: 4 * MAX_SAID_CHARACTERS].decode("utf-8", "replace")
+    with contextlib.suppress(ValueError, RecursionError):
+        return json.loads(text)
+    return text
+
+
+def _open(sentence: str) -> str:
+    return sentence.rstrip(".")
+
+
+def _seconds(wait: float) -> str:
+    return f"{wait:g}" if wait < 10 else f"{wait:,.0f}"
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """Return what was wrong in the first place: outer errors only say that attempts failed."""
+    for _ in range(10):
+        inner = error.__cause__ or error.__context__
+        if inner is None or isinstance(error, ssl.SSLError):
+            break
+        error = inner
+    return error
+
+
+def _reason(error: BaseException) -> str:
+    match error:
+        case OSError(errno=int(number)) if number > 0:
+            return os.strerror(number)
+        case OSError(strerror=str(said)):  # a name that is none
+            return said
+        case _:
+            return str(error) or type(error).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import logging
 import socket
 import traceback
@@ -20,6 +21,19 @@ from tests.fakes.model_server import DONE, Answer, FakeModelServer, chunk, data,
 # --- ends that are not -------------------------------------------------------------------------------
 
 
+def json_of(status: int, body: object) -> Answer:
+    return Answer((json.dumps(body).encode(),), status, "application/json")
+
+
+def page(status: int, text: str) -> Answer:
+    return Answer((text.encode(),), status, "text/html")
+
+
+FAULT = {"type": "missing", "loc": ["body", "x", 0], "msg": "Field required"}
+TOO_LONG = {"type": "exceed_context_size_error", "message": "it exceeds the available context size"}
+FILTERED = {"code": "content_filter", "message": "hate was found"}
+
+
 @pytest.mark.parametrize(
     ("answer", "retryable", "title", "detail"),
     [
@@ -32,8 +46,26 @@ from tests.fakes.model_server import DONE, Answer, FakeModelServer, chunk, data,
         (fails(429, "pay", code="insufficient_quota"), False, "quota is used up", "pay"),
         (fails(500, "boom"), True, "server failed", "status 500: boom"),
         (fails(503, ""), True, "server failed", "status 503"),
-        (Answer((b"<h1>502</h1>",), 502, "text/html"), True, "server failed", "<h1>502</h1>"),
-        (Answer((), 302, headers={"Location": "/x"}), False, "no answer of an OpenAI-compatible", "/v1"),
+        (Answer((b"<h1>502</h1>",), 502, "text/html"), True, "server failed", "status 502: 502"),
+        (page(502, "<head><title>Bad &amp; Gateway</title>"), True, "server failed", "502: Bad & Gateway"),
+        (json_of(400, [{"error": {"message": "no"}}]), False, "refused the call", "status 400: no"),
+        (json_of(404, {"detail": "Not Found"}), False, "no such model", "404: Not Found. Is the model"),
+        (json_of(422, {"detail": [FAULT]}), False, "refused the call", "422: body.x.0: Field required"),
+        (json_of(400, {"error": TOO_LONG}), False, "too long for the model", "available context size"),
+        (json_of(400, {"error": FILTERED}), False, "content filter stopped the question", "hate"),
+        (fails(407, "who are you"), False, "the proxy wants a password", "status 407"),
+        (
+            fails(429, "later", Retry_After="4000"),
+            True,
+            "wants fewer calls",
+            "later. It asks to wait 4,000 s",
+        ),
+        (
+            Answer((), 302, headers={"Location": "https://me:pw@x/v2?key=k"}),
+            False,
+            "sends to another address",
+            "status 302: to https://x/v2. Is that the base_url",
+        ),
     ],
 )
 async def test_an_error_status_says_what_to_do(
@@ -66,6 +98,19 @@ async def test_rubbish_is_an_error_that_names_the_address(answer: Answer) -> Non
     assert "127.0.0.1" in error.title
     assert "base_url" in error.detail
     assert not error.retryable
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (json_of(200, {"error": {"message": "no endpoints found"}}), "it said: no endpoints found."),
+        (page(200, "<html><title>Sign in</title><p>Your name"), "it said: Sign in."),
+    ],
+)
+async def test_an_answer_that_is_no_stream_is_told_by_its_words(answer: Answer, said: str) -> None:
+    error = await error_of(answer)
+    assert "no answer of an OpenAI-compatible server" in error.title
+    assert said in error.detail
 
 
 @pytest.mark.parametrize(

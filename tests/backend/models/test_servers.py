@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -144,6 +145,9 @@ async def test_a_server_that_refuses_again_is_not_asked_a_third_time() -> None:
 
 async def test_agents_that_are_refused_at_once_all_go_on_without() -> None:
     async with FakeModelServer() as server, provider(server.url) as opened:
-        server.will(TEMPERATURE, TEMPERATURE, TEMPERATURE)
-        assert set(await asyncio.gather(*(asked(opened) for _ in range(3)))) == {"Hello there."}
+        server.will(*[replace(TEMPERATURE, ending="stall")] * 3)
+        asking = asyncio.gather(*(asked(opened) for _ in range(3)))
+        await server.until(lambda: server.open == 3)
+        server.release()
+        assert set(await asking) == {"Hello there."}
         assert len(server.requests) == 6

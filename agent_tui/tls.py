@@ -1,4 +1,4 @@
-"""TLS for every client: which authorities are trusted, and what a bad certificate means in words."""
+"""TLS for clients and for calls of models: which authorities are trusted, what a bad certificate means."""
 
 from __future__ import annotations
 
