@@ -32,6 +32,7 @@ LISTING_SECONDS: Final = 5.0  # how long a listing is taken for true
 LONG_LINES: Final = 30  # a pasted text with more is an attachment
 LONG_CHARACTERS: Final = 2_000
 MAX_NAME_CHARACTERS: Final = 200
+MAX_PASTED_CHARACTERS: Final = 20_000  # of paths
 _NAMED: Final = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
 _BEGUN: Final = re.compile(r'(?<!\S)@(?:"([^"\n]*)|([^\s"]*))$')
 _TRAILING: Final = ".,;:!?)]}'\""
@@ -124,22 +125,30 @@ def written(path: str) -> str:
     return f'@"{path}"' if any(char.isspace() for char in path) else f"@{path}"
 
 
-def pasted_path(text: str, files: Files) -> tuple[str, Path] | None:
-    """Return the one file whose path was pasted, as terminals write it when a file is dropped."""
-    line = text.strip()
-    if not line or "\n" in line or len(line) > 4096:
-        return None
-    if line.startswith("file://"):
-        line = unquote(urlsplit(line).path)
-    elif not line.startswith(("/", "~", "'", '"', "./", "../")):
-        return None  # a word is no path
-    names = [line]
+def pasted_paths(text: str, files: Files) -> list[tuple[str, Path]]:
+    """Return the files whose paths were pasted, as terminals write them when files are dropped; none where
+    anything else was pasted, too.
+    """
+    text = text.strip()
+    if len(text) > MAX_PASTED_CHARACTERS:
+        return []
+    if (one := _dropped(text, files)) is not None:
+        return [one]
     with suppress(ValueError):
-        names += shlex.split(line) if len(shlex.split(line)) == 1 else []
-    for name in names:
-        if (path := files.path_of(name)) is not None:
-            return name, path
-    return None
+        found = [_dropped(word, files) for word in shlex.split(text)]
+        return [file for file in found if file is not None] if all(found) else []
+    return []
+
+
+def _dropped(written: str, files: Files) -> tuple[str, Path] | None:
+    if written.startswith("file://"):
+        written = unquote(urlsplit(written).path)
+    elif not written.startswith(("/", "~", "./", "../")):
+        return None  # a word is no path
+    path = files.path_of(written)
+    if path is None:
+        return None
+    return str(path.relative_to(files.folder)) if path.is_relative_to(files.folder) else written, path
 
 
 def is_long(text: str) -> bool:

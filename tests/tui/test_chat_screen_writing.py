@@ -13,7 +13,7 @@ from tests.state.chat_events import message, started
 from tests.tui.one_chat import Chat, opened, said
 from tui.chat_commands import Typed, fitting, typed
 from tui.chat_drafts import ChatDrafts, Kept, Waiting, moved
-from tui.chat_files import Files, Unfit, begun_in, pasted_path, read, with_named, written
+from tui.chat_files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
 
 
 @pytest.fixture(autouse=True)
@@ -128,11 +128,25 @@ async def test_a_pasted_path_is_attached_and_backspace_drops_it() -> None:
 @pytest.mark.parametrize("form", ["'{}'", "file://{}", '"{}"'])
 def test_paths_are_taken_as_terminals_write_them(form: str) -> None:
     path = Path.cwd() / "a b.txt"
-    found = pasted_path(form.format(path), Files(Path.cwd()))
-    assert found is not None
-    assert found[1] == path
-    assert pasted_path(str(path).replace(" ", "\\ "), Files(Path.cwd())) is not None
-    assert pasted_path("Makefile", Files(Path.cwd())) is None  # a word
+    files = Files(Path.cwd())
+    assert pasted_paths(form.format(path), files) == [("a b.txt", path)]
+    assert pasted_paths(str(path).replace(" ", "\\ "), files) == [("a b.txt", path)]
+    assert pasted_paths("Makefile", files) == []  # a word
+
+
+async def test_several_files_dropped_at_once_are_all_attached_or_stay_words() -> None:
+    _write("x.bin", b"\0")
+    here = Path.cwd()
+    async with opened() as chat:
+        text = await chat.paste(f"'{here}/a b.txt' {here}/Makefile ")
+        assert "attaches a b.txt 16 B · Makefile 17 B" in text
+        assert composer_text(chat) == ""
+        text = await chat.paste(f"{here}/src/main.py {here}/x.bin")
+        assert "x.bin is no text" in text
+        assert composer_text(chat).endswith("x.bin")
+        assert [file.name for file in chat.app.chat._composer.attachments] == ["a b.txt", "Makefile"]
+        await chat.paste(f" and {here}/Makefile or {here}/Makefile")
+        assert composer_text(chat).endswith(f"or {here}/Makefile")
 
 
 async def test_a_long_paste_becomes_an_attachment_and_a_short_one_is_written() -> None:

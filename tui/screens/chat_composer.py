@@ -12,7 +12,7 @@ from agent_tui.events import Attachment
 from agent_tui.inert import inert, inert_line
 from tui import chat_commands
 from tui.chat_drafts import ChatDrafts, Kept, Waiting
-from tui.chat_files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_path, read, written
+from tui.chat_files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_paths, read, written
 from tui.screens.chat_line import ChatLine, Completion
 from tui.screens.form_fields import own
 from tui.screens.words import count, say
@@ -129,11 +129,11 @@ class ChatComposer(Writing):
     # --- what is put in --------------------------------------------------------------------------------
 
     def _takes_paste(self, text: str) -> bool:
-        """Attach a path that was pasted, or a long text."""
-        pasted = pasted_path(text, self.files)
+        """Attach files whose paths were pasted, or a long text."""
+        pasted = pasted_paths(text, self.files)
         try:
-            if pasted is not None:
-                self.attach(read(*pasted, room=self._room()))
+            if pasted:
+                self._attach_all(pasted)
                 return True
             if is_long(text):
                 self._pastes = max(self._pastes, sum("pasted" in file.name for file in self.attachments)) + 1
@@ -145,8 +145,8 @@ class ChatComposer(Writing):
                 self.attach(Attachment(name, inert(text)))
                 return True
         except Unfit as error:
-            self.tell(str(error))
-            return pasted is None  # a path is still a word
+            self.call_later(self.tell, str(error))  # once the words are there that it tells of
+            return not pasted  # a path is still a word
         return False
 
     def _room(self) -> int:
@@ -154,11 +154,20 @@ class ChatComposer(Writing):
             0, MAX_BYTES - sum(len(file.content.encode(errors="replace")) for file in self.attachments)
         )
 
-    def attach(self, file: Attachment) -> None:
-        """Attach a file to what is written."""
-        if len(self.attachments) >= MOST:
+    def _attach_all(self, paths: Sequence[tuple[str, Path]]) -> None:
+        """Attach these files, or none of them."""
+        room, files = self._room(), []
+        for name, path in paths:
+            files.append(read(name, path, room=max(0, room)))
+            room -= len(files[-1].content.encode())
+        self.attach(*files)
+
+    def attach(self, *files: Attachment) -> None:
+        """Attach files to what is written, in place of those of the same names; raises ``Unfit``."""
+        named = {file.name: file for file in (*self.attachments, *files)}
+        if len(named) > MOST:
             raise Unfit(say("chat.attach.many", most=count(MOST)))
-        self._set_attachments((*(known for known in self.attachments if known.name != file.name), file))
+        self._set_attachments(tuple(named.values()))
 
     def on_chat_line_drop_last(self, event: ChatLine.DropLast) -> None:
         """Attach one less."""
