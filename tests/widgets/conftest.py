@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.parsed_css import parse_once
+
+parse_once()
+
 
 @pytest.fixture(autouse=True)
 def a_terminal_with_all_colours(monkeypatch: pytest.MonkeyPatch) -> None:
