@@ -27,6 +27,7 @@ class ScriptedTool:
     seconds: float = 60.0
     parameters: Mapping[str, Any] = field(default_factory=lambda: ANYTHING)
     refusal: str = ""  # what ``ask`` raises
+    looks: Callable[[], object] = lambda: None  # what ``ask`` does before, in its thread
     ran: list[Mapping[str, Any]] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
 
@@ -35,6 +36,7 @@ class ScriptedTool:
         return ToolSpec(self.name, f"What {self.name} does.", self.parameters)
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
+        self.looks()
         if self.refusal:
             raise ToolError(self.refusal)
         return ToolAsk(f"{self.name} {json.dumps(dict(arguments))}", "what would change", pattern=self.name)

@@ -2,6 +2,10 @@
 
 Whatever becomes of a call, it gets a result. Only what a tool does, and waiting for a person, is ever
 cancelled; what is being written is not.
+
+A person's word on a call that asks may come as late as they like: while somebody is there who could give it,
+there is no time-out (``chat_asks`` says no in place of people who have left). But a stop, a pause and a
+deletion end the waiting at once, as they end a tool that still looks what it would do, or runs.
 """
 
 from __future__ import annotations
@@ -83,6 +87,7 @@ class _Prepared:
     ask: ToolAsk | None = None
     word: asyncio.Future[str] | None = None  # of whoever is asked
     refusal: ToolOutput | None = None  # it cannot run, whoever allows it
+    refused: str = "failed"  # or "cut": the status of a call that cannot run
 
 
 class Calls:
@@ -106,12 +111,12 @@ class Calls:
 
         Raises ``StoreError``.
         """
-        found = await asyncio.gather(*(self._prepare(call) for call in calls))
+        found = await asyncio.gather(*(self._prepared(call) for call in calls))
         # Before anybody can know of it: an answer may come at once.
         found = [self._asked(one) for one in found]
         self._steps.now = self._timing.now().isoformat()
         for one in found:
-            status = "failed" if one.refusal else "asks" if one.ask else "running"
+            status = one.refused if one.refusal else "asks" if one.ask else "running"
             self._steps.put_call(one.call, status, one.ask, written)
         for one in found:
             if one.refusal is not None:
@@ -130,6 +135,10 @@ class Calls:
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
+
+    async def _prepared(self, call: Step) -> _Prepared:
+        stopped = failed("not run: the answer was stopped before that")
+        return await self._unless_cut(self._prepare(call)) or _Prepared(call, refusal=stopped, refused="cut")
 
     async def _prepare(self, call: Step) -> _Prepared:
         tool = self._workshop.tools.tool(call.name)
@@ -155,9 +164,14 @@ class Calls:
         name = tool.spec.name
         try:
             # In a thread: it may read files to say what would become of them.
-            ask = await asyncio.to_thread(tool.ask, arguments, self._workshop.place)
+            async with asyncio.timeout(self._timing.preview):
+                ask = await asyncio.to_thread(tool.ask, arguments, self._workshop.place)
         except ToolError:
             raise
+        except TimeoutError:
+            raise ToolError(
+                f"not run: {name} could not say within {self._timing.preview:g} s what it would do"
+            ) from None
         except Exception as error:  # noqa: BLE001 - a tool may raise anything (architecture.md §10)
             raise ToolError(f"{name} crashed: {failure(error)}") from None
         return _storable(ask, pattern_for(name, arguments))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,7 +57,7 @@ _READ = ToolSpec(
 )
 
 
-class LookingTool:
+class LookingTool(ABC):
     """What the tools that only look at files have in common."""
 
     permission: Permission = "read"
@@ -67,21 +69,32 @@ class LookingTool:
         about = inert_line(" ".join(str(one) for one in arguments.values()) or ".", 300)
         return ToolAsk(f"{self.spec.name} {about}", pattern=pattern_for(self.spec.name, arguments))
 
+    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+        """Return what ``look`` finds. It is told when nobody waits for that any more: a thread cannot be
+        ended.
+        """
+        left = threading.Event()
+        try:
+            return await asyncio.to_thread(self.look, Workspace.of(place), arguments, left)
+        finally:
+            left.set()
+
+    @abstractmethod
+    def look(self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event) -> ToolOutput:
+        """Return what there is, in a thread; comes to an end soon once it is ``left``."""
+
 
 class ListFiles(LookingTool):
     """``list_files``."""
 
     spec = _LIST
 
-    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+    def look(self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event) -> ToolOutput:
         """Return one path a line."""
-        workspace = Workspace.of(place)
-        return await asyncio.to_thread(self._list, workspace, arguments)
-
-    def _list(self, workspace: Workspace, arguments: Mapping[str, Any]) -> ToolOutput:
         only = glob_spec(arguments["glob"]) if "glob" in arguments else None
         lines: list[str] = []
-        for entry in walk(workspace, arguments.get("path", "."), depth=arguments.get("depth", 60)):
+        path, depth = arguments.get("path", "."), arguments.get("depth", 60)
+        for entry in walk(workspace, path, left, depth=depth):
             if only is not None and (entry.is_folder or not only.match_file(entry.path)):
                 continue
             if len(lines) == MAX_ENTRIES:
@@ -96,19 +109,15 @@ class ReadFile(LookingTool):
 
     spec = _READ
 
-    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+    def look(self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event) -> ToolOutput:
         """Return numbered lines, and a last line in brackets when there are more."""
-        workspace = Workspace.of(place)
-        return await asyncio.to_thread(self._read, workspace, arguments)
-
-    def _read(self, workspace: Workspace, arguments: Mapping[str, Any]) -> ToolOutput:
         path, first = arguments["path"], arguments.get("offset", 1)
         last = first + arguments.get("limit", MAX_LINES) - 1
         lines: list[str] = []
         characters = number = scanned = 0
         with workspace.file(path) as file, os.fdopen(file, "rb", closefd=False) as reader:
             refuse_binary(reader.peek(BINARY_PROBE_BYTES)[:BINARY_PROBE_BYTES], path)
-            while line := reader.readline(MAX_SCANNED_BYTES):
+            while not left.is_set() and (line := reader.readline(MAX_SCANNED_BYTES)):
                 number += 1
                 scanned += len(line)
                 if number >= first:

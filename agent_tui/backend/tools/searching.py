@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 import stat
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.files import BINARY_PROBE_BYTES, PATH, LookingTool
-from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import ToolError, ToolOutput
 from agent_tui.backend.tools.walking import glob_spec, walk
 from agent_tui.backend.tools.workspace import Workspace
 
@@ -57,24 +56,13 @@ class SearchFiles(LookingTool):
         # The engine counts its own time, and loosely; this is only for when all else fails.
         self.seconds = 4 * seconds + 5.0
 
-    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+    def look(self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event) -> ToolOutput:
         """Return one hit a line, and a last line in brackets that counts them."""
-        left = threading.Event()
-        try:
-            return await asyncio.to_thread(self._search, Workspace.of(place), arguments, left)
-        finally:
-            left.set()  # a thread cannot be ended; it looks at this between two files
-
-    def _search(
-        self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event
-    ) -> ToolOutput:
         until = time.monotonic() + self._limit
         wanted = _compiled(arguments["pattern"], is_blind=arguments.get("ignore_case", False))
         hits: list[str] = []
         searched = found = 0
-        for path, text in _files(workspace, arguments):
-            if left.is_set():
-                break
+        for path, text in _files(workspace, arguments, left):
             searched += 1
             try:
                 before = len(hits)
@@ -128,7 +116,9 @@ def _time_left(until: float) -> float:
     return left
 
 
-def _files(workspace: Workspace, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _files(
+    workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event
+) -> Iterator[tuple[str, str]]:
     only = glob_spec(arguments["glob"]) if "glob" in arguments else None
     path = arguments.get("path", ".")
     with workspace.find(path) as found:
@@ -137,7 +127,7 @@ def _files(workspace: Workspace, arguments: Mapping[str, Any]) -> Iterator[tuple
     if is_one:
         yield real, _text(workspace, real) or ""
         return
-    for entry in walk(workspace, path):
+    for entry in walk(workspace, path, left):
         if not entry.is_file or entry.status.st_size > MAX_FILE_BYTES:
             continue
         if only is not None and not only.match_file(entry.path):

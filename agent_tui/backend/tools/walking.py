@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,8 +40,11 @@ class Entry:
 Ignored = tuple[tuple[str, "GitIgnoreSpec"], ...]  # the folder that each .gitignore is in, and its rules
 
 
-def walk(workspace: Workspace, path: str, *, depth: int = MAX_DEPTH) -> Iterator[Entry]:
-    """Yield what is below ``path``, each folder before what is in it; links are named, not followed.
+def walk(
+    workspace: Workspace, path: str, left: threading.Event, *, depth: int = MAX_DEPTH
+) -> Iterator[Entry]:
+    """Yield what is below ``path``, each folder before what is in it; links are named, not followed. Ends
+    early once nobody waits for it any more (``left``).
 
     Raises ``ToolError`` when ``path`` is no folder of the workspace.
     """
@@ -49,7 +53,7 @@ def walk(workspace: Workspace, path: str, *, depth: int = MAX_DEPTH) -> Iterator
         if real:
             with workspace.folder("") as (root, _):
                 ignored = _rules_above(root, real)
-        yield from _below(folder, real, ignored, min(depth, MAX_DEPTH))
+        yield from _below(folder, real, ignored, min(depth, MAX_DEPTH), left)
 
 
 def glob_spec(glob: str) -> GitIgnoreSpec:
@@ -86,13 +90,15 @@ def _rules_above(root: int, real: str) -> Ignored:
     return ignored
 
 
-def _below(folder: int, path: str, ignored: Ignored, depth: int) -> Iterator[Entry]:
+def _below(folder: int, path: str, ignored: Ignored, depth: int, left: threading.Event) -> Iterator[Entry]:
     ignored = _with_rules_of(folder, path, ignored)
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return
     for name in names:
+        if left.is_set():
+            return
         where = f"{path}/{name}" if path else name
         if name == ".git" or inert(name) != name or "\n" in name:
             continue  # nobody could name it to a tool anyway
@@ -110,7 +116,7 @@ def _below(folder: int, path: str, ignored: Ignored, depth: int) -> Iterator[Ent
             except OSError:
                 continue
             try:
-                yield from _below(inner, where, ignored, depth - 1)
+                yield from _below(inner, where, ignored, depth - 1, left)
             finally:
                 os.close(inner)
 

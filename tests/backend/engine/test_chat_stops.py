@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import aclosing, suppress
+import threading
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ from tests.backend.engine.chat_house import call, kinds, open_chats, results, sp
 from tests.backend.engine.house import crash_copy
 from tests.fakes.full_disk import disk
 from tests.fakes.scripted_model import Script, ScriptedModel
-from tests.fakes.scripted_tools import hang, reader, writer
+from tests.fakes.scripted_tools import ScriptedTool, echo, hang, reader, writer
 
 
 def listens(*pieces: Piece | str) -> ScriptedModel:
@@ -94,9 +96,62 @@ async def test_a_stop_while_a_call_asks_denies_it(tmp_path: Path) -> None:
             await house.asks()
             await house.chats.stop(house.id)
             await house.ended(answer_id)
+            assert not house.chats.asks.waits_in(house.id)
         answer = await house.last()
     assert (statuses(answer), tool.ran) == (["denied"], [])
     assert "the answer was stopped" in results(answer)[0][0]
+
+
+async def test_a_chat_that_is_deleted_while_a_call_asks_leaves_nobody_waiting(tmp_path: Path) -> None:
+    tool = writer()
+    async with open_chats(tmp_path / "a.db", speaks([call("change")]), tool) as house:
+        with house.chats.attend(house.id):
+            await house.begin()
+            await house.asks()
+            await house.chats.delete(house.id)
+            assert not house.chats.asks.waits_in(house.id)
+    assert tool.ran == []
+
+
+@asynccontextmanager
+async def held() -> AsyncIterator[tuple[ScriptedTool, asyncio.Event]]:
+    """Give a tool that cannot say what it would do as long as this is open; the event says that it tries."""
+    loop, looking, gate = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    def looks() -> None:
+        loop.call_soon_threadsafe(looking.set)
+        gate.wait()
+
+    try:
+        yield ScriptedTool("change", echo, "ask", looks=looks), looking
+    finally:
+        gate.set()
+
+
+async def test_a_stop_while_a_tool_looks_what_it_would_do_ends_the_answer(tmp_path: Path) -> None:
+    async with (
+        held() as (tool, looking),
+        open_chats(tmp_path / "a.db", speaks([call("change")]), tool) as house,
+    ):
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            await looking.wait()
+            await house.chats.stop(house.id)
+            await house.ended(answer_id)
+            assert not house.chats.asks.waits_in(house.id)
+        answer = await house.last()
+    assert (statuses(answer), answer.interrupted, tool.ran) == (["cut"], "stop", [])
+    assert "the answer was stopped" in results(answer)[0][0]
+
+
+async def test_a_tool_that_never_says_what_it_would_do_is_not_run(tmp_path: Path) -> None:
+    timing, model = Timing(retries=(), preview=0.01), speaks([call("change")], ["Then not."])
+    async with held() as (tool, _), open_chats(tmp_path / "a.db", model, tool, timing=timing) as house:
+        with house.chats.attend(house.id):
+            await house.ask()
+        answer = await house.last()
+    assert (statuses(answer), answer.text, tool.ran) == (["failed"], "Then not.", [])
+    assert "change could not say within 0.01 s what it would do" in results(answer)[0][0]
 
 
 async def test_a_stop_while_arguments_come_runs_nothing(tmp_path: Path) -> None:

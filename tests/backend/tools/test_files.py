@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from agent_tui.backend.tools.files import MAX_ENTRIES, MAX_LINES, ListFiles, ReadFile
 from agent_tui.backend.tools.searching import MAX_HITS, SearchFiles
+from agent_tui.backend.tools.tool import Tool, ToolPlace
 from tests.backend.tools.calls import called, refused
 
 
@@ -48,6 +50,32 @@ async def test_a_list_leaves_out_what_gitignore_names_and_takes_back_in_what_a_n
     assert await listed(project, path="src/cache") == ["src/cache/keep.tmp"]
     assert await listed(project, glob="*.py") == ["main.py", "src/one.py"]
     assert await listed(project, depth=1) == [".gitignore", "main.py", "src/"]
+
+
+@pytest.mark.parametrize("tool", [ListFiles(), SearchFiles()])
+async def test_a_walk_that_nobody_waits_for_any_more_goes_no_further(
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        (tmp_path / name).mkdir()
+    loop, walking, gate, seen = asyncio.get_running_loop(), asyncio.Event(), threading.Event(), list[str]()
+    really = os.listdir
+
+    def listdir(folder: int) -> list[str]:
+        seen.append(Path(f"/proc/self/fd/{folder}").readlink().name)
+        if len(seen) == 2:  # the workspace itself, and the first folder in it
+            loop.call_soon_threadsafe(walking.set)
+            gate.wait()
+        return really(folder)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    run = asyncio.create_task(tool.run({"pattern": "x"}, ToolPlace(tmp_path)))
+    await walking.wait()
+    run.cancel()
+    await asyncio.wait({run})
+    gate.set()
+    await loop.shutdown_default_executor()  # waits for its threads
+    assert seen == [tmp_path.name, "a"]
 
 
 async def test_a_list_names_links_and_does_not_follow_them(tmp_path: Path) -> None:
