@@ -147,8 +147,12 @@ class StatusLine(Widget):
 def fitted(
     fields: tuple[list[Part], list[Part], list[Part]], room: int
 ) -> tuple[list[Part], list[Part], list[Part]]:
-    """Return the fields without the parts that do not fit in ``room`` cells, the highest rank first."""
+    """Return the fields without the parts that do not fit in ``room`` cells, the highest rank first.
+
+    A left field of one part is what the row is about: it is cut off at half the row before others go.
+    """
     left, middle, right = fields
+    is_title = len(left) == 1 and not left[0].key
     ranks = sorted({part.rank for field in fields for part in field if part.rank > 0}, reverse=True)
     for rank in [None, *ranks]:
         if rank is not None:
@@ -156,6 +160,8 @@ def fitted(
                 [part for part in field if part.rank < rank] for field in (left, middle, right)
             )
         cells = [_wanted(field) for field in (left, middle, right)]
+        if is_title:
+            cells[0] = min(cells[0], room // 2)
         if sum(cells) + GAP_CELLS * (sum(map(bool, cells)) - 1) <= room:
             break
     if middle and MIN_LEFT_CELLS + _wanted(middle) + _wanted(right) + 2 * GAP_CELLS > room:
