@@ -34,7 +34,7 @@ from tui import clipboard, themes
 from tui.exits import DONE, PAUSED, exit_code
 from tui.garbage import LOOK_SECONDS, Garbage
 from tui.motion import wants_calm
-from tui.request import ScreenRequest
+from tui.request import ScreenRequest, Server
 from tui.screens.signs import wants_ascii
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_ERROR_CHARACTERS: Final = 500
+MAX_HOST_CHARACTERS: Final = 60
 RETRY_SECONDS: Final = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 
 
@@ -105,12 +106,24 @@ class AgentTuiApp(KeysInOrder[int]):
         self.theme = theme.name
 
     def compose(self) -> ComposeResult:
-        text = "" if self._request.setup else say("link.starting")
-        yield Static(text, id="starting", markup=False)
+        yield Static(self._own(self._opening), id="starting", markup=False)
+
+    def _own(self, text: str) -> str:
+        """Return a text of ours in signs that the terminal has."""
+        return twin(text) if self.ascii_only else text
+
+    @property
+    def _opening(self) -> str:
+        source = self._request.source
+        if isinstance(source, Server):
+            return say("link.connecting.to", host=inert_line(source.host, MAX_HOST_CHARACTERS))
+        if self._request.setup:
+            return ""  # a form, which needs no backend yet
+        return say("link.starting" if source.is_new else "link.connecting")
 
     def notify(self, message: str, **options: Any) -> None:
         """Tell something in passing, in signs that the terminal has."""
-        super().notify(twin(message) if self.ascii_only else message, **options)
+        super().notify(self._own(message), **options)
 
     def on_mount(self) -> None:
         """Mind the signals, and open what was asked for as soon as the first frame stands."""
@@ -168,7 +181,7 @@ class AgentTuiApp(KeysInOrder[int]):
                 self.is_unreachable = True
                 fields = {"title": inert_line(str(error)), "seconds": delay, "quit": self.places.how_to_quit}
                 line = say("link.unreachable", **fields)
-                self.query_one("#starting", Static).update(line)
+                self.query_one("#starting", Static).update(self._own(line))
             else:
                 self.is_unreachable = False
                 return found

@@ -27,6 +27,11 @@ class Server:
     timeout: float = 30.0
     paths: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def host(self) -> str:
+        """Where it is, for a person: without a login that may stand in the address."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
+
 
 Source = Starting | Server
 

@@ -78,6 +78,11 @@ class Starting:
         if not _alive(_read_runtime(data)):
             self._spawn()
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it had to be started."""
+        return self._child is not None
+
     def is_at(self, url: str) -> bool:
         """Say whether the backend of this folder is still the one at ``url``; asks nobody, starts none."""
         for child in _children:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from textual import events
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from agent_tui.config import Config, ScreenConfig
 from tests.tui.whole_app import opened_app
 from tui.app import config_wants_ascii
+from tui.request import Server
 from tui.screens.theme_picker import ThemeScreen
 from widgets.transcript import Transcript
 
@@ -34,6 +35,16 @@ async def test_nothing_to_copy_is_said_too(tmp_path: Path) -> None:
         pane = seen.app.screen.query(Transcript).first()
         pane.post_message(Transcript.CopyRequested(pane, "", "code"))
         assert "no code block in sight" in await seen.text()
+
+
+async def test_the_first_frame_says_which_server_it_connects_to(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        first = seen.app.screen_stack[0].query_one("#starting", Static)
+        assert str(first.content) == "connecting to 127.0.0.1:9…"
+
+
+def test_a_server_is_named_without_the_login_of_its_address() -> None:
+    assert Server("https://me:secret@rooms.example:8443/api").host == "rooms.example:8443"
 
 
 async def test_a_theme_is_chosen_by_its_key_and_kept(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_the_first_frame_stands_before_a_screen_or_a_client_is_loaded(
     os.mkfifo(tmp_path / "go")
     command = [sys.executable, "-P", "-c", HELD, *arguments, "--url", "http://127.0.0.1:1"]
     with terminal(command, own_environ(tmp_path), tmp_path) as screen:
-        screen.wait_for("the backend")
+        screen.wait_for("connecting to 127.0.0.1:1…")
         (tmp_path / "go").write_bytes(b"")
         loaded = set(json.loads((tmp_path / "loaded.json").read_bytes()))
         assert "textual.app" in loaded

@@ -17,6 +17,7 @@ ENGLISH: Final[dict[str, str]] = {
     # the link
     "link.starting": "starting the backend…",
     "link.connecting": "connecting…",
+    "link.connecting.to": "connecting to {host}…",
     "link.connected": "connected",
     "link.waiting": "reconnecting in {seconds} s ({attempt})",
     "link.trying": "reconnecting… ({attempt})",
