@@ -137,11 +137,12 @@ def read_room_file(path: Path) -> RoomFile:
 
 
 def resolved(
-    agents: Sequence[FileAgent], known: Sequence[Template], task: str, where: str
+    agents: Sequence[FileAgent], known: Sequence[Template], task: str, path: Path | None
 ) -> list[FileAgent]:
     """Return ``agents`` with everything their templates say, in the language of ``task``.
 
-    ``where`` stands before the complaint. Raises ``ConfigError`` for a template that is not there.
+    ``path`` is the file that names them, ``None`` for the command line. Raises ``ConfigError`` for a
+    template that is not there.
     """
     by_id = {template.id: template for template in known}
     language = language_of(task)
@@ -153,9 +154,8 @@ def resolved(
         template = by_id.get(agent.template)
         if template is None:
             wanted = inert_line(agent.template, MAX_AGENT_NAME_CHARACTERS)
-            raise ConfigError(
-                f"{where}agents[{number}].template", f'there is no template "{wanted}"; {_names(known)}'
-            )
+            where = "--template" if path is None else f"{path}: agents[{number}].template"
+            raise ConfigError(where, f'there is no template "{wanted}"; {_names(known)}')
         filled.append(agent.filled(template, language))
     return filled
 

@@ -124,7 +124,7 @@ def test_unknown_keys_are_warned_about(tmp_path: Path) -> None:
 
 def test_a_template_fills_in_what_its_agent_leaves_out() -> None:
     agents = [FileAgent(template="critic", model="m1"), FileAgent("Ada"), FileAgent("Bo", "tester")]
-    critic, ada, bo = resolved(agents, templates(NOBODY), "Какая очередь нужна?", "f: ")
+    critic, ada, bo = resolved(agents, templates(NOBODY), "Какая очередь нужна?", None)
     assert (critic.name, critic.model, critic.color) == ("Критик", "m1", "#e8a33d")
     assert ada == FileAgent("Ada")
     assert (bo.name, bo.prompt[:15]) == ("Bo", "Ты тестировщик ")
@@ -132,7 +132,9 @@ def test_a_template_fills_in_what_its_agent_leaves_out() -> None:
 
 def test_a_template_that_is_not_there_is_one_line() -> None:
     with pytest.raises(ConfigError, match=r"f: agents\[2\]\.template: there is no template"):
-        resolved([FileAgent("A"), FileAgent(template="x")], templates(NOBODY), "T", "f: ")
+        resolved([FileAgent("A"), FileAgent(template="x")], templates(NOBODY), "T", Path("f"))
+    with pytest.raises(ConfigError, match=r"^--template: there is no template \"x\""):
+        resolved([FileAgent(template="x")], templates(NOBODY), "T", None)
 
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=40)

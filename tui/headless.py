@@ -20,7 +20,7 @@ from tui.answer import Answer
 from tui.commands import check_tools
 from tui.formats import Ending, Format, FormatName, Record, format_named
 from tui.interrupts import Interrupts, carried_out, concluded, until_its_end, why_it_goes_on
-from tui.new_room import NewRoom
+from tui.new_room import SUFFIX, NewRoom
 from tui.request import Server, Source
 
 PATIENCE_SECONDS = 10.0  # for everything that should come at once: a pause, a server that comes back
@@ -86,7 +86,12 @@ class _Errand:
             room = await connect.create(client, wanted)
             output.notice(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})")
             return room.id
-        room_id = await connect.room_id(client, wanted)
+        try:
+            room_id = await connect.room_id(client, wanted)
+        except NotFound as error:
+            if not wanted.endswith(SUFFIX):
+                raise
+            raise NotFound(f"{error.title}, nor such a file", error.detail) from error
         if self.changes:
             await client.change(room_id, **self.changes)
         return room_id

@@ -132,7 +132,7 @@ def _agents(options: RoomOptions, file: RoomFile, task: str) -> tuple[FileAgent,
     """Return the agents of the options, else those of the file, with what their templates say."""
     asked = [FileAgent(template=wanted.strip()) for wanted in options.templates or ()]
     asked += map(parse_agent, options.agents or ())
-    agents, where = (asked, "--template: ") if asked else (file.agents, f"{file.path}: ")
+    agents, path = (asked, None) if asked else (file.agents, file.path)
     if agents is None:
         return None
     known: list[agent_templates.Template] = []
@@ -142,7 +142,7 @@ def _agents(options: RoomOptions, file: RoomFile, task: str) -> tuple[FileAgent,
             output.notice(warning)
     elif asked and any(not wanted.strip() for wanted in options.templates or ()):
         raise ConfigError("--template needs an ID", f"{PROGRAM} rooms templates lists them")
-    return tuple(resolved(agents, known, task, where))
+    return tuple(resolved(agents, known, task, path))
 
 
 def parse_agent(text: str) -> FileAgent:

@@ -94,11 +94,7 @@ def _why(error: ValueError | RecursionError) -> str:
 
 def wrong_field(name: str, complaint: str) -> Refused:
     """Return the 422 that names the field and says what it must be."""
-    return Refused(
-        f"{name} {complaint}",
-        f"Field {name!r}: {complaint}.",
-        status=HTTPStatus.UNPROCESSABLE_ENTITY,
-    )
+    return Refused(f"{name} {complaint}", status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 class Fields:

@@ -107,6 +107,11 @@ def test_a_mistake_in_a_room_file_is_one_line_with_file_and_key(
     assert not (tmp_path / "data").exists()
 
 
+def test_a_folder_that_is_not_there_is_complained_of_once(home: Home, tmp_path: Path) -> None:
+    done = home.main("rooms", "new", "--task", "T", "--workspace", str(tmp_path / "nowhere"))
+    assert (done.returncode, one_line(done.stderr).count("must be a folder that exists")) == (2, 1)
+
+
 def test_templates_are_listed_and_a_broken_one_of_the_users_is_one_line(tmp_path: Path) -> None:
     home = Home(tmp_path, own_environ(tmp_path))
     (tmp_path / "agents").mkdir()

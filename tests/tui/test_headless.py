@@ -166,6 +166,8 @@ def test_a_room_that_is_not_there_has_its_end_in_json_too(home: Home) -> None:
     assert done.returncode == 4
     assert end_of(done.stdout) | {"detail": ""} == {"reason": "error", "text": "", "detail": ""}
     assert "no-such-room" in one_line(done.stderr)
+    file = home.main("rooms", "run", "no-such.toml")
+    assert (file.returncode, 'no room "no-such.toml", nor such a file' in one_line(file.stderr)) == (4, True)
     value = json.loads(home.main("rooms", "run", "no-such-room", "--output", "json").stdout)
     assert (value["reason"], value["room"], value["messages"]) == ("error", None, [])
 
