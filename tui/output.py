@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ from typing import Literal, TextIO
 
 from agent_tui.errors import ConfigError
 from agent_tui.inert import inert, inert_json, inert_line
-from agent_tui.wire.content import encodable
 
 OutputFormat = Literal["text", "json"]
 PROGRAM = "agent-tui"
@@ -104,15 +102,18 @@ def json_line(value: object) -> str:
     """Return ``value`` as one line of JSON: lone surrogates as U+FFFD, everything that a terminal would
     obey escaped, and numbers that JSON does not know as ``null``.
     """
+    import json  # lazy, both: a help page has no need of them
+
+    from agent_tui.wire.content import encodable
+
+    def dumped(value: object) -> str:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
     try:
-        text = _dump(value)
+        text = dumped(value)
     except ValueError:
-        text = _dump(json.loads(json.dumps(value), parse_constant=lambda _: None))
+        text = dumped(json.loads(json.dumps(value), parse_constant=lambda _: None))
     return inert_json(encodable(text))
-
-
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
