@@ -18,8 +18,8 @@ import httpx
 from socksio.exceptions import SOCKSError
 
 from agent_tui import __version__
+from agent_tui.causes import reason, tls_cause
 from agent_tui.clients.answers import EXCERPT_BYTES, parse_json, refusal, unexpected
-from agent_tui.clients.causes import reason, tls_cause
 from agent_tui.clients.inflate import Inflater
 from agent_tui.clients.pools import Pools, Sockets
 from agent_tui.clients.proxy import resolve_proxy, without_credentials

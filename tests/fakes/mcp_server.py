@@ -32,6 +32,10 @@ _TOOLS: list[dict[str, Any]] = [
 _RUDE_TOOLS: list[dict[str, Any]] = [
     {"name": "a name; rm -rf", "inputSchema": _NO_ARGUMENTS},
     {"name": "x" * 80, "inputSchema": _NO_ARGUMENTS},
+    {"name": "x" * 90, "inputSchema": _NO_ARGUMENTS},
+    {"name": "look.up", "inputSchema": _NO_ARGUMENTS},
+    {"name": "look/up", "inputSchema": _NO_ARGUMENTS},
+    {"name": "look_up", "inputSchema": _NO_ARGUMENTS},
     {"name": "\x1b]0;title\x07", "inputSchema": _NO_ARGUMENTS},
     {"name": "wrong", "inputSchema": {"type": "object", "properties": {"a": {"type": "no such type"}}}},
     {"name": "wide", "inputSchema": {"type": "object", "description": "x" * 30_000}},
@@ -64,7 +68,8 @@ def answer(message: dict[str, Any], mode: str = "") -> dict[str, Any] | None:
         }
     elif method == "tools/list":
         wrong = [{"name": "list", "inputSchema": {"type": "array"}}]
-        result = {"tools": {"rude": _RUDE_TOOLS, "wrong": wrong}.get(mode, _TOOLS)}
+        many = [{"name": f"tool-{number}", "inputSchema": _NO_ARGUMENTS} for number in range(1_000)]
+        result = {"tools": {"rude": _RUDE_TOOLS, "wrong": wrong, "many": many}.get(mode, _TOOLS)}
     elif method == "tools/call":
         result = _call(params["name"], params.get("arguments") or {})
     else:
@@ -99,8 +104,10 @@ def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         case "picture":
             picture = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
             return {"content": [picture, {"type": "text", "text": "seen"}]}
-        case _:
+        case "look" | "slow":
             return _text("looked")
+        case _:
+            return _text(f"this is {name}")
     return _text("woke up")
 
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import html
 import json
-import os
 import re
-import ssl
 import urllib.request
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -20,6 +18,7 @@ from httpx2 import HTTPError, InvalidURL
 from pydantic_ai import exceptions as failed
 
 from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, Endpoint, shown_url, without_login
+from agent_tui.causes import reason, tls_cause
 from agent_tui.errors import ModelError
 from agent_tui.inert import inert_line
 from agent_tui.tls import tls_failure
@@ -86,7 +85,7 @@ class Teller:
                 said = self._said(error.body) or error.message
                 return self._make("the model's server reported an error", said, retryable=again)
             case _:
-                return self.no_answer(self._root(error), came)
+                return self.no_answer(str(_innermost(error)) or type(error).__name__, came)
 
     def broke_off(self, model: str) -> ModelError:
         """The stream ended before its end."""
@@ -109,11 +108,10 @@ class Teller:
 
     def offline(self, error: BaseException) -> ModelError:
         """Nobody could be reached."""
-        innermost = _innermost(error)
-        if isinstance(innermost, ssl.SSLError):
-            failure = tls_failure(innermost, self.shown_url)
+        if (tls := tls_cause(error)) is not None:
+            failure = tls_failure(tls, self.shown_url)
             return self._make(failure.title, failure.detail)
-        said = self._line(_reason(innermost), MAX_SAID_CHARACTERS)
+        said = self._line(reason(_innermost(error)), MAX_SAID_CHARACTERS)
         if proxy := self._proxy():
             told = f"{_open(said)}. The proxy is the environment's, HTTPS_PROXY or the like"
             title = f"cannot connect to {{url}} through the proxy {proxy}"
@@ -222,12 +220,6 @@ class Teller:
                 text = text.replace(secret, HIDDEN)
         return text
 
-    def _root(self, error: BaseException) -> str:
-        """Return the innermost cause's words: the outer ones only say that it failed."""
-        while error.__cause__ is not None:
-            error = error.__cause__
-        return self._line(str(error) or type(error).__name__, MAX_SAID_CHARACTERS)
-
     def _line(self, text: str, limit: int) -> str:
         """Return one harmless line; hidden before it is cut, which could leave half a secret."""
         return self._hide(inert_line(self._hide(text), limit))
@@ -280,20 +272,7 @@ def _seconds(wait: float) -> str:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """Return what was wrong in the first place: outer errors only say that attempts failed."""
-    for _ in range(10):
-        inner = error.__cause__ or error.__context__
-        if inner is None or isinstance(error, ssl.SSLError):
-            break
-        error = inner
+    """Return the first cause: the outer ones only say that something failed."""
+    while error.__cause__ is not None:
+        error = error.__cause__
     return error
-
-
-def _reason(error: BaseException) -> str:
-    match error:
-        case OSError(errno=int(number)) if number > 0:
-            return os.strerror(number)
-        case OSError(strerror=str(said)):  # a name that is none
-            return said
-        case _:
-            return str(error) or type(error).__name__

@@ -5,14 +5,18 @@ Imported with ``mcp`` itself, only when a server of tools is first needed.
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
+from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS
+from agent_tui.tls import tls_context
 from agent_tui.tool_config import McpConfig
 
 if TYPE_CHECKING:  # a name for checkers only: the package keeps it to itself
@@ -23,14 +27,33 @@ MAX_BODY_BYTES = 8 * 1024 * 1024
 
 
 @asynccontextmanager
-async def http_transport(config: McpConfig) -> AsyncGenerator[TransportStreams]:
-    """Connect to the server at ``config.url``; the token is the environment's."""
+async def http_transport(
+    config: McpConfig, answered: Callable[[int], None]
+) -> AsyncGenerator[TransportStreams]:
+    """Connect to the server at ``config.url``; the token is the environment's.
+
+    ``answered`` is called with the status of every answer to a message, which the package keeps to itself.
+    Raises ``ConfigError`` when the environment names certificates that cannot be read.
+    """
     token = os.environ.get(config.token_env, "") if config.token_env else ""
     headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {token}"} if token else {})}
     # A stream of events may be silent for long; every call has a time of its own.
     times = httpx2.Timeout(CONNECT_SECONDS, read=None)
+    authorities = await asyncio.to_thread(tls_context, None, os.environ)
+    is_local = urlsplit(config.url).hostname in LOOPBACK_HOSTS
+
+    async def status(response: httpx2.Response) -> None:
+        if response.request.method == "POST":
+            answered(response.status_code)
+
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=times, event_hooks={"response": [_limit]}) as client,
+        httpx2.AsyncClient(
+            headers=headers,
+            timeout=times,
+            verify=authorities,
+            trust_env=not is_local,  # a proxy cannot reach this machine's own address
+            event_hooks={"response": [status, _limit]},
+        ) as client,
         streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_BODY_BYTES) as streams,
     ):
         yield streams

@@ -13,10 +13,13 @@ import os
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.tools.tool import ToolError
+from agent_tui.causes import reason, tls_cause
 from agent_tui.inert import inert_line
+from agent_tui.tls import tls_failure
 from agent_tui.tool_config import McpConfig
 
 if TYPE_CHECKING:
@@ -56,6 +59,7 @@ class McpServer:
         self._ready: asyncio.Future[Client] | None = None
         self._over = asyncio.Event()
         self._why = ""
+        self._status = HTTPStatus.OK.value  # of the newest answer of a server that has an address
         self._is_closed = False
 
     async def start(self) -> None:
@@ -81,10 +85,11 @@ class McpServer:
         except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
             is_alive = not over.is_set() and await self._check(client, over)
             if is_alive and isinstance(error, MCPError) and error.code != CONNECTION_CLOSED:
-                raise ToolError(f"{self._named} refused: {inert_line(error.message, 500)}") from None
+                said = inert_line(error.message, 500) + self._how_answered()
+                raise ToolError(f"{self._named} refused: {said}") from None
             if not is_alive and runner is not None:
                 await asyncio.wait([runner])
-            why = self._why or _reason(error)
+            why = self._why or self._reason(error)
             raise ToolError(
                 f"{self._named} broke off: {why}; it is not known whether it carried this out"
             ) from None
@@ -120,6 +125,7 @@ class McpServer:
             raise ToolError(f"{self._named} does not run{why}; it is started again in {wait:.0f} s at most")
         self._tried = time.monotonic()
         self._why = ""
+        self._status = HTTPStatus.OK.value
         self._over = asyncio.Event()
         self._ready = asyncio.get_running_loop().create_future()
         self._ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
@@ -136,7 +142,7 @@ class McpServer:
                     try:
                         await asyncio.wait([ended, listing], return_when=asyncio.FIRST_COMPLETED)
                         if listing.done():
-                            self.foreign_tools = listing.result()
+                            self.foreign_tools = self._usable(listing.result())
                             limit.reschedule(None)
                             ready.set_result(client)
                             await ended
@@ -147,13 +153,20 @@ class McpServer:
         except TimeoutError:
             self._why = self._why or f"it did not start within {self._start_seconds:g} s"
         except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
-            self._why = self._why or _reason(error)
+            self._why = self._why or self._reason(error)
         finally:
             over.set()
             if not ready.done():
                 why = self._why or "it ended at once"
                 ready.set_exception(ToolError(f"{self._named} cannot be started: {why}"))
                 _log.warning("the MCP server %s cannot be started: %s", self.config.name, why)
+
+    def _usable(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+        if len(tools) > MAX_TOOLS:
+            _log.warning(
+                "of the tools of the MCP server %s only the first %d are used", self.config.name, MAX_TOOLS
+            )
+        return tools[:MAX_TOOLS]
 
     @asynccontextmanager
     async def _open(self, over: asyncio.Event) -> AsyncGenerator[Client]:
@@ -166,9 +179,12 @@ class McpServer:
             self._why = why
             over.set()
 
+        def answered(status: int) -> None:
+            self._status = status
+
         logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log what servers say
         if self.config.url:
-            transport = http_transport(self.config)
+            transport = http_transport(self.config, answered)
         else:
             handed_on = {name: os.environ[name] for name in self.config.env_from if name in os.environ}
             transport = stdio_transport(self.config, {**self.config.env, **handed_on}, ended)
@@ -186,6 +202,20 @@ class McpServer:
             return False
         return True
 
+    def _reason(self, error: BaseException) -> str:
+        """Return in a line what an error of the package says; of several at once the first."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        if (tls := tls_cause(error)) is not None:
+            return tls_failure(tls, "the server").title
+        return (inert_line(reason(error), 300) or type(error).__name__) + self._how_answered()
+
+    def _how_answered(self) -> str:
+        """Return what its status adds to an answer, which the package only calls an error."""
+        if self._status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            return f" (status {self._status}: is the token right?)"
+        return f" (status {self._status})" if self._status >= HTTPStatus.BAD_REQUEST else ""
+
 
 def _load() -> None:
     """Import the package, in a thread: it takes a second or more, and most people have no server."""
@@ -200,13 +230,6 @@ async def _listed(client: Client) -> tuple[Tool, ...]:
         page = await client.list_tools(cursor=cursor)
         tools += page.tools
         cursor = page.next_cursor
-        if cursor is None or len(tools) >= MAX_TOOLS:
+        if cursor is None or len(tools) > MAX_TOOLS:
             break
-    return tuple(tools[:MAX_TOOLS])
-
-
-def _reason(error: BaseException) -> str:
-    """Return in a line what an error of the package says; of several at once the first."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return inert_line(str(error), 300) or type(error).__name__
+    return tuple(tools)

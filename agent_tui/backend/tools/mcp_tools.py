@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
@@ -23,13 +24,15 @@ MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_SCHEMA_CHARACTERS = 20_000
 MAX_PREVIEW_CHARACTERS = 20_000
 OWN_SECONDS = 60.0
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MAX_NAME_CHARACTERS = 64  # OpenAI's limit, the strictest
+_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME_CHARACTERS}}}")
+_ODD = re.compile(r"[^A-Za-z0-9_-]")
 
 _log = logging.getLogger(__name__)
 
 
 class McpTool:
-    """One tool of a server: ``SERVER__TOOL``."""
+    """One tool of a server: ``SERVER__TOOL`` in letters that models may use; ``name`` is the server's own."""
 
     def __init__(self, server: McpServer, spec: ToolSpec, name: str) -> None:
         self.spec = spec
@@ -56,25 +59,34 @@ class McpTool:
 def offered(server: McpServer) -> tuple[McpTool, ...]:
     """Return the tools that a server has offered, without those that cannot be used."""
     tools: dict[str, McpTool] = {}
-    for foreign in server.foreign_tools:
-        spec = _spec(server.config.name, foreign)
-        if spec is None or spec.name in tools:
+    whole = [f"{server.config.name}__{foreign.name}" for foreign in server.foreign_tools]
+    taken = {name for name in whole if _NAME.fullmatch(name)}
+    for name, foreign in zip(whole, server.foreign_tools, strict=True):
+        if name not in taken:
+            name = _in_letters(name, taken)
+            taken.add(name)
+        spec = _spec(name, foreign)
+        if spec is None or name in tools:
             _log.warning("a tool of the MCP server %s cannot be used", server.config.name)
             continue
-        tools[spec.name] = McpTool(server, spec, foreign.name)
+        tools[name] = McpTool(server, spec, foreign.name)
     return tuple(tools.values())
 
 
-def _spec(server: str, foreign: Tool) -> ToolSpec | None:
-    name = f"{server}__{foreign.name}"
+def _in_letters(name: str, taken: Collection[str]) -> str:
+    """Return ``name`` in the letters and the length that all models' APIs take, as none of ``taken`` is."""
+    plain = _ODD.sub("_", name)[:MAX_NAME_CHARACTERS]
+    numbered = (f"{plain[: MAX_NAME_CHARACTERS - len(str(n)) - 1]}_{n}" for n in count(2))
+    return next(one for one in chain([plain], numbered) if one not in taken)
+
+
+def _spec(name: str, foreign: Tool) -> ToolSpec | None:
     schema = foreign.input_schema
     try:
         size = len(json.dumps(schema))
     except (ValueError, RecursionError):
         return None
-    if not _NAME.fullmatch(name) or size > MAX_SCHEMA_CHARACTERS:
-        return None
-    if schema.get("type") != "object" or not is_valid_schema(schema):
+    if size > MAX_SCHEMA_CHARACTERS or schema.get("type") != "object" or not is_valid_schema(schema):
         return None
     description = inert(foreign.description or "")[:MAX_DESCRIPTION_CHARACTERS]
     return ToolSpec(name, description, schema)

@@ -22,6 +22,7 @@ from tests.backend.tools.calls import called, refused, run_text
 from tests.backend.tools.test_shell import LINUX, is_alive, until
 from tests.fakes import mcp_server
 from tests.fakes.http_server import FakeServer, Reply, Request, Responder
+from tests.fakes.tls_server import CA, tls_server
 
 FAKE = str(Path(mcp_server.__file__).resolve())
 
@@ -129,7 +130,7 @@ async def test_a_server_that_is_killed_takes_its_children_with_it() -> None:
         (config("wrong"), "Input should be 'object'"),
         (config("dies"), "it ended with exit code 4: no such database"),
         (McpConfig("fake", "/no/such/program"), "exit code 127: /no/such/program: No such file or directory"),
-        (McpConfig("fake", url="http://127.0.0.1:9/mcp"), "cannot be started"),
+        (McpConfig("fake", url="http://127.0.0.1:9/mcp"), "Connection refused"),
         (config("silent"), "did not start within 0.5 s"),
     ],
 )
@@ -146,12 +147,39 @@ async def test_a_server_that_cannot_be_started_says_why_and_offers_nothing(one: 
         await server.start()
 
 
-async def test_names_descriptions_and_schemas_are_not_believed() -> None:
+async def test_descriptions_and_schemas_are_not_believed() -> None:
     async with running(config("rude")) as (_, tools):
-        assert list(tools) == ["slow", "long"]
+        assert not {"wrong", "wide"} & tools.keys()
         assert len(tools["long"].spec.description) == 2_000
         output = await called(tools["slow"], text="a" * 100 + "!", far=1, round={"text": 1})
         assert output.content == "looked"
+
+
+async def test_a_name_that_models_may_not_use_is_told_in_letters_and_called_as_it_is() -> None:
+    async with running(config("rude", read_only=("look.up",))) as (_, tools):
+        assert {tool.spec.name: tool.permission for tool in tools.values()} == {
+            "fake__a_name__rm_-rf": "ask",
+            f"fake__{'x' * 58}": "ask",
+            f"fake__{'x' * 56}_2": "ask",
+            "fake__look_up_2": "read",
+            "fake__look_up_3": "ask",
+            "fake__look_up": "ask",  # which has that name itself
+            "fake____0_title_": "ask",
+            "fake__slow": "ask",
+            "fake__long": "ask",
+        }
+        assert (await called(tools["look_up_2"])).content == "this is look.up"
+        assert (await called(tools["look_up_3"])).content == "this is look/up"
+        assert (await called(tools["look_up"])).content == "this is look_up"
+        assert (await called(tools["x" * 56 + "_2"])).content == f"this is {'x' * 90}"
+
+
+async def test_of_a_thousand_tools_the_first_are_used_and_the_log_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running(config("many")) as (_, tools):
+        assert list(tools) == [f"tool-{number}" for number in range(200)]
+    assert "of the tools of the MCP server fake only the first 200 are used" in caplog.text
 
 
 async def test_a_server_gets_only_the_environment_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +283,27 @@ async def test_a_server_that_refuses_the_token_is_told_without_it(monkeypatch: p
         server = McpServer(McpConfig("fake", url=f"{http.url}/mcp", token_env="SESAME"))
         with pytest.raises(ToolError, match="cannot be started") as error:
             await server.start()
+        assert "(status 401: is the token right?)" in str(error.value)
         assert "secret" not in str(error.value)
+        await server.aclose()
+
+
+async def test_a_server_on_this_machine_is_not_asked_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SESAME", "open sesame")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    async with (
+        HttpMcp() as http,
+        running(McpConfig("fake", url=f"{http.url}/mcp", token_env="SESAME")) as one,
+    ):
+        assert (await called(one[1]["look"])).content == "looked"
+
+
+async def test_a_certificate_that_is_not_trusted_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(CA))
+    async with tls_server("selfsigned") as http:
+        server = McpServer(McpConfig("fake", url=f"{http.url}/mcp"))
+        with pytest.raises(ToolError, match="the certificate of the server is self-signed"):
+            await server.start()
         await server.aclose()
 
 
