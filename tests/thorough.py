@@ -1,5 +1,5 @@
-"""Whether the tests take their time: ``HYPOTHESIS_PROFILE=thorough`` tries more examples, and everything in
-every theme; every day two themes, one dark and one light, are enough.
+"""Whether the tests take their time: ``HYPOTHESIS_PROFILE=thorough`` tries more examples, kills more often, and
+looks at everything in every theme; every day two themes, one dark and one light, are enough.
 """
 
 from __future__ import annotations

@@ -14,13 +14,14 @@ import pytest
 
 from tests.backend.processes import Process, running, serve
 from tests.backend.wire_client import Frame, WireClient
+from tests.thorough import THOROUGH
 
 ROUNDS = 3
 AGENTS = 4
 MODES = ("sequential", "parallel")
-KILLS = 8
+KILLS = 8 if THOROUGH else 4
 ROOMS_PER_MODE = 2  # that run at each kill, so each kill is one point in each of four rooms
-FEWEST_HITS_PER_MODE = 10  # in each of the two tests; a room may be done or paused when it happens
+FEWEST_HITS_PER_MODE = KILLS + 1  # in each of the two tests; a room may be done or paused when it happens
 TOKENS_PER_SECOND = "5000"  # some hundred events for each room, within a second or two
 MOST_EVENTS_BETWEEN_KILLS = 150  # of all rooms together
 PAUSES = 0.5  # how often a kill comes around a pause, and how often such a pause is waited for

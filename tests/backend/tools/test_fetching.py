@@ -16,6 +16,7 @@ from agent_tui.backend.tools.fetching import MAX_BODY_BYTES, FetchUrl
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from tests.backend.tools.calls import called, refused
 from tests.fakes.http_server import FakeServer, Reply, Request, Responder
+from tests.thorough import of_many
 
 PUBLIC = [
     "93.184.215.14",
@@ -360,7 +361,7 @@ async def test_html_becomes_text_to_read() -> None:
     ]
 
 
-@pytest.mark.parametrize("part", ["<!--", "<a ", "<", "<![CDATA[", "</a "])
+@pytest.mark.parametrize("part", of_many(("<!--", "<a ", "<", "<![CDATA[", "</a "), ("<a ",)))
 async def test_a_page_that_keeps_a_parser_busy_for_hours_is_given_up(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
