@@ -130,6 +130,33 @@ async def test_who_is_writing_is_not_asked_in_between_and_tab_leads_there() -> N
         assert chat.asked == ["answer a1 step-1 once"]
 
 
+async def test_who_has_just_sent_a_question_is_asked_once_no_key_is_pressed_any_more() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        chat.app.chat._composer.open()
+        await chat.pilot.press("h", "enter")
+        text = await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))  # in the same moment
+        bar = next(line for line in text.splitlines() if "look asks" in line)
+        assert "tab answer what is asked" in bar
+        assert "once" not in bar  # y would be a letter
+        chat.time += 1.0
+        bar = next(line for line in (await chat.look()).splitlines() if "look asks" in line)
+        assert "y once" in bar
+        await chat.pilot.press("y")
+        assert chat.asked == []  # too soon to have been read
+        chat.time += 1.0
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
+async def test_who_goes_away_from_a_question_is_not_called_back() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.write("ye")
+        await asking(chat)
+        await chat.press("backspace", "backspace", "tab", "tab")
+        await chat.look()
+        assert chat.app.chat.focused is chat.app.chat._transcript
+
+
 async def test_a_key_pressed_before_it_could_be_read_decides_nothing() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
@@ -302,8 +329,13 @@ async def test_a_long_call_leaves_room_for_yes_and_no(columns: int) -> None:
 async def test_a_key_that_was_given_to_an_answer_answers_and_its_former_one_is_a_letter() -> None:
     async with opened(message("q1", "Look.")) as chat:
         chat.app.set_keymap({"ask.once": "j"})
-        await asking(chat)
-        await chat.press("j")
+        text = await asking(chat)
+        assert text.count("j once") == 2  # below the call, and in the row above the line
+        assert "y once" not in text
+        chat.app.set_keymap({"ask.once": "j", "asked.once": "f5", "asked.close": "f6", "reason.back": "f7"})
+        assert "f5 once · c this conversation" in await chat.press("d")
+        assert "enter deny · f7 back" in await chat.press("f6", "n")
+        await chat.press("f7", "j")
         assert chat.asked == ["answer a1 step-1 once"]
     async with opened(message("q1", "Look.")) as chat:
         chat.app.set_keymap({"ask.once": "j"})

@@ -33,6 +33,7 @@ class Asking(LiveScreen):
         self._answered: set[Spot] = set()  # on its way to the server
         self._ask_spot: Spot | None = None  # what the bar asks
         self._ask_at = 0.0
+        self._is_focus_due = False  # the question came while somebody wrote or read
 
     @property
     @abstractmethod
@@ -88,6 +89,7 @@ class Asking(LiveScreen):
         had_focus = self.focused is self._bar_of_asks
         name = self._name_of(spot, step) if spot is not None and step is not None else ""
         self._bar_of_asks.ask(name, step.ask if step else None)
+        self._is_focus_due = False
         if spot is None:
             self._follow_again()
             if had_focus:
@@ -97,7 +99,14 @@ class Asking(LiveScreen):
         if had_focus or self._may_be_interrupted:
             self.call_after_refresh(self._look_at_ask)
         else:
+            self._is_focus_due = True
             self._keep_in_sight()
+
+    def _ask_who_is_quiet(self) -> None:
+        """Give the question the focus that it could not have when it came, as soon as it may."""
+        if self._is_focus_due and self._may_be_interrupted:
+            self._ask_at = self.now()
+            self._look_at_ask()
 
     # --- where it is seen ------------------------------------------------------------------------------
 
@@ -107,6 +116,7 @@ class Asking(LiveScreen):
 
     def _look_at_ask(self) -> None:
         """Give the question the focus, and bring it into sight."""
+        self._is_focus_due = False
         if self._ask_spot is not None:
             self._go_to_ask(self._ask_spot)
             self.set_focus(self._bar_of_asks, scroll_visible=False)

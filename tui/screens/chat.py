@@ -132,8 +132,10 @@ class ChatScreen(ChatCommands):
             [Part(hint.text, hint.rank, key) for hint, key in hints if key],
             right=[part for part in facts if part.text],
         )
+        self._bar_of_asks.show_keys(self.key_now("tab"))
         self._composer.show(self.key_now("u"), is_busy=self.is_busy)
         self._show_place()
+        self._ask_who_is_quiet()
 
     def _timed(self, status: texts.Status) -> str:
         """Return what goes on; of what is pending, since when."""
@@ -146,7 +148,7 @@ class ChatScreen(ChatCommands):
 
     @property
     def _is_counting(self) -> bool:
-        return bool(self._pending[0]) or self.state.link.status == "waiting"
+        return bool(self._pending[0]) or self.state.link.status == "waiting" or self._is_focus_due
 
     def _key_of(self, hint: Hint) -> str:
         """Return the key of a hint as it is now, "" for none; signs that are typed are no keys."""

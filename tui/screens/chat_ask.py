@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Final, Literal
 
 from textual import events, on
@@ -9,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from agent_tui.events import ToolAsk
@@ -17,7 +17,9 @@ from agent_tui.inert import inert_line
 from tui.screens import signs
 from tui.screens.chat_pager import WholeScreen
 from tui.screens.chat_texts import asking_body
-from tui.screens.form_fields import Line, own
+from tui.screens.dialog import Dialog
+from tui.screens.form_fields import Line
+from tui.screens.key_hints import Hints, key_of
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
@@ -30,7 +32,10 @@ MAX_REASON_CHARACTERS: Final = 400
 
 
 class AskBar(StatusLine, can_focus=True):
-    """One row above the line to write in; closed while nothing asks. It decides nothing itself."""
+    """One row above the line to write in; closed while nothing asks. It decides nothing itself.
+
+    Without the focus its keys mean something else: then it names the one that leads to it, if there is one.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer('once')", "Let the tool run once", id="ask.once"),
@@ -62,13 +67,36 @@ class AskBar(StatusLine, can_focus=True):
             super().__init__()
             self.character = character
 
+    def __init__(self, *, ascii_only: bool = False) -> None:
+        super().__init__(ascii_only=ascii_only)
+        self._ascii_only = ascii_only
+        self._way_here = ""
+        self._asks: tuple[str, ToolAsk] | None = None
+
     def ask(self, name: str, ask: ToolAsk | None) -> None:
         """Ask this, or nothing any more."""
+        self._asks = (name, ask) if ask is not None else None
         self.set_class(ask is not None, "-open")
-        if ask is None:
+        self._show_asked()
+
+    def show_keys(self, way_here: str) -> None:
+        """Name the keys that do something now; ``way_here`` is the one that leads to it."""
+        self._way_here = way_here
+        self._show_asked()
+
+    def _show_asked(self) -> None:
+        if self._asks is None:
             return
-        call = Part(inert_line(ask.call, MAX_CALL_CHARACTERS), 2)
-        self.show([asking_line(name), call], right=[*_keys(ask), Part(say("ask.whole"), 1, "d")])
+        name, ask = self._asks
+        if self.has_focus:
+            right = [*_keys(ask, self._key), Part(say("ask.whole"), 1, self._key("whole"))]
+        else:
+            right = [Part(say("hint.answer"), 0, self._way_here)]
+        call = Part(inert_line(ask.call, MAX_CALL_CHARACTERS), 5)  # it stands in the transcript, too
+        self.show([asking_line(name), call], right=[part for part in right if part.key])
+
+    def _key(self, act: str) -> str:
+        return key_of(self.screen, f"ask.{act}", ascii_only=self._ascii_only)
 
     def action_answer(self, decision: Decision) -> None:
         """Decide."""
@@ -107,16 +135,17 @@ class AskScreen(WholeScreen[Decision]):
         self._ask = ask
 
     def _hints(self) -> list[Part]:
-        return [*_keys(self._ask), Part(say("hint.back"), 1, "esc")]
+        keys = _keys(self._ask, lambda act: key_of(self, f"asked.{act}", ascii_only=self._ascii_only))
+        return [*keys, self._hint("hint.back", 1, "asked.close")]
 
 
-def _keys(ask: ToolAsk) -> list[Part]:
-    """Return the keys that decide; where there is little room, yes and no stay."""
-    keys = [Part(say("ask.once"), 0, "y"), Part(say("ask.conversation"), 4, "c")]
+def _keys(ask: ToolAsk, key: Callable[[str], str]) -> list[Part]:
+    """Return what may be decided, by its keys; where there is little room, yes and no stay."""
+    keys = [Part(say("ask.once"), 0, key("once")), Part(say("ask.conversation"), 4, key("conversation"))]
     if ask.pattern:
         pattern = inert_line(ask.pattern, MAX_PATTERN_CHARACTERS)
-        keys.append(Part(say("ask.always", pattern=f'"{pattern}"'), 3, "a"))
-    return [*keys, Part(say("ask.deny"), 0, "n")]
+        keys.append(Part(say("ask.always", pattern=f'"{pattern}"'), 3, key("always")))
+    return [part for part in (*keys, Part(say("ask.deny"), 0, key("deny"))) if part.key]
 
 
 def asking_line(name: str) -> str:
@@ -124,7 +153,7 @@ def asking_line(name: str) -> str:
     return f"{signs.PAUSED} {say('ask.line', name=inert_line(name, 60))}"
 
 
-class ReasonScreen(ModalScreen[str | None]):
+class ReasonScreen(Dialog[str | None]):
     """Asks why a tool may not run; closes with the reason, which may be empty, or with None."""
 
     CSS_PATH = "room_dialogs.tcss"
@@ -141,8 +170,7 @@ class ReasonScreen(ModalScreen[str | None]):
         with Vertical(classes="dialog wide"):
             yield Static(say("ask.reason"), classes="title", markup=False)
             yield Line("", id="reason")
-            hint = own(say("ask.reason.hint"), ascii_only=self._ascii_only)
-            yield Static(hint, classes="hint", markup=False)
+            yield Hints(say("ask.reason.hint"), ascii_only=self._ascii_only)
 
     @on(Input.Submitted)
     def give(self, event: Input.Submitted) -> None:

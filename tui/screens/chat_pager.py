@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from agent_tui.inert import inert_line
 from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript
+from tui.screens.key_hints import key_of
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
@@ -37,7 +38,6 @@ class WholeScreen(ModalScreen[ScreenResultType]):
     def compose(self) -> ComposeResult:
         top = StatusLine(ascii_only=self._ascii_only)
         top.show([inert_line(self._title, MAX_TITLE_CHARACTERS)])
-        self._bottom.show(self._hints())
         yield top
         yield self._transcript
         yield from self._below()
@@ -51,8 +51,14 @@ class WholeScreen(ModalScreen[ScreenResultType]):
     def _hints(self) -> list[Part]:
         """Return what the keys do."""
 
+    def _hint(self, name: str, rank: int, binding_id: str) -> Part:
+        """Return what an action does behind its key as it is now; nothing where it has none."""
+        key = key_of(self, binding_id, ascii_only=self._ascii_only)
+        return Part(say(name) if key else "", rank, key)
+
     def on_mount(self) -> None:
         """Show the beginning, once there is a place for it: before that the first row is the last one."""
+        self._bottom.show(self._hints())
         self.call_after_refresh(self._show)
 
     def _show(self) -> None:
@@ -83,15 +89,15 @@ class PagerScreen(WholeScreen[None], FindingScreen[None]):
     def _hints(self) -> list[Part]:
         if self._find_bar.is_finding:
             return [
-                Part(say("hint.next"), 1, "n"),
-                Part(say("hint.previous"), 2, "N"),
-                Part(say("hint.close"), 0, "esc"),
+                self._hint("hint.next", 1, "pane.find_next"),
+                self._hint("hint.previous", 2, "pane.find_previous"),
+                self._hint("hint.close", 0, "pager.close"),
             ]
         return [
             Part(say("hint.read"), 3, "↑ ↓ page up page down"),
-            Part(say("hint.find"), 1, "/"),
-            Part(say("hint.copy"), 2, "y"),
-            Part(say("hint.back"), 0, "esc"),
+            self._hint("hint.find", 1, "pane.find"),
+            self._hint("hint.copy", 2, "pane.copy_message"),
+            self._hint("hint.back", 0, "pager.close"),
         ]
 
     def action_back(self) -> None:

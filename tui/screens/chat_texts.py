@@ -123,8 +123,6 @@ def hints(state: ConversationState, shown: Shown) -> list[Hint]:
         found += [Hint("n", say("hint.next"), 0), Hint("esc", say("hint.close"), 1)]
     elif state.open_turn is not None:
         found.append(Hint("esc", say("hint.stop"), 0))
-    if state.asking and not shown.is_asking:
-        found.append(Hint("tab", say("hint.answer"), 0))
     if shown.is_asking:
         return [*found, Hint("tab", say("hint.read"), 2)]
     if shown.is_writing:
@@ -273,10 +271,18 @@ def _outcome_sign(success: bool) -> str:
     return signs.DONE if success else signs.FAILED
 
 
-def step_body_of(step: StepState, *, shows_all: bool = False, ascii_only: bool = False) -> str:
-    """Return the body of a step as Markdown."""
+def step_body_of(
+    step: StepState,
+    key: Callable[[str], str] | None = None,
+    *,
+    shows_all: bool = False,
+    ascii_only: bool = False,
+) -> str:
+    """Return the body of a step as Markdown; of a call that asks with the keys that answer, as ``key`` names
+    them by the ids of their actions.
+    """
     if step.type == "tool_call" and step.status == "asks" and step.ask is not None:
-        return asking_body(step.ask, ascii_only=ascii_only)
+        return asking_body(step.ask, key, shows_all=shows_all, ascii_only=ascii_only)
     result = step.result.content.text if step.result is not None else None
     return step_body(
         step.type,
@@ -287,24 +293,30 @@ def step_body_of(step: StepState, *, shows_all: bool = False, ascii_only: bool =
     )
 
 
-def asking_body(ask: ToolAsk, *, shows_all: bool = False, ascii_only: bool = False) -> str:
-    """Return exactly what a tool would do, and which keys answer, as Markdown."""
+def asking_body(
+    ask: ToolAsk,
+    key: Callable[[str], str] | None = None,
+    *,
+    shows_all: bool = False,
+    ascii_only: bool = False,
+) -> str:
+    """Return exactly what a tool would do, and which keys answer if ``key`` is given, as Markdown."""
     pieces = [f"{say('ask.may_run')}", fenced(ask.call)]
-    if ask.preview.strip() and ask.preview.strip() != ask.call.strip():
+    if ask.preview.strip() and not ask.call.strip().endswith(ask.preview.strip()):
         label = "diff" if ask.preview_type == "diff" else ""
         shown = fenced(ask.preview, label, limit=None) if shows_all else fenced(ask.preview, label)
         pieces.append(shown)
-    if not shows_all:  # the dialog names them itself
-        pieces.append(asking_keys(ask, ascii_only=ascii_only))
+    if key is not None:
+        pieces.append(_asking_keys(ask, key, ascii_only=ascii_only))
     return "\n\n".join(pieces)
 
 
-def asking_keys(ask: ToolAsk, *, ascii_only: bool = False) -> str:
-    """Return the keys that answer, as Markdown."""
+def _asking_keys(ask: ToolAsk, key: Callable[[str], str], *, ascii_only: bool) -> str:
     own: Callable[[str], str] = twin if ascii_only else str  # a pattern stays what it is
-    keys = [("y", say("ask.once")), ("c", say("ask.conversation"))]
+    offers = {"once": say("ask.once"), "conversation": say("ask.conversation")}
     if ask.pattern:
         shown = escaped(inert_line(ask.pattern, MAX_ABOUT_CHARACTERS))
-        keys.append(("a", say("ask.always", pattern=f'"{shown}"')))
-    keys += [("n", own(say("ask.deny"))), ("d", say("ask.whole"))]
-    return own(" · ").join(f"**{key}** {text}" for key, text in keys)
+        offers["always"] = say("ask.always", pattern=f'"{shown}"')
+    offers |= {"deny": own(say("ask.deny")), "whole": say("ask.whole")}
+    keys = {act: key(f"ask.{act}") for act in offers}
+    return own(" · ").join(f"**{escaped(keys[act])}** {text}" for act, text in offers.items() if keys[act])

@@ -68,7 +68,7 @@ CHAT: Final[dict[str, str]] = {
     "help.why.no_step": "no tool or thought in sight",
     "ask.unseen": "look at it first: it is in sight now",
     "ask.reason": "Why not? The model reads it.",
-    "ask.reason.hint": "enter deny · esc back",
+    "ask.reason.hint": "enter deny · {reason.back} back",
     "ask.no_pattern": "this cannot be allowed for always",
     # the composer
     "chat.queued": "next: {words}",

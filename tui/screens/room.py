@@ -17,7 +17,7 @@ from tui.link import RoomLink
 from tui.screens import room_texts as texts
 from tui.screens.find_bar import FindBar
 from tui.screens.form_fields import own
-from tui.screens.live_texts import Hint, connected, oddities
+from tui.screens.live_texts import connected, oddities
 from tui.screens.quit import QuitScreen
 from tui.screens.room_acts import RoomActs
 from tui.screens.room_composer import RoomComposer
@@ -131,11 +131,11 @@ class RoomScreen(RoomActs):
             Part(texts.used(state, self._panes.tokens), 4),
             Part(connected(state.link), 8),
         ]
-        asks = [Hint("a", say("hint.answer"))] if state.asking and not shown.is_writing else []
+        self._bar_of_asks.show_keys("" if shown.is_writing else self.key_now("a"))
         self._bottom.show(
             [
                 Part(hint.text, hint.rank, key)
-                for hint in (*asks, *texts.hints(state, shown))
+                for hint in texts.hints(state, shown)
                 if (key := self.key_now(hint.key)) or not hint.key
             ],
             right=[part for part in facts if part.text],

@@ -7,6 +7,7 @@ from typing import Final
 
 from agent_tui.state.steps import StepState
 from tui.screens import chat_texts as texts
+from tui.screens.key_hints import key_of
 from widgets.transcript import Transcript
 
 WRITTEN_CHARACTERS: Final = 8_000  # of arguments: longer ones are shown once they are whole
@@ -109,10 +110,14 @@ class StepRows:
         else:
             self._transcript.step_titled(key, *texts.step_head(step))
         if step.arguments.length <= WRITTEN_CHARACTERS or not texts.is_written(step):
-            shown = partial(texts.step_body_of, step, ascii_only=self._transcript.ascii_only)
+            shown = partial(texts.step_body_of, step, self._key_now, ascii_only=self._transcript.ascii_only)
             self._transcript.body_later(key, shown, partial(texts.step_body_of, step, shows_all=True))
             self._transcript.turn_closed(key)
         self.fold(key, is_folded=is_folded)
+
+    def _key_now(self, binding_id: str) -> str:
+        transcript = self._transcript
+        return key_of(transcript.screen, binding_id, ascii_only=transcript.ascii_only)
 
     def _row(self, step: StepState, key: str, *, is_folded: bool) -> None:
         self.rows.add(step.id)
