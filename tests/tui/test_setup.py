@@ -22,7 +22,7 @@ from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config import load
 from tests.backend.served import served
 from tests.fakes.file_keyring import FileKeyring
-from tests.fakes.model_server import FakeModelServer, fails
+from tests.fakes.model_server import Answer, FakeModelServer, fails
 from tui.screens.form_fields import Choice, Line
 from tui.screens.question import QuestionScreen
 from tui.screens.setup import SetupScreen
@@ -130,6 +130,40 @@ async def test_saving_without_a_test_is_possible_and_says_so(tmp_path: Path) -> 
         assert results == ["openai"]
         assert any("not tested" in notice.message for notice in pilot.app._notifications)
     assert load(path).providers["openai"].base_url == "http://127.0.0.1:9/v1"
+
+
+async def test_esc_stops_a_test_that_takes_long_and_the_form_stays(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    async with FakeModelServer() as server, screen(path) as (pilot, shown, results):
+        server.listing = Answer(ending="stall")
+        fill(shown, address=server.url, variable="")
+        await pilot.press("enter")
+        await pilot.pause()
+        await server.until(lambda: server.open == 1)
+        assert told(shown).startswith("testing ")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert told(shown) == "the test was stopped"
+        assert pilot.app.screen is shown
+        await pilot.press("escape", "y")
+        assert results == [None]
+
+
+async def test_another_server_that_speaks_like_openai_is_asked_without_the_key_of_openai(
+    tmp_path: Path,
+) -> None:
+    async with screen(tmp_path / "config.toml") as (pilot, shown, _):
+        variable = shown.query_one("#variable", Line)
+        assert variable.value == "OPENAI_API_KEY"
+        fill(shown, address="http://127.0.0.1:1234/v1")
+        await pilot.pause()
+        assert variable.value == ""
+        fill(shown, address="https://api.openai.com/v1")
+        await pilot.pause()
+        assert variable.value == "OPENAI_API_KEY"
+        fill(shown, variable="MY_KEY", address="http://127.0.0.1:1234/v1")
+        await pilot.pause()
+        assert variable.value == "MY_KEY"  # what a person wrote stays
 
 
 async def test_the_kind_fills_in_what_it_usually_has(tmp_path: Path) -> None:

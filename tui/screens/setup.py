@@ -39,6 +39,7 @@ VARIABLES: Final = {
     "google": "GEMINI_API_KEY",
 }
 MAX_SHOWN_MODELS: Final = 500
+TEST: Final = "test"  # the group of what asks a provider
 MAX_NAME_CHARACTERS: Final = 60
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -181,6 +182,16 @@ class SetupScreen(Form[str]):
                 line.value = text
             self._prefilled[name] = text
 
+    @on(Input.Changed, "#address")
+    def guess_variable(self) -> None:
+        """Leave the prefilled variable out where another server speaks like OpenAI: most want no key."""
+        line, prefilled = self.query_one("#variable", Line), self._prefilled["variable"]
+        if self._kept is None and self._value("kind") == "openai" and not self._value("key"):
+            is_usual = self._value("address") == OPENAI_URL
+            self._prefilled["variable"] = VARIABLES["openai"] if is_usual else ""
+            if line.value == prefilled:
+                line.value = self._prefilled["variable"]
+
     @on(Input.Changed, "#key")
     def prefer_key(self, event: Input.Changed) -> None:
         """Take a prefilled variable away once a key is typed."""
@@ -218,9 +229,12 @@ class SetupScreen(Form[str]):
             listed.highlighted = min(max((listed.highlighted or 0) + rows, 0), len(self._fitting) - 1)
 
     def action_back(self) -> None:
-        """Go back from the models to the form, from the form to where one was."""
-        self.workers.cancel_node(self)
-        if self.query_one("#choosing").display:
+        """Stop a test; else go back from the models to the form, from the form to where one was."""
+        asking = [worker for worker in self.workers if worker.group == TEST and worker.is_running]
+        if asking:
+            asking[0].cancel()
+            self._tell(word("stopped"))
+        elif self.query_one("#choosing").display:
             self._show_form()
         else:
             super().action_back()
@@ -246,7 +260,7 @@ class SetupScreen(Form[str]):
 
     # --- testing ---------------------------------------------------------------------------------------
 
-    @work(group="setup", exclusive=True)
+    @work(group=TEST, exclusive=True)
     async def _test(self) -> None:
         self._tell(word("testing", address=self._value("address")))
         try:
@@ -270,7 +284,7 @@ class SetupScreen(Form[str]):
             self.query_one(OptionList).highlighted = self._fitting.index(self._kept.model)
         line.focus()
 
-    @work(group="setup", exclusive=True)
+    @work(group=TEST, exclusive=True)
     async def _try_model(self, model: str) -> None:
         self._tell(word("trying", model=model))
         try:

@@ -31,6 +31,7 @@ WORDS: Final = {
     " · {setup.save_untested} saves it as it is",
     "models.hint": "{setup.previous} {setup.next} choose · enter test it and save · {setup.back} back",
     "filter": "part of a name",
+    "stopped": "the test was stopped",
     "trying": "asking {model} for a word …",
     "saved": "saved as [providers.{name}] in {path}",
     "saved.untested": "saved as [providers.{name}] in {path}, not tested",
