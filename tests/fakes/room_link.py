@@ -32,13 +32,17 @@ class FakeClient:
         reads = ToolInfo("read_file", "Reads a file.", permission="read")
         self.known_tools = [reads, ToolInfo("run_command", permission="ask")]
         self.tools_refused: AgentTuiError | None = None
+        self.resume_refused: AgentTuiError | None = None
         self.news: asyncio.Queue[RoomChanges] = asyncio.Queue()
 
     async def pause(self, room_id: str) -> RoomInfo:
         return self._answer("pause", room_id)
 
     async def resume(self, room_id: str) -> RoomInfo:
-        return self._answer("resume", room_id)
+        room = self._answer("resume", room_id)
+        if self.resume_refused is not None:
+            raise self.resume_refused
+        return room
 
     async def change(self, room_id: str, **fields: Any) -> RoomInfo:
         return self._answer(f"change {fields}", room_id)

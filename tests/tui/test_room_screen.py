@@ -113,8 +113,24 @@ async def test_a_server_that_shows_only_runs_is_run_by_p_and_continued_by_c() ->
 async def test_a_server_without_pause_says_so_and_goes_on() -> None:
     async with opened() as screen:
         await screen.send(loaded(status="running", current_round=1), LIVE)
-        screen.link.calls.refuse = NotOffered("no such call")
-        assert "offers no pause" in await screen.press("p")
+        screen.link.calls.refuse = NotOffered("this server does not offer pausing")
+        assert "does not offer pausing" in await screen.press("p")
+
+
+async def test_a_server_that_only_runs_rooms_lets_a_paused_one_go_on() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="paused", current_round=1), LIVE)
+        screen.link.calls.resume_refused = NotOffered("this server does not offer resuming")
+        text = await screen.press("p")
+        assert [call for call, _ in screen.link.calls.asked] == ["resume", "run"]
+        assert "not offer" not in text
+
+
+async def test_a_room_that_is_done_says_how_it_goes_on() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="completed", current_round=1), LIVE)
+        assert "say something and it goes on" in await screen.press("p")
+        assert screen.link.calls.asked == []
 
 
 async def test_a_refused_token_is_shown_and_remembered_for_the_exit_code() -> None:

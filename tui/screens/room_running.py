@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import aclosing
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from textual import work
 from textual.binding import Binding, BindingType
@@ -16,11 +16,9 @@ from tui.link import RoomLink
 from tui.screens import room_texts as texts
 from tui.screens.quit import Choice, QuitScreen
 from tui.screens.room_asking import RoomAsking
+from tui.screens.starting import resume_room, start_room
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
-
-if TYPE_CHECKING:
-    from agent_tui.clients.rooms import RoomsClient
 
 ASK_AGAIN_SECONDS = 2.0  # a second key press within this is the same wish
 
@@ -97,12 +95,9 @@ class RoomRunning(RoomAsking):
                 case "pausing":
                     await client.pause(self.state.id)
                 case "resuming" if self.state.status == "paused":
-                    await client.resume(self.state.id)
+                    await resume_room(client, self.state.id)
                 case _:
-                    await _start(client, self.state.id)
-        except NotOffered:
-            self._asked = texts.Asked()
-            self.notify(say("room.cannot_pause"), severity="warning", markup=False)
+                    await start_room(client, self.state.id)
         except AgentTuiError as error:
             self._asked = texts.Asked()
             self.notify(str(error), severity="error", markup=False)
@@ -137,11 +132,3 @@ class RoomRunning(RoomAsking):
             self.notify(str(error), severity="error", markup=False)
             return
         self.app.exit(0)
-
-
-async def _start(client: RoomsClient, room_id: str) -> None:
-    """Start a room that never ran. ``run`` is a stream; closing it never stops the room (cli.md)."""
-    async with aclosing(client.run_frames(room_id)) as frames:
-        async for frame in frames:
-            if not isinstance(frame, ev.LinkChanged):
-                return

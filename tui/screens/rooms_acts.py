@@ -6,16 +6,16 @@ import asyncio
 import itertools
 import re
 from collections.abc import Collection
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tui.events import LinkChanged, RoomInfo
+from agent_tui.events import RoomInfo
 from tui.screens.list_acts import ListActs
 from tui.screens.rooms_texts import name_of
+from tui.screens.starting import start_room
 from tui.screens.words import count, say
 
 if TYPE_CHECKING:
-    from agent_tui.clients.rooms import RoomsClient
+    from agent_tui.clients.rooms import RoomsClient  # noqa: F401 - named in quotes below
 
 AT_ONCE: Final = 8  # calls under way at the same time
 _COPY: Final = re.compile(r" \(copy(?: \d+)?\)$")
@@ -112,11 +112,3 @@ def _free_name(name: str, taken: Collection[str]) -> str:
     numbered = (say("list.copy.number", name=original, number=number) for number in itertools.count(2))
     tries = itertools.chain((say("list.copy", name=original),), numbered)
     return next(tried for tried in tries if tried not in taken)
-
-
-async def start_room(client: RoomsClient, room_id: str) -> None:
-    """Start a room that never ran. ``run`` is a stream; closing it never stops the room (cli.md)."""
-    async with aclosing(client.run_frames(room_id)) as frames:
-        async for frame in frames:
-            if not isinstance(frame, LinkChanged):
-                return
