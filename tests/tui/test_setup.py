@@ -132,7 +132,9 @@ async def test_saving_without_a_test_is_possible_and_says_so(tmp_path: Path) -> 
     assert load(path).providers["openai"].base_url == "http://127.0.0.1:9/v1"
 
 
-async def test_esc_stops_a_test_that_takes_long_and_the_form_stays(tmp_path: Path) -> None:
+async def test_a_test_that_takes_long_is_stopped_by_esc_and_by_what_is_written_meanwhile(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "config.toml"
     async with FakeModelServer() as server, screen(path) as (pilot, shown, results):
         server.listing = Answer(ending="stall")
@@ -145,6 +147,11 @@ async def test_esc_stops_a_test_that_takes_long_and_the_form_stays(tmp_path: Pat
         await pilot.pause()
         assert told(shown) == "the test was stopped"
         assert pilot.app.screen is shown
+        await pilot.press("enter")
+        await server.until(lambda: len(server.requests) == 2)
+        await pilot.press("tab", "1")  # it is another address now
+        await pilot.pause()
+        assert told(shown) == "the test was stopped"
         await pilot.press("escape", "y")
         assert results == [None]
 

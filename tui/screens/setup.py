@@ -19,14 +19,14 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent_tui.config import DEMO_PROVIDER, PROVIDER_URLS
-from agent_tui.errors import AgentTuiError, ConfigError, TransportError
+from agent_tui.errors import AgentTuiError, ConfigError
 from agent_tui.inert import inert_line
 from tui.screens.form import MAX_COMPLAINT_CHARACTERS, Form
 from tui.screens.form_fields import Choice, Field, Line, own
 from tui.screens.key_hints import Hints, with_keys
 from tui.screens.question import QuestionScreen
 from tui.screens.setup_kept import Kept, Wanted, configured, keep, remove
-from tui.screens.setup_words import word
+from tui.screens.setup_words import told, word
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
@@ -80,16 +80,12 @@ class SetupScreen(Form[str]):
         with Vertical(classes="dialog", id="setup"):
             yield Static(word("title"), classes="title", markup=False)
             with VerticalScroll(id="form", can_focus=False):
-                yield Field(
-                    "which",
-                    word("which"),
-                    Choice([("", word("which.new"))], "", id="which", ascii_only=self._ascii_only),
-                )
-                yield Field(
-                    "kind",
-                    word("kind"),
-                    Choice(self._kinds, "openai", id="kind", ascii_only=self._ascii_only),
-                )
+                for name, options, chosen in (
+                    ("which", [("", word("which.new"))], ""),
+                    ("kind", self._kinds, "openai"),
+                ):
+                    choice = Choice(options, chosen, id=name, ascii_only=self._ascii_only)
+                    yield Field(name, word(name), choice)
                 yield Field("address", word("address"), Line(OPENAI_URL, id="address"))
                 yield Field("key", word("key"), key)
                 variable = Line(
@@ -199,6 +195,11 @@ class SetupScreen(Form[str]):
         if event.value and line.value == self._prefilled["variable"]:
             line.value = ""
 
+    @on(Input.Changed, "#address, #key, #variable")
+    def forget_test(self) -> None:
+        """Stop a test of something else than what stands here now."""
+        self._stop_test()
+
     @on(Input.Changed, "#filter")
     def narrow(self, event: Input.Changed) -> None:
         """Show the models whose name has what was typed."""
@@ -230,11 +231,9 @@ class SetupScreen(Form[str]):
 
     def action_back(self) -> None:
         """Stop a test; else go back from the models to the form, from the form to where one was."""
-        asking = [worker for worker in self.workers if worker.group == TEST and worker.is_running]
-        if asking:
-            asking[0].cancel()
-            self._tell(word("stopped"))
-        elif self.query_one("#choosing").display:
+        if self._stop_test():
+            return
+        if self.query_one("#choosing").display:
             self._show_form()
         else:
             super().action_back()
@@ -266,7 +265,7 @@ class SetupScreen(Form[str]):
         try:
             found = await (await self._client()).test_provider(**await self._asked())
         except AgentTuiError as error:
-            self._tell(_told(error), is_wrong=True)
+            self._tell(told(error), is_wrong=True)
             return
         self._offered = found.models
         if not self._offered:
@@ -290,9 +289,18 @@ class SetupScreen(Form[str]):
         try:
             await (await self._client()).test_provider(**await self._asked(), model=model)
         except AgentTuiError as error:
-            self._tell(_told(error), is_wrong=True)
+            self._tell(told(error), is_wrong=True)
         else:
             self._keep(model, is_tested=True)
+
+    def _stop_test(self) -> bool:
+        """Stop asking a provider, and say so; return whether one was asked."""
+        asking = [worker for worker in self.workers if worker.group == TEST and worker.is_running]
+        for worker in asking:
+            worker.cancel()
+        if asking:
+            self._tell(word("stopped"))
+        return bool(asking)
 
     def _wanted(self, model: str = "") -> Wanted:
         value = self._value
@@ -385,8 +393,3 @@ class SetupScreen(Form[str]):
         telling.update(shown)
         telling.set_class(bool(text), "-shown")
         telling.set_class(is_wrong, "-wrong")
-
-
-def _told(error: AgentTuiError) -> str:
-    """Return what the provider's failure says; that it came through our backend as a 502 says nothing."""
-    return error.detail if isinstance(error, TransportError) and error.detail else str(error)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from agent_tui.errors import AgentTuiError, TransportError
+
 WORDS: Final = {
     "title": "Set up a provider of models",
     "which": "provider",
@@ -49,3 +51,8 @@ WORDS: Final = {
 def word(key: str, **fields: object) -> str:
     """Return the sentence ``key`` with its placeholders filled."""
     return WORDS[key].format(**fields) if fields else WORDS[key]
+
+
+def told(error: AgentTuiError) -> str:
+    """Return what the provider's failure says; that it came through our backend as a 502 says nothing."""
+    return error.detail if isinstance(error, TransportError) and error.detail else str(error)
