@@ -42,6 +42,19 @@ class Fresh:
 
     def __init__(self, last: int | None) -> None:
         self.last = last
+        self._asked_from: int | None = None
+        self._has_gaps = False  # that is how the server counts
+
+    def misses(self, frame: Frame) -> bool:
+        """Say whether frames before ``frame`` are missing, which the server is to be asked for: those behind
+        ``last``. It is asked once: what it does not give then, it does not have.
+        """
+        number = decimal_id(frame.id)
+        if self._has_gaps or number is None or self.last is None or number <= self.last + 1:
+            return False
+        self._has_gaps = self._asked_from == self.last
+        self._asked_from = self.last
+        return not self._has_gaps
 
     def takes(self, frame: Frame) -> bool:
         """Say whether ``frame`` is news. Ids are one per frame, or there are none (protocols.md §1)."""

@@ -92,24 +92,32 @@ class RoomsClient(RoomActs):
 
         ``answers_asks`` tells the server that somebody is there who answers what tools ask.
 
-        Reconnects without end, or until no byte came for ``give_up_seconds`` (``ConnectFailed``).
+        Reconnects without end, or until no byte came for ``give_up_seconds`` (``ConnectFailed``), and at once
+        where frames are missing.
         """
-        stream = EventStream(
-            self._net,
-            self._paths.of("events", room_id),
-            {"after": str(after), **_NO_ACCUMULATED, **({"asks": "1"} if answers_asks else {})},
-            str(after) if after else "",
-            self._idle_timeout,
-            resume_param="after",
-            give_up_seconds=give_up_seconds,
-            clock=self._clock,
-            naps=self._naps,
-        )
-        fresh = Fresh(after)
-        async with aclosing(aiter(stream)) as items:
-            async for item in items:
-                if isinstance(item, LinkChanged) or fresh.takes(item):
-                    yield item
+        asks = {"asks": "1"} if answers_asks else {}
+        fresh, is_whole = Fresh(after), False
+        while not is_whole:
+            after = fresh.last or 0
+            stream = EventStream(
+                self._net,
+                self._paths.of("events", room_id),
+                {"after": str(after), **_NO_ACCUMULATED, **asks},
+                str(after) if after else "",
+                self._idle_timeout,
+                resume_param="after",
+                give_up_seconds=give_up_seconds,
+                clock=self._clock,
+                naps=self._naps,
+            )
+            is_whole = True
+            async with aclosing(aiter(stream)) as items:
+                async for item in items:
+                    if isinstance(item, Frame) and fresh.misses(item):
+                        is_whole = False
+                        break
+                    if isinstance(item, LinkChanged) or fresh.takes(item):
+                        yield item
 
     async def follow_run(
         self, room_id: str, *, give_up_seconds: float | None = None

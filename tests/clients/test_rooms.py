@@ -257,6 +257,26 @@ async def test_retry_now_ends_every_wait_of_the_client(server: FakeServer, clien
     assert "last-event-id" not in server.requests[0].headers
 
 
+async def test_frames_that_are_missing_are_asked_for_at_once(server: FakeServer, client: RoomsClient) -> None:
+    frames = [with_ids(n, n, run_events()) for n in range(1, 7)]
+    left_out = [frames[n] for n in (0, 1, 3, 4)]
+    server.on("GET", EVENTS, streams(*left_out, then="stay"), streams(*frames[2:], then="stay"))
+    async with Collector(client.event_frames("r1", 0)) as reading:
+        await reading.until(lambda items: len(names(items)) == 6)
+    assert names(reading.items) == [name for name, _ in run_events()[:6]]
+    assert [request.query["after"] for request in server.requests] == ["0", "2"]
+
+
+async def test_a_server_that_does_not_count_every_frame_is_asked_once_and_believed(
+    server: FakeServer, client: RoomsClient
+) -> None:
+    sparse = [frame("round_end", {"round": n}, 10 * n) for n in range(1, 5)]
+    server.on("GET", EVENTS, streams(*sparse, then="stay"))
+    async with Collector(client.event_frames("r1", 0)) as reading:
+        await reading.until(lambda items: len(names(items)) == 4)
+    assert [request.query["after"] for request in server.requests] == ["0", "0"]
+
+
 async def test_chunks_with_everything_so_far_cost_no_memory(server: FakeServer, client: RoomsClient) -> None:
     """8000 chunks of six characters, each with the whole text so far: 190 MB on the wire."""
     count, word = 8000, "words "
