@@ -62,7 +62,7 @@ class DemoModel:
         The times are counted from the beginning, so a slow consumer does not make the whole answer slower.
         Cancelling ends it at once: nothing is held open. See ``Model.stream``.
         """
-        language, whole = _chat(request, self._seed) if is_chat(request) else _turn(request, self._seed)
+        language, whole = _chat(request, self._seed) or _turn(request, self._seed)
         token = PHRASES[language].token
         pieces = split(whole, token)
         clock = self._clock or asyncio.get_running_loop().time
@@ -97,19 +97,21 @@ def split(pieces: Iterable[Piece], token: int) -> list[Piece]:
     return small
 
 
-def is_chat(request: ModelRequest) -> bool:
-    """Return whether a person asks, and not a room: there agents have names, and nobody offers tools."""
-    return bool(request.tools) or not request.speaker
-
-
 def _turn(request: ModelRequest, seed: int) -> tuple[Language, list[Piece]]:
     return language_of(request.task), [TextPiece(turn_text(request, seed))]
 
 
-def _chat(request: ModelRequest, seed: int) -> tuple[Language, list[Piece]]:
+def _chat(request: ModelRequest, seed: int) -> tuple[Language, list[Piece]] | None:
+    """Return an answer to a person, who is told of tools; to a room, whose agents have names, only where its
+    task is one for tools.
+    """
+    if request.speaker and not request.tools:
+        return None
     # Here, not at the top: its patterns take longer to compile than all of a room's phrases.
-    from agent_tui.backend.models.demo_chat import chat_language, chat_pieces
+    from agent_tui.backend.models.demo_chat import chat_language, chat_pieces, is_for_tools
 
+    if request.speaker and not is_for_tools(request):
+        return None
     alone = (ChatMessage("user", request.task),)
     talk = turn_text(replace(request, messages=alone, speaker=DEMO, round=1, max_rounds=1), seed)
     return chat_language(request), chat_pieces(request, talk)

@@ -59,6 +59,11 @@ def chat_pieces(request: ModelRequest, talk: str) -> list[Piece]:
     return [*thought, TextPiece(chat.plain(talk))]
 
 
+def is_for_tools(request: ModelRequest) -> bool:
+    """Return whether there is something to call for the task, or to say of what was called."""
+    return bool(_results(request.messages) or wishes_in(request.task))
+
+
 class _Chat:
     """One answer."""
 

@@ -276,3 +276,13 @@ async def test_results_in_an_odd_form_are_shown_as_they_are(result: str) -> None
         said = text(await all_of(after(request, "", calls_of(await all_of(request)), result)))
         assert said
         assert "= **" not in said
+
+
+async def test_an_agent_of_a_room_talks_its_task_through_tools_or_not() -> None:
+    request = replace(asked("Which queue for the importer?"), speaker="Ada", max_rounds=3)
+    said = text(await all_of(request))
+    assert said == text(await all_of(replace(request, tools=())))
+    sum_ = replace(asked("what is 2 + 2"), speaker="Ada", max_rounds=3)
+    calls = calls_of(await all_of(sum_))
+    assert [call.name for call in calls] == ["calculator"]
+    assert "= **4**" in text(await all_of(after(sum_, "", calls, '{"result": "4"}')))
