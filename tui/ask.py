@@ -21,7 +21,7 @@ from agent_tui.wire.chat import TERMINAL, ChatDecoder
 from agent_tui.wire.chat_encode import answer_content, question_content
 from agent_tui.wire.content import encodable
 from tui import connect, output
-from tui.ask_formats import AskFormat, AskRecord, ask_format
+from tui.ask_formats import AskFormat, AskRecord, as_told, ask_format
 from tui.ask_input import Asked, AskOptions
 from tui.ask_tools import ToolNotices, is_allowed
 from tui.commands import check_tools
@@ -228,20 +228,7 @@ class _Answer:
 
 def _content(turn: ChatTurn) -> str:
     """Return an answer as it would be stored."""
-    steps = [
-        ev.Step(
-            step.id,
-            step.place,
-            step.type,
-            step.content.text,
-            step.name,
-            step.arguments.text,
-            step.id_ref,
-            step.success,
-        )
-        for step in turn.steps.all.values()
-    ]
-    return answer_content(turn.said, steps)
+    return answer_content(turn.said, [as_told(step) for step in turn.steps.all.values()])
 
 
 def _folder() -> str | None:

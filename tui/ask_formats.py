@@ -5,13 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
+from agent_tui import events as ev
 from agent_tui.inert import inert
 from agent_tui.state.steps import StepState
 from agent_tui.state.told_text import ToldText
+from agent_tui.wire.chat_encode import TERMINAL
+from agent_tui.wire.steps_encode import step_fields
 from tui import output
 from tui.formats import Ending, FormatName, end_data, frame_data
+
+OUR_ANSWER: Final = "answer_started"  # only our own backend says so
+BEFORE_AN_ANSWER: Final = ("message", "conversation")
+GROWN_PARTS: Final = 64  # a text is written again when it grew by one of so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +111,86 @@ class AskJson:
 
 
 class AskStream:
-    """One object for each event, and a last one named ``end``."""
+    """One object for each event, and a last one named ``end``.
+
+    Events are written as they came. Only our own backend tells us more than protocols.md §2 has names for:
+    its answers are written in the plain form of §2, as it would send them to everybody else.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[dict[str, object]] = []  # until it is known whose they are
+        self._is_plain: bool | None = None
+        self._id: str | None = None  # of the newest event
+        self._growing: StepState | None = None
+        self._written = 0, 0  # of what grows: its revision, and how many characters of it
+        self._done: set[tuple[str, str]] = set()  # (turn, step) of calls and results that are written
 
     def frame(self, frame_id: str, name: str, data: str) -> None:
-        output.write_json({"id": frame_id or None, "event": name, "data": frame_data(data)})
+        self._id = frame_id or None
+        line: dict[str, object] = {"id": self._id, "event": name, "data": frame_data(data)}
+        if self._is_plain is None and name in BEFORE_AN_ANSWER:
+            self._held.append(line)
+            return
+        if self._is_plain is None:
+            self._is_plain = name != OUR_ANSWER
+            self._release()
+        if not self._is_plain:
+            if name not in TERMINAL:
+                return
+            self._write_grown()
+        output.write_json(line)
 
     def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
-        """The events themselves have said it."""
+        if self._is_plain is not False:
+            return
+        for step in steps:
+            if step.type in ("text", "thinking"):
+                self._grow(step)
+            elif (turn_id, step.id) not in self._done and (step.type != "tool_call" or step.status):
+                self._done.add((turn_id, step.id))
+                self._write_grown()
+                self._write(step)
 
     def aside(self) -> None:
         """Its lines are whole."""
 
     def end(self, ending: Ending, text: str, record: AskRecord) -> None:
+        self._release()
+        self._write_grown()
         output.write_json({"id": None, "event": "end", "data": end_data(ending, text)})
+
+    def _release(self) -> None:
+        for line in self._held if self._is_plain is not False else ():
+            output.write_json(line)
+        self._held.clear()
+
+    def _grow(self, step: StepState) -> None:
+        """Write a text as it is now, unless that would be much more than what is new of it."""
+        if step is not self._growing:
+            self._write_grown()
+            self._growing, self._written = step, (0, 0)
+        revision, length = self._written
+        if step.content.revision != revision or step.content.length * GROWN_PARTS >= length * (
+            GROWN_PARTS + 1
+        ):
+            self._write_grown()
+
+    def _write_grown(self) -> None:
+        step = self._growing
+        if step is not None and self._written != (now := (step.content.revision, step.content.length)):
+            self._written = now
+            self._write(step)
+
+    def _write(self, step: StepState) -> None:
+        output.write_json(
+            {"id": self._id, "event": "process_step", "data": {"step": step_fields(as_told(step))}}
+        )
+
+
+def as_told(step: StepState) -> ev.Step:
+    """Return a step as a server would tell it."""
+    texts = step.content.text, step.name, step.arguments.text
+    return ev.Step(step.id, step.place, step.type, *texts, step.id_ref, step.success)
 
 
 def ask_format(name: FormatName) -> AskFormat:

@@ -182,19 +182,36 @@ def test_a_conversation_goes_on_with_what_was_said_and_takes_another_model(place
     assert (value["reason"], value["text"]) == ("completed", "Hello there.")
 
 
-def test_stream_json_holds_every_event_with_its_id(place: Place) -> None:
-    place.model.will(calls("calculator", {"expression": "17*23"}), says("It is ", "391."))
+def test_stream_json_is_the_plain_form_in_which_every_step_comes_whole(place: Place) -> None:
+    place.model.will(calls("calculator", {"expression": "17*23"}), says("It is ", "391.", thinking=("Hm",)))
     found = lines(place.ask("What is it?", *STREAM).stdout)
     ids = [int(line["id"]) for line in found[:-1]]
-    assert ids == list(range(ids[0], ids[0] + len(ids)))
-    assert [line["event"] for line in found[-2:]] == ["done", "end"]
+    assert ids == sorted(ids)
+    assert [line["event"] for line in found] == ["process_step"] * (len(found) - 2) + ["done", "end"]
     assert found[-1]["data"] == {"reason": "completed", "text": "It is 391.", "detail": None}
-    steps = [line["data"]["step"] for line in found if line["event"] == "process_step"]
-    assert [(step["type"], step["id"]) for step in steps if step.get("content")] == [
-        ("tool_result", "step-1")
+    steps = {step["id"]: step for line in found[:-2] if (step := line["data"]["step"])}
+    assert [(step["type"], step["index"]) for step in steps.values()] == [
+        *(("tool_call", 0), ("tool_result", 1), ("thinking", 2), ("text", 3))
     ]
-    added = [line["data"] for line in found if line["event"] == "process_step_delta"]
-    assert "".join(step.get("arguments", "") for step in added) == '{"expression": "17*23"}'
+    assert {step["type"]: sorted(step) for step in steps.values()} == {
+        "tool_call": ["arguments", "id", "id_ref", "index", "name", "type"],
+        "tool_result": ["content", "id", "id_ref", "index", "name", "success", "type"],
+        "thinking": ["content", "id", "index", "type"],
+        "text": ["content", "id", "index", "type"],
+    }
+    assert json.loads(steps["step-0"]["arguments"]) == {"expression": "17*23"}
+    assert len([line for line in found[:-2] if line["data"]["step"]["id"] == "step-0"]) == 1  # once, complete
+    assert steps["step-3"]["content"] == "It is 391."
+
+
+def test_a_long_text_is_told_again_and_again_but_costs_no_square_of_its_length(place: Place) -> None:
+    place.model.will(says(*(f"word {number} " for number in range(4_000))))
+    out = place.ask("Much?", *STREAM).stdout
+    told = [line for line in lines(out) if line["event"] == "process_step"]
+    whole = told[-1]["data"]["step"]["content"]
+    assert whole.endswith("word 3999 ")
+    assert all(whole.startswith(line["data"]["step"]["content"]) for line in told)
+    assert len(out) < 70 * len(whole)
 
 
 def test_a_signal_stops_the_answer_and_its_words_are_kept(place: Place) -> None:

@@ -68,7 +68,7 @@ def test_3_an_answer_that_is_stopped_by_a_signal(home: Home) -> None:
     with served(home, "--demo-rate", "2") as (_, url):
         run = home.start("ask", "Which tea?", "--url", url, *STREAM)
         assert run.stdout is not None
-        while json.loads(run.stdout.readline())["event"] != "process_step_delta":
+        while json.loads(run.stdout.readline())["event"] != "process_step":
             pass
         run.send_signal(signal.SIGINT)
         out, err = finish(run)
@@ -133,7 +133,7 @@ def test_5_a_server_that_goes_and_does_not_come_back(home: Home) -> None:
     with served(home, "--demo-rate", "2") as (server, url):
         run = home.start("ask", "Which tea?", "--url", url, *STREAM)
         assert run.stdout is not None
-        while json.loads(run.stdout.readline())["event"] != "process_step_delta":
+        while json.loads(run.stdout.readline())["event"] != "process_step":
             pass
         server.kill()
         server.wait()
