@@ -6,16 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from agent_tui import events as ev
 from agent_tui.clients.chat_answers import Hit
 from tests.fakes.chat_link import FakeChatLink
 from tests.state.chat_events import loaded, message, status
-from tests.tui.chats_listed import Fake, ListedChats, Size, app_with, chat
-from tui.link import ChatLink
-from tui.request import Server
-from widgets.frame_clock import FrameClock
+from tests.tui.chats_listed import Fake, ListedChats, Size, app_in_memory, chat
 
 MAKEFILE = "   12  test: clean build\n   13      pytest"
 HITS = '[{"file": "a.mk", "line": 3}, {"file": "b.mk", "line": 140}]'
@@ -140,17 +137,9 @@ class Shown(Fake):
         self.link.send(*events)
         return await self.text()
 
-    async def text(self) -> str:
-        seen: list[str] = []
-        while len(seen) < 4 or len(set(seen[-4:])) > 1 or not self.link.is_drained:
-            await self.pilot.pause()
-            self.clock.tick()  # what it would do a frame later
-            seen.append(self.now)
-        return seen[-1]
-
     @property
-    def clock(self) -> FrameClock:
-        return self.app.clock
+    def is_told(self) -> bool:
+        return self.link.is_drained
 
     async def press(self, *keys: str) -> str:
         for key in keys:
@@ -165,14 +154,8 @@ async def in_a_chat(
     folder: Path, *messages: ev.Message, size: Size = (120, 40), is_ascii: bool = False, **fields: Any
 ) -> AsyncIterator[Shown]:
     """Show a chat with these messages; ``fields`` are what else its server says."""
-    link = FakeChatLink()
-    client = ListedChats(every_state())
-    client.hits = hits()
-    for name, value in fields.items():
-        setattr(client, name, value)
-    link.calls = cast("Any", client)
-    server = Server("http://127.0.0.1:9")
-    app = app_with(folder, server, cast("ChatLink", link), is_ascii=is_ascii, chat_id="")
+    client = ListedChats(every_state(), hits=hits(), **fields)
+    app, link = app_in_memory(client, folder, is_ascii=is_ascii)
     async with app.run_test(size=size, notifications=True) as pilot:
         seen = Shown(app, pilot)
         seen.client, seen.link = client, link

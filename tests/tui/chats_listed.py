@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from textual.pilot import Pilot
-
 from agent_tui.backend.engine.chats import Question
 from agent_tui.clients.chat_answers import Hit, ToolInfo
 from agent_tui.clients.room_answers import ProviderInfo
@@ -21,6 +19,7 @@ from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
 from tests.fakes.chat_link import FakeChatLink
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_tools import ScriptedTool
+from tests.tui.watched import Watched
 from tui.app import AgentTuiApp
 from tui.link import ChatLink
 from tui.request import ScreenRequest, Server
@@ -40,7 +39,8 @@ def chat(number: int, **fields: Any) -> ConversationInfo:
 class ListedChats:
     """What the list, the search and the settings call; ``refuse`` is raised instead of an answer."""
 
-    def __init__(self, chats: Sequence[ConversationInfo]) -> None:
+    def __init__(self, chats: Sequence[ConversationInfo], **fields: Any) -> None:
+        """``fields`` are what else it says."""
         self.chats = {one.id: one for one in chats}
         self.asked: list[tuple[str, str]] = []
         self.refuse: AgentTuiError | None = None
@@ -52,6 +52,8 @@ class ListedChats:
             ToolInfo("read_file", "Reads a file.", {}, "read"),
             ToolInfo("run_command", "Runs a command.", {}, "ask"),
         ]
+        for name, value in fields.items():
+            setattr(self, name, value)
 
     async def conversations(self, archived: bool = False) -> list[ConversationInfo]:
         return [one for one in self.chats.values() if archived or not one.archived]
@@ -105,11 +107,10 @@ class ListedChats:
         self.asked.append((call, subject))
 
 
-class Chats:
+class Chats(Watched[AgentTuiApp]):
     """What a test sees of the list and does to it."""
 
-    def __init__(self, app: AgentTuiApp, pilot: Pilot[int]) -> None:
-        self.app, self.pilot = app, pilot
+    LOOKS = 4
 
     @property
     def screen(self) -> ConversationsScreen:
@@ -119,30 +120,6 @@ class Chats:
     def cursor(self) -> str:
         found = self.screen.query_one(RowList).cursor
         return found.title if found is not None else ""
-
-    @property
-    def now(self) -> str:
-        """All rows of the screen as they are."""
-        strips = self.app.screen._compositor.render_strips(self.app.size)
-        return "\n".join(strip.text.rstrip() for strip in strips)
-
-    async def text(self) -> str:
-        """All rows of the screen, once nothing changes any more."""
-        seen: list[str] = []
-        while len(seen) < 4 or len(set(seen[-4:])) > 1:
-            await self.pilot.pause()
-            seen.append(self.now)
-        return seen[-1]
-
-    async def press(self, *keys: str) -> str:
-        await self.pilot.press(*keys)
-        return await self.text()
-
-    async def until(self, *parts: str) -> str:
-        """Wait until all of these are on the screen."""
-        while not all(part in self.now for part in parts):
-            await self.pilot.pause()
-        return self.now
 
 
 class Fake(Chats):
@@ -169,25 +146,28 @@ class Real(Chats):
         return asked.message_id
 
 
-def app_with(folder: Path, server: Server, link: ChatLink, *, is_ascii: bool, chat_id: str) -> AgentTuiApp:
+def app_over(link: ChatLink, folder: Path, server: Server, *, is_ascii: bool = False) -> AgentTuiApp:
     """Return the program over ``link``."""
     config = Config(folder / "config.toml", screen=ScreenConfig(ascii=is_ascii))
-    return AgentTuiApp(ScreenRequest(server, None, config, chat=chat_id), chat_link=link)
+    return AgentTuiApp(ScreenRequest(server, None, config, chat=""), chat_link=link)
+
+
+def app_in_memory(client: ListedChats, folder: Path, *, is_ascii: bool) -> tuple[AgentTuiApp, FakeChatLink]:
+    """Return the program over a server in memory, and its link."""
+    link = FakeChatLink()
+    link.calls = cast("Any", client)
+    server = Server("http://127.0.0.1:9")
+    return app_over(cast("ChatLink", link), folder, server, is_ascii=is_ascii), link
 
 
 @asynccontextmanager
 async def fake_list(
     folder: Path, *chats: ConversationInfo, size: Size = (100, 16), is_ascii: bool = False, **fields: Any
 ) -> AsyncIterator[Fake]:
-    """Show the list over a server in memory; ``fields`` are set on it before."""
-    link = FakeChatLink()
+    """Show the list over a server in memory; ``fields`` are what else it says."""
+    client = ListedChats(chats, **fields)
+    app, link = app_in_memory(client, folder, is_ascii=is_ascii)
     link.is_embedded = False
-    client = ListedChats(chats)
-    for name, value in fields.items():
-        setattr(client, name, value)
-    link.calls = cast("Any", client)
-    server = Server("http://127.0.0.1:9")
-    app = app_with(folder, server, cast("ChatLink", link), is_ascii=is_ascii, chat_id="")
     async with app.run_test(size=size, notifications=True) as pilot:
         seen = Fake(app, pilot)
         seen.client = client
@@ -205,7 +185,7 @@ async def real_list(
         server = Server(f"http://127.0.0.1:{backend.client.port}", TOKEN)
         link = ChatLink(server)
         await backend.chat(title="First")
-        app = app_with(folder, server, link, is_ascii=False, chat_id="")
+        app = app_over(link, folder, server)
         try:
             async with app.run_test(size=size, notifications=True) as pilot:
                 seen = Real(app, pilot)

@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from agent_tui import events as ev
 from tests.fakes.chat_link import FakeChatLink
 from tests.state.chat_events import loaded, message
+from tests.tui.watched import Watched
 from tui import themes
 from tui.link import ChatLink
 from tui.screens.chat import ChatScreen
@@ -42,13 +43,18 @@ class OneChat(App[int]):
         self.opened.append(event.conversation_id)
 
 
-class Chat:
+class Chat(Watched[OneChat]):
     """What a test sees and does. ``time`` is the screen's own, in seconds."""
 
     def __init__(self, link: FakeChatLink, app: OneChat, pilot: Pilot[int]) -> None:
-        self.link, self.app, self.pilot = link, app, pilot
+        super().__init__(app, pilot)
+        self.link = link
         self.time = 100.0
         app.chat.now = lambda: self.time
+
+    @property
+    def is_told(self) -> bool:
+        return self.link.is_drained
 
     @property
     def asked(self) -> list[str]:
@@ -75,7 +81,7 @@ class Chat:
             await self.pilot.press("space" if letter == " " else letter)
         return await self.press(*keys)
 
-    async def look(self) -> str:
+    async def later(self) -> str:
         """What the screen says once time went by."""
         self.app.chat._show_soon()
         return await self.text()
@@ -83,16 +89,6 @@ class Chat:
     async def paste(self, text: str) -> str:
         self.app.post_message(Paste(text))
         return await self.text()
-
-    async def text(self) -> str:
-        """All rows of the screen, once everything that was sent is drawn and nothing changes any more."""
-        seen: list[str] = []
-        while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
-            await self.pilot.pause()
-            self.app.clock.tick()  # what it would do a frame later
-            strips = self.app.screen._compositor.render_strips(self.app.size)
-            seen.append("\n".join(strip.text for strip in strips))
-        return seen[-1]
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from agent_tui import events as ev
 from tests.fakes.room_link import FakeLink
+from tests.tui.watched import Watched
 from tui import themes
 from tui.link import RoomLink
 from tui.screens.room import RoomScreen
@@ -49,33 +50,24 @@ class OneRoom(App[int]):
             self.room.ask_to_leave()
 
 
-class Screen:
+class Screen(Watched[OneRoom]):
     """What a test sees and does."""
 
     def __init__(self, link: FakeLink, app: OneRoom, pilot: Pilot[int]) -> None:
-        self.link, self.app, self.pilot = link, app, pilot
+        super().__init__(app, pilot)
+        self.link = link
+
+    @property
+    def is_told(self) -> bool:
+        return self.link.is_drained
 
     async def send(self, *events: ev.Event) -> str:
         self.link.send(*events)
         return await self.text()
 
-    async def press(self, *keys: str) -> str:
-        await self.pilot.press(*keys)
-        return await self.text()
-
     async def resize(self, columns: int, rows: int) -> str:
         await self.pilot.resize_terminal(columns, rows)
         return await self.text()
-
-    async def text(self) -> str:
-        """All rows of the screen, once everything that was sent is drawn and nothing changes any more."""
-        seen: list[str] = []
-        while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
-            await self.pilot.pause()
-            self.app.clock.tick()  # what it would do a frame later
-            strips = self.app.screen._compositor.render_strips(self.app.size)
-            seen.append("\n".join(strip.text for strip in strips))
-        return seen[-1]
 
 
 @asynccontextmanager

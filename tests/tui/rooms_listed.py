@@ -13,6 +13,7 @@ from agent_tui.config import Config, ScreenConfig
 from agent_tui.events import AgentInfo, RoomInfo
 from tests.fakes.room_link import FakeLink
 from tests.tui.rooms_client import ListedClient
+from tests.tui.watched import Watched
 from tui.app import AgentTuiApp
 from tui.link import RoomLink
 from tui.request import ScreenRequest, Server
@@ -33,11 +34,18 @@ def agents(*states: str) -> tuple[AgentInfo, ...]:
     return tuple(AgentInfo(names[n], names[n], status=state) for n, state in enumerate(states))
 
 
-class Listed:
+class Listed(Watched[AgentTuiApp]):
     """What a test sees of the list and does to it."""
 
+    LOOKS = 4
+
     def __init__(self, app: AgentTuiApp, client: ListedClient, pilot: Pilot[int]) -> None:
-        self.app, self.client, self.pilot = app, client, pilot
+        super().__init__(app, pilot)
+        self.client = client
+
+    @property
+    def is_told(self) -> bool:
+        return self.client.is_told
 
     @property
     def screen(self) -> RoomsScreen:
@@ -51,19 +59,6 @@ class Listed:
     def cursor(self) -> str:
         found = self.list.cursor
         return found.id if found is not None else ""
-
-    async def press(self, *keys: str) -> str:
-        await self.pilot.press(*keys)
-        return await self.text()
-
-    async def text(self) -> str:
-        """All rows of the screen, once nothing changes any more."""
-        seen: list[str] = []
-        while len(seen) < 4 or len(set(seen[-4:])) > 1 or not self.client.is_told:
-            await self.pilot.pause()
-            strips = self.app.screen._compositor.render_strips(self.app.size)
-            seen.append("\n".join(strip.text.rstrip() for strip in strips))
-        return seen[-1]
 
 
 @asynccontextmanager

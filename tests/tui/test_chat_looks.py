@@ -1,7 +1,4 @@
-"""Chats, their list, the search and the settings, as they were looked at; in ASCII; and without colour.
-
-``--snapshot-update`` writes the files anew; look at what changed.
-"""
+"""Chats, their list, the search and the settings, as they were looked at; in ASCII; and without colour."""
 
 from __future__ import annotations
 
@@ -15,11 +12,10 @@ from syrupy.assertion import SnapshotAssertion
 
 from agent_tui import events as ev
 from tests.tui.chat_views import Shown, asks, ends, in_a_chat, live, talk
-from tests.tui.screen_text import ScreenFile, screen_as_text
-from tests.tui.test_rooms_looks import NOON, colours, signs
-from tui.screens import conversations_search, row_list
+from tests.tui.looks import NOON, SIZES, colours, same, signs, stand_still
+from tests.tui.screen_text import ScreenFile
+from tui.screens import conversations_search
 
-SIZES = ((120, 40), (80, 24), (50, 20))  # one after another, as a person resizes
 LIST = ("escape", "escape")  # from the line of a chat to the list
 
 
@@ -30,24 +26,10 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 
 @pytest.fixture(autouse=True)
 def _still(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No time passes while a screen is looked at, and nothing of this user's is seen."""
-    monkeypatch.setattr(row_list, "time", SimpleNamespace(time=lambda: NOON))
+    stand_still(monkeypatch, tmp_path)
     noon = datetime.fromtimestamp(NOON, UTC)
     monkeypatch.setattr(conversations_search, "datetime", SimpleNamespace(now=lambda _zone: noon))
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    monkeypatch.setenv("AGENT_TUI_CONFIG", str(tmp_path / "config.toml"))
-    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
-
-
-async def same(seen: Shown, snapshot: SnapshotAssertion, sizes: Sequence[tuple[int, int]] = SIZES) -> None:
-    """Compare at every size."""
-    for columns, rows in sizes:
-        await seen.pilot.resize_terminal(columns, rows)
-        await seen.text()
-        assert screen_as_text(seen.app) == snapshot(name=f"{columns}x{rows}")
 
 
 @pytest.mark.parametrize(

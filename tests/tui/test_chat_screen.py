@@ -194,17 +194,17 @@ async def test_what_is_waited_for_says_since_when() -> None:
         text = await chat.send(started("a1", "q1"))
         assert text.splitlines()[0].rstrip().endswith("◌ waiting for the model")
         chat.time += 3
-        text = await chat.look()
+        text = await chat.later()
         assert text.splitlines()[0].rstrip().endswith("◌ waiting for the model 3 s")
         text = await chat.send(words("Hm", kind="thinking"))
         assert text.splitlines()[0].rstrip().endswith("◔ thinking")
         chat.time += 75
-        text = await chat.look()
+        text = await chat.later()
         assert text.splitlines()[0].rstrip().endswith("◔ thinking 1 min 15 s")
         text = await chat.send(words("So", "step-1"))
         assert text.splitlines()[0].rstrip().endswith("● answering")
         chat.time += 5
-        assert "answering 5 s" not in await chat.look()
+        assert "answering 5 s" not in await chat.later()
 
 
 async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> None:

@@ -16,6 +16,7 @@ from agent_tui.errors import ConfigError, NotFound, NotOffered
 from tests.fakes.chat_link import FakeChatLink
 from tests.fakes.room_link import FakeLink
 from tests.state.chat_events import loaded, message, started
+from tests.tui.watched import Watched
 from tui.app import AgentTuiApp
 from tui.exits import FAILED
 from tui.first_chat import first_chat
@@ -38,24 +39,16 @@ def linked(link: FakeChatLink) -> ChatLink:
     return cast("ChatLink", link)
 
 
-class Program:
+class Program(Watched[AgentTuiApp]):
     """What a test sees of it."""
 
     def __init__(self, app: AgentTuiApp, link: FakeChatLink, pilot: Pilot[int]) -> None:
-        self.app, self.link, self.pilot = app, link, pilot
+        super().__init__(app, pilot)
+        self.link = link
 
-    async def press(self, *keys: str) -> str:
-        await self.pilot.press(*keys)
-        return await self.text()
-
-    async def text(self) -> str:
-        seen: list[str] = []
-        while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
-            await self.pilot.pause()
-            self.app.clock.tick()
-            strips = self.app.screen._compositor.render_strips(self.app.size)
-            seen.append("\n".join(strip.text for strip in strips))
-        return seen[-1]
+    @property
+    def is_told(self) -> bool:
+        return self.link.is_drained
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ from tests.fakes.chat_server import QUESTION, OriginalChatServer
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedTool, writer
 from tests.tui.one_chat import OneChat
+from tests.tui.watched import Watched
 from tui.link import ChatLink
 from tui.request import Server
 
@@ -34,22 +35,8 @@ def held(*rounds: Script) -> ScriptedModel:
     return model
 
 
-class Screen:
+class Screen(Watched[OneChat]):
     """What a person sees of a server, and does to it."""
-
-    def __init__(self, app: OneChat, pilot: Pilot[int]) -> None:
-        self.app, self.pilot = app, pilot
-
-    def text(self) -> str:
-        strips = self.app.screen._compositor.render_strips(self.app.size)
-        return "\n".join(strip.text for strip in strips)
-
-    async def until(self, *parts: str) -> str:
-        """Wait until all of these are on the screen."""
-        while not all(part in self.text() for part in parts):
-            await self.pilot.pause()
-            self.app.clock.tick()
-        return self.text()
 
     async def ask(self, words: str) -> None:
         self.app.chat._composer.open()

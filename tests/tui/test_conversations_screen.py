@@ -15,7 +15,7 @@ from agent_tui.errors import Refused
 from tests.backend.engine.chat_house import call, speaks
 from tests.fakes.scripted_tools import writer
 from tests.tui.chats_listed import chat, fake_list, real_list
-from tui.screens import conversations_feed, deleting
+from tui.screens import conversations_feed
 from tui.screens import conversations_texts as texts
 from tui.screens.chat import ChatScreen
 from tui.screens.conversations import ConversationsScreen
@@ -160,17 +160,6 @@ async def test_a_deletion_is_taken_back_and_the_server_never_heard_of_it(tmp_pat
         assert "it is deleted – u takes that back" in await seen.press("enter")
         assert "deleted – u undoes" not in await seen.press("u")
         assert seen.client.asked == []
-
-
-async def test_a_deletion_is_sent_when_its_time_has_come(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deleting, "UNDO_SECONDS", 0.001)
-    async with fake_list(tmp_path, chat(1), chat(2)) as seen:
-        await seen.press("d")
-        while "Chat 1" in seen.now:
-            await seen.pilot.pause()
-        assert seen.client.asked == [("delete", "c1")]
 
 
 @pytest.mark.parametrize("key", ["q", "enter", "f3"])

@@ -1,7 +1,4 @@
-"""The list, its forms and the dialogs of a room, as they were looked at; in ASCII; and without colour.
-
-``--snapshot-update`` writes the files anew; look at what changed.
-"""
+"""The list, its forms and the dialogs of a room, as they were looked at; in ASCII; and without colour."""
 
 from __future__ import annotations
 
@@ -12,21 +9,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from rich.style import Style
 from syrupy.assertion import SnapshotAssertion
-from textual.app import App
 
 from agent_tui import events as ev
 from tests.tui.debate import ROOM_ID, agents, first_round, second_round
+from tests.tui.looks import SIZES, colours, same, signs, stand_still
 from tests.tui.rooms_listed import Listed, listed, room
-from tests.tui.screen_text import ScreenFile, screen_as_text
+from tests.tui.screen_text import ScreenFile
 from tests.tui.test_snapshots import STILL_SECONDS, views
-from tui.screens import live_screen, room_panes, row_list
+from tui.screens import live_screen, room_panes
 from tui.screens.list_texts import tokens_text
 from tui.screens.setup import SetupScreen
 
-NOON = 1_795_176_000.0  # 2026-11-20T12:00:00+00:00
-SIZES = ((120, 40), (80, 24), (50, 20))
 CAST = agents(3)
 
 
@@ -37,15 +31,9 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 
 @pytest.fixture(autouse=True)
 def _still(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No time passes while a screen is looked at, and nothing of this user's is seen."""
-    monkeypatch.setattr(row_list, "time", SimpleNamespace(time=lambda: NOON))
+    stand_still(monkeypatch, tmp_path)
     for module in (live_screen, room_panes):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: STILL_SECONDS))
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    monkeypatch.setenv("AGENT_TUI_CONFIG", str(tmp_path / "config.toml"))
-    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
 
 
 def does(*states: str) -> tuple[ev.AgentInfo, ...]:
@@ -70,17 +58,10 @@ def every_state() -> list[ev.RoomInfo]:
     return [room(minutes, **fields) for minutes, fields in enumerate(rooms)]
 
 
-def same(app: App[int], snapshot: SnapshotAssertion, name: str) -> None:
-    assert screen_as_text(app) == snapshot(name=name)
-
-
 async def test_the_list(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     async with listed(tmp_path, *every_state(), size=SIZES[0]) as seen:
         await seen.press("down", "down")
-        for columns, rows in SIZES:
-            await seen.pilot.resize_terminal(columns, rows)
-            await seen.text()
-            same(seen.app, snapshot, f"{columns}x{rows}")
+        await same(seen, snapshot)
 
 
 @pytest.mark.parametrize(
@@ -91,22 +72,19 @@ async def test_the_list(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
 async def test_what_the_list_asks(tmp_path: Path, snapshot: SnapshotAssertion, name: str, keys: str) -> None:
     async with listed(tmp_path, *every_state(), size=(80, 24)) as seen:
         await seen.press(*["slash" if key == "/" else key for key in keys])
-        same(seen.app, snapshot, "80x24")
+        await same(seen, snapshot, SIZES[1:2])
 
 
 async def test_the_form_of_a_new_room(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     async with listed(tmp_path, *every_state(), size=SIZES[0]) as seen:
         await seen.press("n", *"Why?", "tab", "tab", "tab", "tab", "space")
-        for columns, rows in SIZES:
-            await seen.pilot.resize_terminal(columns, rows)
-            await seen.text()
-            same(seen.app, snapshot, f"{columns}x{rows}")
+        await same(seen, snapshot)
 
 
 async def test_the_set_up_of_a_provider(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     async with listed(tmp_path, *every_state(), size=(80, 24)) as seen:
         await set_up(seen, tmp_path)
-        same(seen.app, snapshot, "80x24")
+        await same(seen, snapshot, SIZES[1:2])
 
 
 async def set_up(seen: Listed, folder: Path, *, ascii_only: bool = False) -> None:
@@ -149,11 +127,6 @@ async def test_the_question_of_a_completed_room(tmp_path: Path, snapshot: Snapsh
 # --- ASCII and no colour -----------------------------------------------------------------------------
 
 
-def signs(text: str) -> set[str]:
-    """Return what is beyond ASCII, but for words that people and agents wrote."""
-    return {letter for letter in text if ord(letter) > 0x7F and not letter.isalpha() and letter not in "?"}
-
-
 async def test_with_ascii_signs_the_list_and_its_forms_have_no_other(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[screen]\nascii = true\n", encoding="utf-8")
     async with listed(tmp_path, *every_state(), size=(120, 40), is_ascii=True) as seen:
@@ -185,17 +158,6 @@ async def test_without_colour_every_state_of_the_list_and_the_cursor_are_told_ap
         await seen.press("escape")
         await set_up(seen, tmp_path)
         assert colours(seen.app) == set()
-
-
-def colours(app: App[int]) -> set[str]:
-    """Return every colour on the screen but the terminal's own."""
-    styles = [
-        segment.style or Style.null()
-        for strip in app.screen._compositor.render_strips(app.size)
-        for segment in strip
-    ]
-    inks = [ink for style in styles for ink in (style.color, style.bgcolor) if ink is not None]
-    return {ink.name for ink in inks if not ink.is_default}
 
 
 @pytest.mark.parametrize(

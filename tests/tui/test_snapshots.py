@@ -16,7 +16,8 @@ from textual.command import CommandPalette
 
 from agent_tui import events as ev
 from tests.tui.debate import first_round, paused, second_round
-from tests.tui.screen_text import ScreenFile, screen_as_text
+from tests.tui.looks import same
+from tests.tui.screen_text import ScreenFile
 from tests.tui.whole_app import Seen, opened_app
 from tui.screens import live_screen, room_panes
 
@@ -55,10 +56,7 @@ class Views:
 
     async def match(self, sizes: Sequence[tuple[int, int]] = SIZES) -> None:
         """Compare at every size."""
-        for columns, rows in sizes:
-            await self.seen.pilot.resize_terminal(columns, rows)
-            await self._settle()
-            assert screen_as_text(self.seen.app) == self._snapshot(name=f"{columns}x{rows}")
+        await same(self.seen, self._snapshot, sizes)
 
     async def match_after(self, keys: Sequence[str], sizes: Sequence[tuple[int, int]] = SIZES) -> None:
         """Press keys one after another, and compare at every size."""
@@ -67,12 +65,9 @@ class Views:
 
     async def _settle(self) -> None:
         """Wait until nothing changes any more."""
-        looks: list[str] = []
-        while len(looks) < 3 or len(set(looks[-3:])) > 1 or not self.seen.link.is_drained or self._searches:
-            await self.seen.pilot.pause()
-            self.seen.app.clock.tick()  # what it would do a frame later
-            strips = self.seen.app.screen._compositor.render_strips(self.seen.app.size)
-            looks.append("\n".join(strip.text for strip in strips))
+        await self.seen.text()
+        while self._searches:
+            await self.seen.text()
 
     @property
     def _searches(self) -> bool:

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from tests.tui.theme_scene import Scene
+from tests.tui.watched import rows_of
 from tui.screens.theme_picker import ThemeScreen, choices
 from tui.themes import SHIPPED, load
 
@@ -43,10 +44,6 @@ def rows(app: Scene) -> list[str]:
     return [str(option.prompt) for option in options]
 
 
-def text(app: Scene) -> str:
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips(app.size))
-
-
 async def press(pilot: Pilot[None], *keys: str) -> None:
     await pilot.press(*keys)
     await pilot.app.workers.wait_for_complete()
@@ -66,7 +63,7 @@ async def test_the_room_stays_in_sight_and_wears_what_is_looked_at(config: Path)
         await press(pilot, "down")
         assert app.theme == "light"
         assert all(pane.is_shown for pane in app.panes)
-        assert "Mika" in text(app)
+        assert "Mika" in rows_of(app)
         await press(pilot, "down", "down")
         assert app.theme == "fjord"
 
@@ -94,7 +91,7 @@ async def test_typing_filters_and_the_first_that_fits_is_shown(config: Path) -> 
         assert [row.split()[0] for row in rows(app)] == ["contrast-dark", "contrast-light"]
         assert app.theme == "contrast-dark"
         await press(pilot, "z")
-        assert "No theme has that in its name." in text(app)
+        assert "No theme has that in its name." in rows_of(app)
         await press(pilot, "enter")
         assert isinstance(app.screen, ThemeScreen)
 
@@ -115,7 +112,7 @@ async def test_a_theme_that_cannot_be_read_says_why_and_cannot_be_kept(config: P
     async with picking(config, size=(120, 40)) as (app, pilot):
         assert "yours" in rows(app)[-1]
         await press(pilot, *"broken")
-        assert "blurple" in text(app)
+        assert "blurple" in rows_of(app)
         await press(pilot, "enter")
         assert isinstance(app.screen, ThemeScreen)
         assert app.theme == "dark"
@@ -133,5 +130,5 @@ async def test_in_a_small_terminal_the_hint_and_the_chosen_theme_are_in_sight(co
     async with picking(config, size=(50, 14)) as (app, pilot):
         for _ in range(len(SHIPPED)):
             await press(pilot, "down")
-        assert "terminal" in text(app)
-        assert "enter keep" in text(app)
+        assert "terminal" in rows_of(app)
+        assert "enter keep" in rows_of(app)

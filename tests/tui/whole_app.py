@@ -13,6 +13,7 @@ from agent_tui import events as ev
 from agent_tui.config import Config
 from agent_tui.events import RoomInfo
 from tests.fakes.room_link import FakeClient, FakeLink
+from tests.tui.watched import Watched
 from tui.app import AgentTuiApp
 from tui.link import RoomLink
 from tui.request import ScreenRequest, Server
@@ -34,24 +35,16 @@ class ListingClient(FakeClient):
         return self._rooms
 
 
-class Seen:
+class Seen(Watched[AgentTuiApp]):
     """What a test sees of the app and does to it."""
 
     def __init__(self, app: AgentTuiApp, link: FakeLink, pilot: Pilot[int]) -> None:
-        self.app, self.link, self.pilot = app, link, pilot
+        super().__init__(app, pilot)
+        self.link = link
 
-    async def press(self, *keys: str) -> str:
-        await self.pilot.press(*keys)
-        return await self.text()
-
-    async def text(self) -> str:
-        """All rows of the screen, once nothing changes any more."""
-        seen: list[str] = []
-        while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.link.is_drained:
-            await self.pilot.pause()
-            strips = self.app.screen._compositor.render_strips(self.app.size)
-            seen.append("\n".join(strip.text for strip in strips))
-        return seen[-1]
+    @property
+    def is_told(self) -> bool:
+        return self.link.is_drained
 
 
 @asynccontextmanager
