@@ -204,11 +204,6 @@ class Transcript(Folding, can_focus=True):
         return self._ascii_only
 
     @property
-    def new_below(self) -> int:
-        """About how many rows came since following ended, and lie below the screen."""
-        return self._view.rows_new
-
-    @property
     def color(self) -> str:
         """The agent's colour, ``#rrggbb``."""
         return self._color

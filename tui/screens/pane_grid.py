@@ -41,11 +41,6 @@ class Arrangement:
     strip: Place | None = None
     strip_columns: int = 1
 
-    @property
-    def is_grid(self) -> bool:
-        """Whether every pane is in sight."""
-        return None not in self.places
-
 
 def arrange(panes: int, focused: int, width: int, height: int, *, is_zoomed: bool = False) -> Arrangement:
     """Return where ``panes`` stand in ``width`` × ``height`` cells, ``focused`` (from 0) being the one that

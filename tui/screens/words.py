@@ -118,8 +118,6 @@ ENGLISH: Final[dict[str, str]] = {
     "quit.pause": "{quit.pause} pause the room and quit",
     "quit.keep": "{quit.keep} keep it running and quit",
     "quit.stay": "{quit.stay} stay",
-    "quit.pausing": "Pausing the room…",
-    "quit.no_pause": "This server offers no pause.",
     # the list
     "rooms.title": "Rooms",
     "rooms.count": "{running} running · {all} in all",
