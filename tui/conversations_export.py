@@ -17,6 +17,7 @@ from tui import connect, exits
 from tui.commands import asked, model_named, spent
 from tui.export import Document, deliver, deliver_json, moment, rendered
 from tui.request import Source
+from widgets.units import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,15 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
         ("Used", spent(conversation.tokens, conversation.cost)),
         ("Made", moment(conversation.created_at)),
         ("Changed", moment(conversation.updated_at)),
+        ("Left out", _left_out(messages)),
     ]
     facts = [(label, text) for label, text in found if text]
     return Document(conversation.title or conversation.id, facts, messages)
+
+
+def _left_out(messages: Sequence[Message]) -> str:
+    """Say how many versions of these messages the chat has besides; "" for none."""
+    others = sum(len(set(message.versions) - {message.id}) for message in messages)
+    if not others:
+        return ""
+    return f"{counted(others, 'other version', 'other versions')}; the chat itself shows them"

@@ -178,6 +178,8 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
         found.append(f"whispered to {names.get(message.to, message.to)}")
     if message.superseded:
         found.append("said again later")
+    if message.id in message.versions and len(message.versions) > 1:
+        found.append(f"version {message.versions.index(message.id) + 1} of {len(message.versions)}")
     if message.status == "streaming":
         found.append("still being said")
     if message.interrupted:

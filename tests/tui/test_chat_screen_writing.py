@@ -244,6 +244,8 @@ def test_commands_and_their_words_are_completed() -> None:
     [
         ("/title A new name", ["change {'title': 'A new name'}"], ""),
         ("/thinking on", ["change {'thinking_enabled': True}"], "the model thinks first"),
+        ("/thinking maybe", [], "thinking is on or off"),
+        ("/export ~nobody-here/x.md", ["messages"], "~nobody-here/x.md"),
         ("/temperature 0.7", ["change {'temperature': 0.7}"], "temperature: 0.7"),
         ("/temperature default", ["change {'temperature': None}"], "the model's own"),
         ("/temperature 3", [], "a number from 0 to 2"),

@@ -225,3 +225,14 @@ def test_a_server_that_keeps_nothing_is_one_line_and_code_6(tmp_path: Path) -> N
     assert (ran.returncode, ran.stdout) == (6, "")
     assert "does not offer what was said" in one_line(ran.stderr)
     assert file.read_text(encoding="utf-8") == "kept"
+
+
+def test_of_other_versions_it_is_said_that_they_are_not_in_the_document() -> None:
+    asked = [
+        message("user", "Why?", id="q1", versions=("q0", "q1", "q2")),
+        message("assistant", "", Step("s", content="So."), id="a1"),
+    ]
+    text = rendered(of_conversation(CHAT, asked), "md")
+    assert "- Left out: 2 other versions; the chat itself shows them\n" in text
+    assert "### You\n\n*version 2 of 3*\n\nWhy?" in text
+    assert "version" not in rendered(of_conversation(CHAT, asked[1:]), "md")

@@ -173,9 +173,11 @@ class ChatCommands(ChatActs):
         return inert_line(" ".join(enabled), MAX_WORDS) or say("command.tools.none")
 
     def _set_thinking(self, word: str) -> None:
-        now = self.state.conversation.thinking_enabled
+        if not word:
+            self._tell(f"command.thinking.{'on' if self.state.conversation.thinking_enabled else 'off'}")
+            return
         if word not in ("on", "off"):
-            self._tell(f"command.thinking.{'on' if now else 'off'}")
+            self._tell("command.thinking.wrong")
             return
         self._change(say(f"command.thinking.{word}"), {"thinking_enabled": word == "on"})
 
@@ -207,7 +209,7 @@ class ChatCommands(ChatActs):
             key = "command.workspace.now" if now else "command.workspace.none"
             self._tell(key, folder=inert_line(now, MAX_WORDS))
             return
-        path = Path(folder).expanduser().absolute()
+        path = _path(folder).absolute()
         if self._link.is_embedded and not path.is_dir():
             self._tell("command.workspace.wrong", folder=inert_line(str(path), MAX_WORDS))
             return
@@ -243,10 +245,10 @@ class ChatCommands(ChatActs):
         self.app.push_screen(ChooseScreen(title, chats, now, ascii_only=self._ascii_only), chosen)
 
     def _export(self, name: str) -> None:
-        path = Path(name).expanduser()
+        path = _path(name)
         if not name:
             self._tell("command.needs", name="export", what=say("command.export"))
-        elif path.exists():
+        elif os.path.lexists(path):
             self._tell("command.exists", file=inert_line(str(path), MAX_WORDS))
         else:
             self._write_to(path)
@@ -324,6 +326,14 @@ class ChatCommands(ChatActs):
         if failure:
             named = inert_line(Path(command[0]).name, 60)
             self._tell("chat.editor.failed", editor=named, reason=inert_line(failure, MAX_WORDS))
+
+
+def _path(written: str) -> Path:
+    """Return the path that was written; a "~" that is nobody's home is a name like any other."""
+    try:
+        return Path(written).expanduser()
+    except RuntimeError:
+        return Path(written)
 
 
 def _edited(command: Sequence[str]) -> str:

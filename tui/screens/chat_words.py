@@ -131,6 +131,7 @@ CHAT: Final[dict[str, str]] = {
     "command.tools.unknown": "there is no tool called {name}; there are: {names}",
     "command.thinking.on": "the model thinks first, where it can",
     "command.thinking.off": "the model answers at once",
+    "command.thinking.wrong": "thinking is on or off",
     "command.temperature.now": "temperature: {number}",
     "command.temperature.default": "the model's own",
     "command.temperature.wrong": "a temperature is a number from 0 to 2, or default",
