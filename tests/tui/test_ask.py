@@ -69,7 +69,7 @@ def test_text_is_the_answer_alone_and_tools_are_lines_on_stderr(
 def test_stream_json_is_every_event_as_it_came_and_one_last_line(
     home: Home, original: OriginalChatServer
 ) -> None:
-    ran = home.run("ask", "What?", "--conversation", "7", "--url", original.url, *STREAM)
+    ran = home.main("ask", "What?", "--conversation", "7", "--url", original.url, *STREAM)
     found = lines(ran.stdout)
     sent = [{"id": None, "event": name, "data": data} for name, data in original.events]
     assert found[:-1] == sent

@@ -185,7 +185,7 @@ def test_an_empty_list_says_what_to_do_on_stderr(tmp_path: Path) -> None:
 def test_new_takes_name_agents_models_rounds_and_mode(home: Home) -> None:
     agents = ["--agent", "Ada=big-model", "--agent", "Bo"]
     options = ["--name", "N", *agents, "--rounds", "2", "--mode", "parallel", "--keep-running"]
-    done = home.run("rooms", "new", "--task", TASK, *options)
+    done = home.main("rooms", "new", "--task", TASK, *options)
     assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
     room = home.room(done.stdout.strip())
     assert (room["name"], room["execution_mode"], room["max_rounds"]) == ("N", "parallel", 2)
@@ -210,7 +210,7 @@ def test_what_the_server_finds_out_of_range_is_wrong_usage(home: Home) -> None:
 def test_show_as_text_tells_what_a_room_is(home: Home) -> None:
     agents = [{"name": "Ada", "model": "m1"}]
     room_id = home.new_room(TASK, name="shown", agents=agents, max_tokens=1234)
-    done = home.run("rooms", "show", "shown")
+    done = home.main("rooms", "show", "shown")
     assert (done.returncode, done.stderr) == (0, "")
     for words in (room_id, "shown", TASK, "idle", "sequential", "1,234 tokens", "Ada · demo model"):
         assert words in done.stdout
@@ -291,9 +291,9 @@ def test_a_room_is_resumed_and_paused_by_name(home: Home) -> None:
         assert other.answer("rooms", "pause", "slow", "--output", "json")["name"] == "slow"
         finish(run)
         assert run.returncode == 3
-        resumed = other.run("rooms", "resume", "slow", "--output", "json")
+        resumed = other.main("rooms", "resume", "slow", "--output", "json")
         assert json.loads(resumed.stdout)["status"] == "running"
-        assert other.run("rooms", "pause", "slow").stdout.rstrip().endswith(("pausing", "paused"))
+        assert other.main("rooms", "pause", "slow").stdout.rstrip().endswith(("pausing", "paused"))
 
 
 def test_hostile_names_and_tasks_never_reach_the_terminal(home: Home) -> None:
@@ -364,10 +364,10 @@ def test_backend_status_and_stop(tmp_path: Path) -> None:
         status = home.answer("backend", "status", "--output", "json")
         assert (status["running"], status["version"]) == (True, agent_tui.__version__)
         assert (status["rooms_running"], status["answers_running"]) == (0, 0)
-        assert str(status["pid"]) in home.run("backend", "status").stdout
-        stopped = home.run("backend", "stop")
+        assert str(status["pid"]) in home.main("backend", "status").stdout
+        stopped = home.main("backend", "stop")
         assert (stopped.returncode, stopped.stdout, stopped.stderr) == (0, "stopped\n", "")
-        assert home.run("backend", "status").stdout == "not running\n"
+        assert home.main("backend", "status").stdout == "not running\n"
 
 
 ROOM = ("rooms", "run", "--task")

@@ -44,7 +44,7 @@ def test_0_an_answer_that_is_whole_and_everything_that_is_done_with_it(home: Hom
             "conversations delete Which --yes",
             "tools list",
         ):
-            ran = home.run(*command.split(), "--url", url)
+            ran = home.main(*command.split(), "--url", url)
             assert ran.returncode == 0, ran
 
 

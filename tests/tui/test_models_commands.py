@@ -16,7 +16,7 @@ MINE = '[providers.mine]\nkind = "openai"\nbase_url = "{url}"\nmodel = "some-mod
 
 def test_with_the_demo_alone_it_says_how_to_set_one_up(tmp_path: Path) -> None:
     with home_at(tmp_path) as home:
-        ran = home.run("models")
+        ran = home.main("models")
     assert (ran.returncode, ran.stdout) == (0, "demo (demo): demo\n")
     assert "agent-tui models setup" in ran.stderr
 
@@ -57,6 +57,6 @@ def test_a_broken_config_file_is_wrong_configuration(tmp_path: Path) -> None:
 
 def test_setting_up_needs_a_terminal_and_this_machines_backend(tmp_path: Path) -> None:
     home = Home(tmp_path, own_environ(tmp_path))
-    assert "needs a terminal" in home.run("models", "setup").stderr
+    assert "needs a terminal" in home.main("models", "setup").stderr
     elsewhere = home.main("models", "setup", "--url", "http://127.0.0.1:9")
     assert (elsewhere.returncode, "backend of this machine" in elsewhere.stderr) == (2, True)
