@@ -58,6 +58,9 @@ def fluency(what: str, targets: tuple[str, str, str, str], ours: Seen, stock: Se
 def per_token(what: str, target: str, ours: Seen, stock: Seen) -> None:
     """Print what a token costs, against Textual's stream."""
     costs = [seen.report.word_cpu * 1000 for seen in (ours, stock)]
+    if min(costs) <= 0:  # what is there without words cost more than with them
+        row(what, target, "?", "the machine was too busy to tell", "?")
+        return
     figures = [f"{cost:.2f} ms" for cost in costs]
     row(what, target, figures[0], times(costs[0] / costs[1]), figures[1])
 
