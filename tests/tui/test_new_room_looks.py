@@ -209,6 +209,39 @@ async def test_a_bad_value_is_one_clear_line_below_its_field_which_has_the_focus
         assert len(page.seen.client.made) == 1
 
 
+async def test_what_was_wrong_is_no_longer_said_once_it_is_changed(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.press("ctrl+n")
+        assert "a room needs a task" in page.problem("task")
+        await page.press("W")
+        assert page.problems == []
+        await page.fill(max_rounds="0")
+        await page.press("ctrl+n")
+        assert page.problem("max_rounds")
+        await page.press("tab")
+        assert page.problem("max_rounds")  # nothing was changed
+        await page.press("shift+tab", "1")
+        assert page.problems == []
+
+
+async def test_several_lines_that_are_pasted_into_one_are_one_line(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        line = page.form.query_one("#own_prompt", Input)
+        line.focus()
+        page.seen.app.post_message(events.Paste("Be brief.\r  Be kind.\r\n\nBe right.\n"))
+        await page.seen.text()
+        assert line.value == "Be brief. Be kind. Be right."
+        await page.press("home", "X", "end", "Y")
+        page.seen.app.post_message(events.Paste("\n\x1b[31m!"))
+        await page.seen.text()
+        assert line.value == "XBe brief. Be kind. Be right.Y␛[31m!"
+
+
+async def test_in_a_narrow_terminal_the_foot_keeps_the_keys_that_are_needed(tmp_path: Path) -> None:
+    async with new_room(tmp_path, (50, 14)) as page:
+        assert "ctrl+n create · esc back · f1 help" in await page.seen.text()
+
+
 async def test_what_the_server_refuses_stands_below_the_field_it_names_and_nothing_is_lost(
     tmp_path: Path,
 ) -> None:
@@ -242,7 +275,7 @@ async def test_created_is_listed_started_is_opened_and_escape_makes_nothing(tmp_
         assert [made["task"] for made in page.seen.client.made] == ["One?", "Three?"]
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24), (50, 14)])
+@pytest.mark.parametrize("size", of_many(((120, 40), (80, 24), (50, 14)), ((50, 14),)))
 async def test_every_field_that_has_the_focus_is_in_sight(tmp_path: Path, size: tuple[int, int]) -> None:
     async with new_room(tmp_path, size) as page:
         met: list[Widget] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.color import Color
@@ -13,7 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input, Static, TextArea
 
 from agent_tui.inert import inert, inert_line
 from widgets.color import ground_of, is_color, readable
@@ -50,6 +51,13 @@ class Line(Input):
         super().__init__(inert_line(value, most), placeholder=placeholder, compact=True, id=id)
         self.select_on_focus = False
         self.cursor_blink = False
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Take all lines as one: Textual's own takes the first and drops the rest."""
+        event.stop()
+        event.prevent_default()
+        lines = (line.strip() for line in event.text.splitlines())
+        self.replace(" ".join(filter(None, lines)), *self.selection)
 
     def replace(self, text: str, start: int, end: int) -> None:
         """Put ``text``, made harmless, between two places."""
@@ -182,6 +190,14 @@ class Field(Widget):
         self._complaint.update(inert_line(text, MAX_LINE_CHARACTERS))
         self._complaint.set_class(bool(text), "-open")
         self._complaint.set_class(False, "-remark")
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    @on(Choice.Changed)
+    def forget_complaint(self) -> None:
+        """What was wrong is being changed; what is only remarked stays."""
+        if not self._complaint.has_class("-remark"):
+            self.complain("")
 
     def remark(self, text: str) -> None:
         """Say below it what is not wrong but good to know; ``""`` for nothing."""

@@ -36,9 +36,9 @@ HINTS: Final = (  # key or id of a binding, word, rank
     ("tab", "next", 2),
     ("form.mark", "choose", 3),
     ("new.create", "create", 0),
-    ("new.start", "start", 0),
-    ("new.back", "back", 1),
-    ("app.help.anywhere", "help", 1),
+    ("new.start", "start", 1),
+    ("new.back", "back", 0),
+    ("app.help.anywhere", "help", 0),
 )
 OWN: Final = {"own_name": 1, "own_prompt": 2, "own_model": 1}  # the lines of an agent of one's own
 
