@@ -42,6 +42,9 @@ FAILURES = (
 )
 KIND_NAMES = {"ollama": "Ollama", "anthropic": "the Anthropic API", "google": "the Gemini API"}
 MAX_NAMED_MODELS = 8
+MAX_NAMED_FAULTS = 4
+MAX_DEPTH = 4  # of an error within errors
+MAX_PAGE_CHARACTERS = 4_000  # of a page that came for an answer
 AGAIN = frozenset({408, 409, 425, 429})  # and everything from 500
 # What llama.cpp and Ollama say where others have a code for it.
 _TOO_LONG = re.compile("exceeds? the (available )?context|exceed_context_size|context window", re.IGNORECASE)
@@ -173,7 +176,7 @@ class Teller:
                 return self._make("the provider's quota is used up", detail)
             case failed.ModelContextWindowExceededError():
                 return self._make("the conversation is too long for the model", detail)
-            case _ if error.status_code in (400, 413) and _TOO_LONG.search(f"{said} {error}"):
+            case _ if error.status_code in (400, 413) and _TOO_LONG.search(str(error)[:MAX_PAGE_CHARACTERS]):
                 return self._make("the conversation is too long for the model", detail)
             case _ if error.provider_error_code == "content_filter":
                 return self._make("the provider's content filter stopped the question", detail)
@@ -226,21 +229,33 @@ class Teller:
 
     def _said(self, body: object) -> str:
         """Return the server's own words, wherever its answer has them."""
-        return self._line(_words(body), MAX_SAID_CHARACTERS)
+        with contextlib.suppress(RecursionError):  # of one that is nothing but brackets
+            return self._line(_words(body), MAX_SAID_CHARACTERS)
+        return ""
 
 
 def _words(body: object) -> str:
     """Return what an error says: its ``message`` or ``detail``, a page's title, or the body as it is."""
+    for _ in range(MAX_DEPTH):
+        match body:
+            case (
+                {"error": {} as inner}
+                | {"error": [{} as inner, *_]}
+                | {"message": {} as inner}
+                | [{} as inner]
+            ):
+                body = inner
+            case _:
+                break
     match body:
-        case {"error": {} as inner} | {"error": [_, *_] as inner} | {"message": {} as inner} | [{} as inner]:
-            return _words(inner)
         case {"message": str(said)} | {"error": str(said)} | {"detail": str(said)}:
             return said
         case {"detail": [*faults]}:  # of a validation: where, and what
-            return "; ".join(map(_fault, faults))
+            return "; ".join(map(_fault, faults[:MAX_NAMED_FAULTS]))
         case str(page) if page.lstrip().startswith("<"):
-            title = _TITLE.search(page)
-            return html.unescape(title[1] if title else _TAG.sub(" ", page)).strip()
+            title = _TITLE.search(page[:MAX_PAGE_CHARACTERS])
+            words = title[1] if title else _TAG.sub(" ", page[:MAX_PAGE_CHARACTERS])
+            return html.unescape(words).strip()
         case None:
             return ""
         case _:

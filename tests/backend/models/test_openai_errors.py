@@ -263,6 +263,16 @@ async def test_neither_key_nor_login_appear_in_errors_reprs_or_logs(
         assert secret not in told
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b'{"error": ' * 900 + b"1" + b"}" * 900, b"[" * 990 + b"]" * 990, b"<title" * 500_000],
+    ids=["errors in errors", "brackets", "beginnings of a title"],
+)
+async def test_an_error_made_to_be_dear_is_told_like_any_other(body: bytes) -> None:
+    error = await error_of(Answer((body,), 500, "text/html"))
+    assert error.title == "the model's server failed"
+
+
 async def test_what_a_server_says_in_an_error_cannot_move_the_cursor() -> None:
     error = await error_of(fails(500, "\x1b]0;title\x07\u202eevil\nline"))
     assert "\x1b" not in str(error)
