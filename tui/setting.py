@@ -13,7 +13,7 @@ from typing import Final
 
 from agent_tui.errors import ConfigError
 from agent_tui.inert import inert_line
-from tui.toml_tables import with_changed_table, without_table
+from tui.toml_tables import first_that_reads_as, with_changed_table, without_table
 
 _HEADER: Final = re.compile(r"\s*\[")
 _COMMENT: Final = re.compile(r"\s*#")
@@ -55,13 +55,8 @@ def with_setting(text: str, key: str, value: str) -> str:
         return text
     written = json.dumps(value, ensure_ascii=False)
     tries = _replaced(text, key, written) if key in before else _inserted(text, key, written)
-    for tried in tries:
-        try:
-            if tomllib.loads(tried) == wanted:
-                return tried
-        except tomllib.TOMLDecodeError:
-            continue
-    raise ConfigError(f"{key} is written in a way that cannot be changed here", f"write {key} = {written}")
+    complaint = f"{key} is written in a way that cannot be changed here"
+    return first_that_reads_as(wanted, tries, complaint, f"write {key} = {written}")
 
 
 def add_table(path: Path, name: str, fields: Mapping[str, str | bool]) -> None:

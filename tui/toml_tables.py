@@ -9,7 +9,7 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from agent_tui.errors import ConfigError
@@ -25,6 +25,7 @@ def with_changed_table(text: str, name: str, fields: Mapping[str, str | bool | N
     Raises ``TOMLDecodeError``, and ``ConfigError`` where a line is written in a way that cannot be changed.
     """
     section, _, last = name.partition(".")
+    complaint = f"[{name}] is written in a way that cannot be changed here"
     for key, value in fields.items():
         wanted = tomllib.loads(text)
         table = wanted.get(section, {}).get(last, {})
@@ -40,7 +41,7 @@ def with_changed_table(text: str, name: str, fields: Mapping[str, str | bool | N
             table[key] = value
             tries = (_with_value if is_there else _with_key)(text, name, key, written)
             advice = f"write {key} = {written} into [{name}] by hand"
-        text = _first(tries, wanted, f"[{name}] is written in a way that cannot be changed here", advice)
+        text = first_that_reads_as(wanted, tries, complaint, advice)
     return text
 
 
@@ -64,10 +65,11 @@ def without_table(text: str, name: str) -> str:
                 )
 
     complaint = f"[{name}] is written in a way that cannot be removed here"
-    return _first(tries(), wanted, complaint, "take it out of the file by hand")
+    return first_that_reads_as(wanted, tries(), complaint, "take it out of the file by hand")
 
 
-def _first(tries: Iterator[str], wanted: Mapping[str, Any], complaint: str, advice: str) -> str:
+def first_that_reads_as(wanted: Mapping[str, Any], tries: Iterable[str], complaint: str, advice: str) -> str:
+    """Return the first of some texts that is TOML for ``wanted``; raises ``ConfigError`` where none is."""
     for tried in tries:
         try:
             if tomllib.loads(tried) == wanted:
