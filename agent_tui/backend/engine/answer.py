@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agent_tui.backend.engine.answer_history import steps_told
-from agent_tui.backend.engine.answer_steps import Encode, Steps, Written
+from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.answer_tools import Calls, Workshop
 from agent_tui.backend.engine.call import Call
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.trimming import trim
 from agent_tui.backend.engine.words import failure
+from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import CallPiece, Model, ModelRequest, TextPiece, ThinkingPiece
 from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
 from agent_tui.backend.store.store import Store

@@ -10,31 +10,20 @@ from dataclasses import dataclass, field, replace
 
 from agent_tui import events as ev
 from agent_tui.backend.engine.call import Heard
+from agent_tui.backend.engine.written import Written, pieces
 from agent_tui.backend.models.model import CallPiece, TextPiece, ThinkingPiece, ToolCall
 from agent_tui.backend.store.chat_rows import StepPut, StepStands, StoredStep
-from agent_tui.backend.store.rows import Change, NewEvent
+from agent_tui.backend.store.rows import NewEvent
 from agent_tui.errors import ModelError
 from agent_tui.events import Step, ToolAsk
 from agent_tui.wire.chat_encode import encode
 from agent_tui.wire.content import dump
 
-MAX_PIECE_CHARACTERS = 16_384  # longer ones become several events, so that a page of the log stays small
 MAX_CALLS = 64  # in one round
 
 
 # What an event of a step is in the log.
 Encode = Callable[[ev.Event], Sequence[NewEvent]]
-
-
-@dataclass(slots=True)
-class Written:
-    """What is to be written as one: events, and the changes of rows that come with them."""
-
-    events: list[NewEvent] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return bool(self.events or self.changes)
 
 
 @dataclass(slots=True)
@@ -153,8 +142,7 @@ class Steps:
             self._event(ev.StepSet(self.message_id, self._open.step), written)
         self._open.pieces.append(text)
         self.characters += len(text)
-        for at in range(0, len(text), MAX_PIECE_CHARACTERS):
-            piece = text[at : at + MAX_PIECE_CHARACTERS]
+        for piece in pieces(text):
             self._event(ev.StepAdded(self.message_id, self._open.step.id, content=piece), written)
 
     def _hear_call(self, piece: CallPiece, written: Written) -> None:
@@ -190,8 +178,7 @@ class Steps:
     def _add_arguments(self, call: _Growing, text: str, written: Written) -> None:
         call.pieces.append(text)
         self.characters += len(text)
-        for at in range(0, len(text), MAX_PIECE_CHARACTERS):
-            piece = text[at : at + MAX_PIECE_CHARACTERS]
+        for piece in pieces(text):
             self._event(ev.StepAdded(self.message_id, call.step.id, arguments=piece), written)
 
     def named(self, call: Step) -> Step:

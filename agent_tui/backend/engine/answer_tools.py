@@ -16,9 +16,10 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping,
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from agent_tui.backend.engine.answer_steps import Steps, Written
+from agent_tui.backend.engine.answer_steps import Steps
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
+from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.calling import failed, parsed, run_tool
 from agent_tui.backend.tools.rules import pattern_for

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from uuid import uuid4
 
 from agent_tui import events as ev
 from agent_tui.backend.engine import record
-from agent_tui.backend.engine.record import Record
 from agent_tui.backend.engine.rooms import RoomChange, changed_agents, changed_values
 from agent_tui.backend.engine.turn import ModelSource
-from agent_tui.backend.store.rows import AgentsSet, Change, InboxPut, NewEvent, RoomRow, RoomSet
+from agent_tui.backend.engine.written import Written
+from agent_tui.backend.store.rows import AgentsSet, InboxPut, NewEvent, RoomRow, RoomSet
 from agent_tui.errors import Refused
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import encode
 
 
-def changed(row: RoomRow, change: RoomChange, models: ModelSource, now: str) -> Record:
+def changed(row: RoomRow, change: RoomChange, models: ModelSource, now: str) -> Written:
     """Return what ``change`` writes; raises ``Refused``: 422 for what is out of bounds, 409 for what runs.
 
     A new task of a room that was started is also said to the room, so that agents and readers learn of
@@ -26,33 +25,31 @@ def changed(row: RoomRow, change: RoomChange, models: ModelSource, now: str) -> 
     values = changed_values(row, change)
     if change.archived and row.status == "running":
         raise Refused("The room is running", "Pause it, then it can be archived.", status=409)
-    changes: list[Change] = []
+    written = Written()
+    if values:
+        written.changes.append(RoomSet(values))
     if change.agents is not None:
-        changes.append(AgentsSet(changed_agents(row, change.agents, models)))
+        written.changes.append(AgentsSet(changed_agents(row, change.agents, models)))
     task = values.get("task", row.task)
     if row.run_seq and task != row.task:
-        put = InboxPut(uuid4().hex, str(task), "", "next", record.USER_NAME, "", now)
-        changes.append(put)
-    events: Sequence[NewEvent] = ()
+        said = InboxPut(uuid4().hex, str(task), "", "next", record.USER_NAME, "", now)
+        written.changes.append(said)
     if int(values.get("max_rounds", row.max_rounds)) > row.round_done >= row.max_rounds:
-        reopening = reopened(row)
-        events, changes = reopening.events, [*changes, *reopening.changes]
-    if values:
-        changes.insert(0, RoomSet(values))
-    return Record(events, changes)
+        written.add(reopened(row))
+    return written
 
 
-def reopened(row: RoomRow) -> Record:
+def reopened(row: RoomRow) -> Written:
     """All rounds are over and there are more now: the room stands still until somebody resumes it.
 
     If it runs, to say a turn again, ``plan`` makes it stand still before the next round.
     """
     if row.status == "running":
-        return Record((), [RoomSet({"desired": "paused"})])
+        return Written([], [RoomSet({"desired": "paused"})])
     if row.status != "completed":
-        return Record((), ())
+        return Written()
     name, data = encode(ev.RunPaused(row.id, row.round_open or None))
-    return Record(
+    return Written(
         [NewEvent(name, dump(data))], [RoomSet({"status": "paused", "desired": "paused", "interrupted": ""})]
     )
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from agent_tui import events as ev
 from agent_tui.backend.engine.answer import Ending
-from agent_tui.backend.engine.answer_steps import Encode, Steps, Written
+from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.chat_fields import conversation_info
 from agent_tui.backend.engine.record import last_words
+from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store.chat_messages import question_message, said_in
 from agent_tui.backend.store.chat_rows import ChatRow, ChatSet, Searchable, Value
 from agent_tui.backend.store.rows import (

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from agent_tui import events as ev
+from agent_tui.backend.engine.written import Written, pieces
 from agent_tui.backend.store.messages import turn_message, user_message
 from agent_tui.backend.store.rows import (
     AgentSkips,
@@ -34,53 +34,44 @@ from agent_tui.wire.rooms_encode import encode, progress, token_count
 # protocols.md §1: the task is said by the user.
 USER_NAME = "用户"
 USER_COLOR = "#10b981"
-# Long texts become several chunks, so that a page of the log stays small.
-MAX_CHUNK_CHARACTERS = 16_384
 LAST_WORDS_CHARACTERS = 120
 # Reasons for which a room pauses without having been asked to.
 OWN_PAUSES = ("error", "budget")
 
 
-class Record(NamedTuple):
-    """One write to the store."""
-
-    events: Sequence[NewEvent]
-    changes: Sequence[Change]
-
-
-def run_started(room: RoomRow, *, resumed: bool, task_id: str, now: str) -> Record:
+def run_started(room: RoomRow, *, resumed: bool, task_id: str, now: str) -> Written:
     """The run begins; the first time the task is said, under ``task_id``."""
     events = [_event(ev.RunStarted(room.id, room.task, resumed))]
     if resumed:
-        return Record(events, [RunOpened()])
+        return Written(events, [RunOpened()])
     task = UserSaid(task_id, 0, room.task, USER_NAME, USER_COLOR, now, event=1)
     events.append(_event(ev.MessageStored(user_message(room.id, task)), task_id))
-    return Record(events, [RunOpened(), task])
+    return Written(events, [RunOpened(), task])
 
 
-def round_opened(room: RoomRow, round_: int) -> Record:
+def round_opened(room: RoomRow, round_: int) -> Written:
     """A round begins; it is spoken as the room says now, whatever it says later."""
     events = [_event(ev.RoundStarted(round_, room.max_rounds))]
     if room.execution_mode == "parallel":
         events.append(_event(ev.ParallelStarted(round_, room.max_rounds, room.agents)))
-    return Record(events, [RoomSet({"round_open": round_, "round_mode": room.execution_mode})])
+    return Written(events, [RoomSet({"round_open": round_, "round_mode": room.execution_mode})])
 
 
-def round_closed(room: RoomRow, round_: int) -> Record:
+def round_closed(room: RoomRow, round_: int) -> Written:
     """All turns of the round are finished."""
     events = [_event(ev.RoundEnded(round_))]
     if room.parallel:
         events.insert(0, _event(ev.ParallelEnded(round_, len(room.agents))))
-    return Record(events, [RoomSet({"round_done": round_})])
+    return Written(events, [RoomSet({"round_done": round_})])
 
 
-def run_completed(room: RoomRow) -> Record:
+def run_completed(room: RoomRow) -> Written:
     """The last round is over."""
     ended = RoomSet({"status": "completed", "desired": "idle", "interrupted": ""})
-    return Record([_event(ev.RunCompleted(room.id, room.max_rounds))], [ended])
+    return Written([_event(ev.RunCompleted(room.id, room.max_rounds))], [ended])
 
 
-def run_paused(room: RoomRow, reason: str, again: Sequence[str] = ()) -> Record:
+def run_paused(room: RoomRow, reason: str, again: Sequence[str] = ()) -> Written:
     """The room stopped; whether it is wanted to go on later (``desired``) is not decided here.
 
     Unless it stopped by itself: then it waits for somebody to look. ``again``: see ``plan.Pause``.
@@ -90,16 +81,16 @@ def run_paused(room: RoomRow, reason: str, again: Sequence[str] = ()) -> Record:
         values["desired"] = "paused"
     changes: list[Change] = [RoomSet(values)]
     changes += [TurnAgain(message_id) for message_id in again]
-    return Record([_event(ev.RunPaused(room.id, room.round_open or None, reason))], changes)
+    return Written([_event(ev.RunPaused(room.id, room.round_open or None, reason))], changes)
 
 
-def run_failed(content: str) -> Record:
+def run_failed(content: str) -> Written:
     """The run as a whole cannot go on."""
     failed = RoomSet({"status": "error", "desired": "idle", "interrupted": ""})
-    return Record([_event(ev.RunFailed(content))], [failed])
+    return Written([_event(ev.RunFailed(content))], [failed])
 
 
-def people_said(room: RoomRow, words: Sequence[QueuedMessage], now: str) -> Record:
+def people_said(room: RoomRow, words: Sequence[QueuedMessage], now: str) -> Written:
     """What waited is said, in its order."""
     said = [
         UserSaid(
@@ -115,21 +106,21 @@ def people_said(room: RoomRow, words: Sequence[QueuedMessage], now: str) -> Reco
         for place, waited in enumerate(words)
     ]
     events = [_event(ev.MessageStored(user_message(room.id, one)), one.id) for one in said]
-    return Record(events, [InboxTaken(tuple(waited.id for waited in words)), *said])
+    return Written(events, [InboxTaken(tuple(waited.id for waited in words)), *said])
 
 
-def turns_pending(turns: Sequence[TurnRow]) -> Record:
+def turns_pending(turns: Sequence[TurnRow]) -> Written:
     """These agents are about to speak at once."""
-    return Record([_status(turn, "pending") for turn in turns], [])
+    return Written([_status(turn, "pending") for turn in turns], [])
 
 
-def turn_skipped(turn: TurnRow) -> Record:
+def turn_skipped(turn: TurnRow) -> Written:
     """The agent's turn is passed over; the next one is its own again."""
     skipped = replace(turn, status="skipped", reason="skip", supersedes="")
-    return Record([_status(turn, "skipped")], [TurnOpened(skipped), AgentSkips(turn.agent_id, False)])
+    return Written([_status(turn, "skipped")], [TurnOpened(skipped), AgentSkips(turn.agent_id, False)])
 
 
-def turn_started(room: RoomRow, turn: TurnRow) -> Record:
+def turn_started(room: RoomRow, turn: TurnRow) -> Written:
     """The agent's model is being asked; what this turn supersedes is superseded from now on."""
     started = ev.TurnStarted(
         turn.message_id,
@@ -145,49 +136,49 @@ def turn_started(room: RoomRow, turn: TurnRow) -> Record:
     )
     events = [_status(turn, "streaming")] if room.parallel else []
     events.append(_event(started, turn.message_id))
-    return Record(events, [TurnOpened(turn, event=len(events) - 1)])
+    return Written(events, [TurnOpened(turn, event=len(events) - 1)])
 
 
-def turn_refused(turn: TurnRow, error: str) -> Record:
+def turn_refused(turn: TurnRow, error: str) -> Written:
     """There is no model to ask."""
-    return Record([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
+    return Written([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
 
 
 def chunks(room: RoomRow, turn: TurnRow, text: str, before: int) -> list[NewEvent]:
     """The agent said ``text`` after ``before`` characters."""
     speaker = _speaker(room, turn)
     events = []
-    for start in range(0, len(text), MAX_CHUNK_CHARACTERS):
-        piece = text[start : start + MAX_CHUNK_CHARACTERS]
-        so_far = progress(before + start + len(piece)) if room.parallel else None
+    for piece in pieces(text):
+        before += len(piece)
+        so_far = progress(before) if room.parallel else None
         added = ev.TextAdded(turn.message_id, piece, agent_id=speaker, progress=so_far)
         events.append(_event(added, turn.message_id))
     return events
 
 
-def turn_completed(room: RoomRow, turn: TurnRow, steps: Sequence[ev.Step] = ()) -> Record:
+def turn_completed(room: RoomRow, turn: TurnRow, steps: Sequence[ev.Step] = ()) -> Written:
     """The agent is done; ``turn`` holds its whole text, ``steps`` what it did besides, if it could."""
     closed = replace(turn, status="completed")
     events = [_status(turn, "completed")] if room.parallel else []
-    return Record([*events, _end(room, closed), _stored(room, closed, steps)], _closed(closed))
+    return Written([*events, _end(room, closed), _stored(room, closed, steps)], _closed(closed))
 
 
-def turn_cut(room: RoomRow, turn: TurnRow, reason: str, steps: Sequence[ev.Step] = ()) -> Record:
+def turn_cut(room: RoomRow, turn: TurnRow, reason: str, steps: Sequence[ev.Step] = ()) -> Written:
     """The turn was cut; ``turn`` holds the text so far. Without words or calls no message is stored."""
     closed = replace(turn, status="interrupted", reason=reason)
     events = [_end(room, closed)]
     if _is_kept(closed, steps):
         events.append(_stored(room, closed, steps))
-    return Record(events, _closed(closed))
+    return Written(events, _closed(closed))
 
 
-def turn_failed(room: RoomRow, turn: TurnRow, error: str, steps: Sequence[ev.Step] = ()) -> Record:
+def turn_failed(room: RoomRow, turn: TurnRow, error: str, steps: Sequence[ev.Step] = ()) -> Written:
     """The model failed; ``turn`` holds the text so far. Words that were said are kept, and calls."""
     closed = replace(turn, status="failed", error=error)
     events = [_error(turn, error)]
     if _is_kept(closed, steps):
         events.append(_stored(room, closed, steps))
-    return Record(events, _closed(closed))
+    return Written(events, _closed(closed))
 
 
 def used_tokens(turn: TurnRow) -> int:

@@ -25,11 +25,11 @@ from agent_tui.backend.engine.plan import (
     Wait,
     plan,
 )
-from agent_tui.backend.engine.record import Record
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import Attempt, ModelSource
 from agent_tui.backend.engine.turn_chunks import TurnChunks
+from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store import queries, room_steps
 from agent_tui.backend.store.queries import Said
 from agent_tui.backend.store.rows import RoomRow, TurnRow
@@ -197,8 +197,8 @@ class Runner:
         """Cut a turn that a process left open when it died; what it called is not run again."""
         known = (await self._store.read(room_steps.steps, room.id, [turn])).get(turn.message_id, ())
         steps, written = left_open(turn, known, self._now(), TurnChunks(room, turn))
-        end = record.turn_cut(room, turn, reason, steps.in_order)
-        await self._write(Record([*written.events, *end.events], [*written.changes, *end.changes]))
+        written.add(record.turn_cut(room, turn, reason, steps.in_order))
+        await self._write(written)
 
     async def _speak(self, room: RoomRow, turns: Sequence[TurnRow]) -> None:
         said = await self._words(room.round_open)
@@ -259,5 +259,5 @@ class Runner:
     def _now(self) -> str:
         return self._timing.now().isoformat()
 
-    async def _write(self, written: Record) -> int:
+    async def _write(self, written: Written) -> int:
         return await self._store.append(self.room_id, written.events, written.changes)

@@ -11,12 +11,12 @@ from agent_tui.backend.engine import record
 from agent_tui.backend.engine.answer import Answer, Ask, Ending
 from agent_tui.backend.engine.call import Call
 from agent_tui.backend.engine.history import model_messages
-from agent_tui.backend.engine.record import Record
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.trimming import trim
 from agent_tui.backend.engine.turn_chunks import TurnChunks
 from agent_tui.backend.engine.words import failure
+from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import Model, ModelRequest, UsagePiece
 from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
 from agent_tui.backend.store.chat_messages import said_in
@@ -129,7 +129,7 @@ class Attempt:
             if text := call.take_text():
                 await self._store.append(self._room.id, self._add(text))
                 self._use(call, pricing.result() if pricing.done() else unknown_cost)
-        rest = self._add(call.take_text())
+        written = Written(self._add(call.take_text()))
         turn = self._used(call, replace(self._turn, text="".join(self._said)), await pricing)
         if call.cut:
             end = record.turn_cut(self._room, turn, self.cut_for)
@@ -137,7 +137,8 @@ class Attempt:
             end = record.turn_failed(self._room, turn, call.error)
         else:
             end = record.turn_completed(self._room, turn)
-        await self._write(Record([*rest, *end.events], end.changes))
+        written.add(end)
+        await self._write(written)
         self.using = (0, 0.0)  # from here on the room's row says it
 
     async def _work(self, model: Model, request: ModelRequest, tools: RoomTools) -> None:
@@ -181,7 +182,7 @@ class Attempt:
         self._characters += len(text)
         return record.chunks(self._room, self._turn, text, before)
 
-    async def _write(self, written: Record) -> None:
+    async def _write(self, written: Written) -> None:
         await self._store.append(self._room.id, written.events, written.changes)
 
     def _use(self, call: Call, cost: Cost) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from agent_tui.backend.store.rows import TurnRow, UserSaid
 from agent_tui.events import Attachment, Message, Step
 from agent_tui.wire.chat_encode import answer_content, question_content
+from agent_tui.wire.content import BETWEEN_STEPS
 from agent_tui.wire.rooms_encode import token_count
 
 
@@ -75,4 +76,4 @@ def answer_message(
 
 def said_in(steps: Sequence[Step]) -> str:
     """Return what an answer says: its text steps, a blank line between two."""
-    return "\n\n".join(step.content for step in steps if step.type == "text" and step.content)
+    return BETWEEN_STEPS.join(step.content for step in steps if step.type == "text" and step.content)

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.backend.engine.answer_history import NO_RESULT, steps_told
-from agent_tui.backend.engine.answer_steps import MAX_CALLS, MAX_PIECE_CHARACTERS, Steps, Written
+from agent_tui.backend.engine.answer_steps import MAX_CALLS, Steps
 from agent_tui.backend.engine.call import Heard
+from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS, Written
 from agent_tui.backend.models.model import CallPiece, TextPiece, ThinkingPiece
 from agent_tui.backend.store.chat_rows import StepPut
 from agent_tui.errors import ModelError

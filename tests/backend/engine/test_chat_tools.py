@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_tui.backend.engine.answer_steps import Steps, Written
+from agent_tui.backend.engine.answer_steps import Steps
 from agent_tui.backend.engine.answer_tools import Calls, Workshop
 from agent_tui.backend.engine.chats import ConversationChange
 from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.written import Written
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config import Config

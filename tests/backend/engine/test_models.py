@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.call import MAX_WAITING_PIECES
-from agent_tui.backend.engine.record import MAX_CHUNK_CHARACTERS
 from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece, ThinkingPiece, UsagePiece
 from agent_tui.errors import ModelError
@@ -255,7 +255,7 @@ async def test_long_words_become_several_chunks(tmp_path: Path) -> None:
         room_id = await ran(house, "parallel")
         chunks = [data(frame) for frame in house.log.of(room_id) if frame.name == "message_chunk"]
         assert "".join(chunk["content"] for chunk in chunks) == text
-        assert max(len(chunk["content"]) for chunk in chunks) == MAX_CHUNK_CHARACTERS
+        assert max(len(chunk["content"]) for chunk in chunks) == MAX_PIECE_CHARACTERS
         assert [chunk["progress"] for chunk in chunks] == [95, 95, 95]
 
 

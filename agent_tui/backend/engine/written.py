@@ -1,0 +1,31 @@
+"""One write of the engine, as it is put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agent_tui.backend.store.rows import Change, NewEvent
+
+# Longer texts become several events, so that a page of the log stays small.
+MAX_PIECE_CHARACTERS = 16_384
+
+
+@dataclass(slots=True)
+class Written:
+    """What is to be committed as one: events, and the changes of rows that come with them."""
+
+    events: list[NewEvent] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.events or self.changes)
+
+    def add(self, more: Written) -> None:
+        """Commit ``more`` with it, after it."""
+        self.events += more.events
+        self.changes += more.changes
+
+
+def pieces(text: str) -> list[str]:
+    """Return ``text`` in pieces of which each fits into one event; none of an empty one."""
+    return [text[at : at + MAX_PIECE_CHARACTERS] for at in range(0, len(text), MAX_PIECE_CHARACTERS)]
