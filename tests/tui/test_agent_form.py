@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual.widget import Widget
 
@@ -126,6 +128,24 @@ async def test_what_is_wrong_has_a_sign_beside_its_colour(ascii_only: bool, sign
         screen.app.screen.query_one("OptionList").focus()
         text = await screen.press("d")
         assert f"{sign} a room needs an agent" in text  # of no field
+
+
+async def test_agents_that_were_changed_in_another_terminal_meanwhile_are_not_overwritten() -> None:
+    async with opened((120, 40)) as screen:
+        await opened_form(screen)
+        screen.app.screen.query_one("#name", Line).value = "Mike"
+        await screen.press("enter")
+        there = (AGENTS[0], replace(AGENTS[1], turn_order=1))
+        screen.link.calls.room = ev.RoomInfo("r", task="Should we?", agents=there)
+        text = await screen.press("ctrl+s")
+        assert "the agents were changed elsewhere meanwhile" in text
+        assert changed(screen) == []
+        await screen.press("escape", "y")
+        text = await screen.press("e")
+        assert "2  ██ Ada" in text  # as they are now
+        screen.app.screen.query_one("OptionList").focus()
+        await screen.press("d", "ctrl+s")
+        assert changed(screen) == ["change {'agents': [{'id': 'b'}]}"]
 
 
 async def test_an_empty_prompt_is_kept_by_enter() -> None:

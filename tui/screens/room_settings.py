@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
@@ -14,9 +14,10 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent_tui.errors import AgentTuiError
-from agent_tui.events import RoomInfo
+from agent_tui.events import AgentInfo, RoomInfo
 from agent_tui.inert import inert_line
 from agent_tui.state.room import RoomState
+from agent_tui.state.turn import Agent
 from tui.link import RoomLink
 from tui.screens.agent_form import AgentDraft, AgentFormScreen
 from tui.screens.form import Form
@@ -26,6 +27,9 @@ from tui.screens.key_hints import Hints
 from tui.screens.room_fields import RoomTools, room_field
 from tui.screens.words import count, say
 from widgets.composer import Composer
+
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import RoomsClient
 
 
 class SettingsScreen(Form[None]):
@@ -54,13 +58,7 @@ class SettingsScreen(Form[None]):
         self._state = state
         self._link = link
         self._take = take
-        self._before = {
-            agent.id: AgentDraft(
-                agent.id, agent.name, agent.color, agent.system_prompt, agent.model, agent.provider_id
-            )
-            for agent in state.ordered_agents
-            if not agent.is_gone
-        }
+        self._before = drafts(agent for agent in state.ordered_agents if not agent.is_gone)
         self._agents = list(self._before.values())
         self._values = {
             "name": state.name,
@@ -214,12 +212,36 @@ class SettingsScreen(Form[None]):
     async def _save(self, fields: dict[str, Any]) -> None:
         try:
             client = await self._link.client()
+            if "agents" in fields and await self._were_changed_elsewhere(client):
+                self.complain({"": say("settings.agents_changed")})
+                return
             room = await client.change(self._state.id, **fields)
         except AgentTuiError as error:
             self.blame(str(error), dict(zip(fields, fields, strict=True)))
             return
         await self._take(room)
         self.dismiss()
+
+    async def _were_changed_elsewhere(self, client: RoomsClient) -> bool:
+        """Whether the room has other agents than those that are changed here, as after a change in another
+        terminal: all are sent, and what was done there would be undone. The room behind learns of it.
+        """
+        room = await client.show(self._state.id)
+        agents = drafts(sorted(room.agents, key=lambda agent: agent.turn_order))
+        if not agents or list(agents.values()) == list(self._before.values()):
+            return False
+        await self._take(room)
+        return True
+
+
+def drafts(agents: Iterable[Agent | AgentInfo]) -> dict[str, AgentDraft]:
+    """Return agents of a room by their ids, in their order."""
+    return {
+        agent.id: AgentDraft(
+            agent.id, agent.name, agent.color, agent.system_prompt, agent.model, agent.provider_id
+        )
+        for agent in agents
+    }
 
 
 def estimate(state: RoomState, rounds: str) -> str:
