@@ -13,6 +13,7 @@ from textual.widgets import Input, Static, TextArea
 
 from agent_tui.agent_templates import templates
 from agent_tui.errors import NotOffered, Refused
+from tests.thorough import of_many
 from tests.tui.rooms_listed import Listed, listed, room
 from tui.screens.new_room import NewRoomScreen
 from tui.screens.room import RoomScreen

@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from textual.theme import Theme
 from textual.widgets import OptionList
 
+from tests.thorough import of_many
 from tests.tui.terminal_palettes import DARK, LIGHT, Palette
 from tests.tui.theme_scene import Dialog, Scene
 from tests.widgets.apps import CountingDriver
@@ -157,7 +158,7 @@ def _is_sample(text: str) -> bool:
     return text in ("Aa", "●", "●●●", "{", "}", "✗", "▎")
 
 
-@pytest.mark.parametrize("name", COLOURED)
+@pytest.mark.parametrize("name", of_many(COLOURED, ("dark", "light")))
 async def test_every_text_stands_out_from_what_is_behind_it(name: str, tmp_path: Path) -> None:
     theme = themes.load(name)
     texts = await everything(theme, tmp_path / "config.toml")
