@@ -124,8 +124,7 @@ class Connection:
                         yield piece
                 return
             except self._failures as error:
-                is_refusal = isinstance(error, ModelHTTPError) and error.status_code in REFUSALS
-                if is_refusal and self._dialect.goes_without(model, str(error)):
+                if _is_refusal(error, watch) and self._dialect.goes_without(model, str(error)):
                     continue
                 missing = isinstance(error, ModelNotFoundError)
                 known = await known_models(self._endpoint) if missing else ()
@@ -236,6 +235,12 @@ async def _watch_body(response: httpx2.Response) -> None:
     if watch is not None:
         response.stream = _Body(response, watch)
         watch.response = response
+
+
+def _is_refusal(error: Exception, watch: _Watch) -> bool:
+    """Return whether the call was refused as a whole, before anything was said."""
+    refused = watch.response is not None and watch.response.status_code in REFUSALS
+    return refused and isinstance(error, ModelHTTPError)
 
 
 def _offered(tools: Sequence[ToolSpec]) -> ModelRequestParameters:

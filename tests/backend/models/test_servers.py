@@ -143,6 +143,12 @@ async def test_a_server_that_refuses_again_is_not_asked_a_third_time() -> None:
         assert len(server.requests) == 2
 
 
+async def test_what_is_refused_after_the_first_word_is_not_said_twice() -> None:
+    refusal = {"message": "temperature: no", "code": "400"}
+    error = await error_of(raw(chunk(content="Half"), data({"error": refusal})))  # which counts the requests
+    assert error.title == "the model's server refused the call"
+
+
 async def test_agents_that_are_refused_at_once_all_go_on_without() -> None:
     async with FakeModelServer() as server, provider(server.url) as opened:
         server.will(*[replace(TEMPERATURE, ending="stall")] * 3)
