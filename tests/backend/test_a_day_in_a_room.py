@@ -77,9 +77,13 @@ async def start(room: Room) -> None:
 
 
 def told(models: FakeModelServer, agent: str) -> list[str]:
-    """Return what the newest call for ``agent`` told its model, without the system prompt."""
+    """Return what the newest call for ``agent`` told its model, without the system prompt.
+
+    Neighbours of one role are told as one message, a blank line between them.
+    """
     calls = [call for call in models.requests if call.body["messages"][0]["content"] == f"You are {agent}."]
-    return [message["content"] for message in calls[-1].body["messages"][1:]]
+    contents = [message["content"] for message in calls[-1].body["messages"][1:]]
+    return [words for content in contents for words in content.split("\n\n")]
 
 
 def stalled(*words: str) -> Any:
