@@ -30,12 +30,9 @@ PATTERN_FORM = "a pattern is NAME, or for files, pages and commands NAME(GLOB)"
 _NOT_IN_COMMANDS = r"[^;&|<>$`(){}\\!\x00-\x1f\x7f-\x9f\u2028\u2029]"
 _NOT_IN_OTHERS = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
 _SHELL_SIGNS = re.compile(r"[;&|<>$`(){}\\!\x00-\x1f\x7f-\x9f\u2028\u2029]")
-# Commands whose other arguments do something else altogether: only the very same line is suggested.
-_NEVER_WIDENED = re.compile(
-    "rm|rmdir|mv|cp|dd|ln|chmod|chown|p?kill|killall|sudo|su|doas|env|exec|eval|source|[a-z]*sh|python[0-9.]*"
-    "|perl|ruby|node|php|xargs|find|awk|sed|tee|curl|wget|nc|scp|rsync|docker|podman|kubectl|systemctl"
-    "|crontab|at|nohup|setsid|timeout|time|nice|watch|truncate|shred|mkfs.*|u?mount|\\."
-)
+# Commands that only look, whatever else they are given. Of all others only the very same line is suggested:
+# "git clean -f x" must not become "git clean -f *", nor "uv run x" "uv run *"; "git log" can write a file.
+_ONLY_LOOKS = re.compile(r"(?:ls|make -n|git status) ")
 _PATTERN = re.compile(r"(?P<tool>[A-Za-z0-9_-]{1,64})(?:\((?P<glob>.*)\))?", re.DOTALL)
 
 
@@ -114,10 +111,8 @@ def _one_spelling(url: str) -> str | None:
 
 def _for_command(command: str) -> str:
     words = command.split(" ")
-    name = posixpath.basename(words[0])
-    if len(words) < 3 or "" in words or _NEVER_WIDENED.fullmatch(name) or _SHELL_SIGNS.search(command):
-        return _escaped(command)
-    if any(sign in command for sign in "\"'#="):
+    is_plain = "" not in words and not _SHELL_SIGNS.search(command) and not set(command) & set("\"'#=")
+    if len(words) < 3 or not is_plain or not _ONLY_LOOKS.match(command):
         return _escaped(command)
     return f"{_escaped(' '.join(words[:-1]))} *"
 

@@ -102,7 +102,12 @@ def test_the_suggested_pattern_covers_its_own_command_and_no_other_with_shell_si
     [
         ("make -n test", "make -n *"),
         ("git log", "git log"),
-        ("git log --oneline", "git log *"),
+        ("git log --oneline", "git log --oneline"),
+        ("git status --short src", "git status --short *"),
+        ("git clean -f build", "git clean -f build"),
+        ("uv run pytest", "uv run pytest"),
+        ("make test x", "make test x"),
+        ("makefoo -n x", "makefoo -n x"),
         ("ls", "ls"),
         ("rm -rf build", "rm -rf build"),
         ("/bin/rm x", "/bin/rm x"),
