@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,13 +54,13 @@ class AskText:
         self._written: dict[tuple[str, str], tuple[int, int]] = {}
         self._live: tuple[str, str] | None = None  # what was written to last
         self._line_open = False
-        self._is_aside = False  # a terminal that shows both streams stands on a line of its own
+        self._is_aside = False  # where both streams go to one place, a notice stands on its own line
 
     def frame(self, frame_id: str, name: str, data: str) -> None:
         """The text format writes words only."""
 
     def aside(self) -> None:
-        if self._line_open and not self._is_aside and sys.stdout.isatty() and sys.stderr.isatty():
+        if self._line_open and not self._is_aside and _share_a_place():
             sys.stderr.write("\n")
             self._is_aside = True
 
@@ -90,6 +91,14 @@ class AskText:
         if harmless:
             output.write(harmless)
             self._line_open = not harmless.endswith("\n")
+
+
+def _share_a_place() -> bool:
+    """Whether stdout and stderr go to the same terminal, pipe or file."""
+    try:
+        return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):
+        return False
 
 
 class AskJson:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails, says
-from tests.tui.programs import SECONDS, Home, finish, home_at
+from tests.tui.programs import PROGRAM, SECONDS, Home, finish, home_at
 
 PROVIDER = '[providers.mine]\nkind = "openai"\nbase_url = "{url}"\nmodel = "some-model"\n'
 STREAM = ("--output", "stream-json")
@@ -180,6 +181,24 @@ def test_a_conversation_goes_on_with_what_was_said_and_takes_another_model(place
     assert value["conversation"] == place.home.api("GET", f"/api/conversations/{made['id']}")
     assert [message["role"] for message in value["messages"]] == ["user", "assistant"] * 3
     assert (value["reason"], value["text"]) == ("completed", "Hello there.")
+
+
+def test_where_both_streams_go_to_one_place_a_notice_has_a_line_of_its_own(place: Place) -> None:
+    call = AskedCall("call_1", "calculator", ('{"expression": "6*7"}',))
+    place.model.will(says("Let me see.", calls=(call,), finish="tool_calls"), says("It is 42."))
+    run = [*PROGRAM, "ask", "What is it?"]
+    both = subprocess.run(
+        run,
+        env=place.home.environ,
+        cwd=place.home.folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+        check=True,
+    ).stdout
+    assert "Let me see.\ncalculator 6*7\n\nIt is 42.\n" in both
 
 
 def test_stream_json_is_the_plain_form_in_which_every_step_comes_whole(place: Place) -> None:
