@@ -136,7 +136,10 @@ async def _get(client: httpx.AsyncClient, endpoint: Endpoint, teller: Teller) ->
 def _names(endpoint: Endpoint, body: bytes, teller: Teller) -> tuple[str, ...]:
     try:
         value = json.loads(body)
-        listed = value["models" if endpoint.kind == "google" else "data"]
+        # Together's is a bare list.
+        listed = (
+            value if isinstance(value, list) else value["models" if endpoint.kind == "google" else "data"]
+        )
         # Ollama without a model says ``"data": null``.
         found = [_name(endpoint.kind, entry) for entry in (listed or [])[:MAX_MODELS]]
     except (ValueError, LookupError, TypeError, RecursionError, AttributeError):

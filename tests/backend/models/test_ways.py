@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 
 import pytest
 
@@ -14,7 +15,7 @@ from agent_tui.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, text
 from tests.fakes.dialects import KINDS, Kind
 from tests.fakes.http_server import answers_json, listening
-from tests.fakes.model_server import FakeModelServer
+from tests.fakes.model_server import FakeModelServer, raw
 from tests.fakes.tls_server import CA, tls_server
 
 PATHS = {
@@ -63,6 +64,15 @@ async def test_an_api_is_found_by_any_of_its_addresses(kind: Kind, path: str) ->
             assert await list_models(endpoint) == ("some-model", "other-model")
             assert server.requests[1].path == PATHS[kind.name][1]
         assert server.requests[0].path == PATHS[kind.name][0]
+
+
+@pytest.mark.parametrize(
+    "body", [[{"id": "m"}], {"object": "list", "data": [{"id": "m", "object": "model"}]}]
+)
+async def test_a_list_of_models_may_be_bare(body: object) -> None:
+    async with FakeModelServer() as server:
+        server.listing = raw(json.dumps(body).encode(), content_type="application/json")
+        assert await list_models(at(server.url)) == ("m",)
 
 
 async def test_the_environments_authorities_are_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
