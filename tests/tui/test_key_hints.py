@@ -55,6 +55,11 @@ async def test_a_form_names_the_keys_in_force_and_leaves_out_what_has_none(tmp_p
         assert not isinstance(seen.app.screen, Dialog)
 
 
+async def test_the_help_names_the_key_that_closes_it(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, keys={"help.close": "f9"}) as seen:
+        assert "f9 close · keys change under [keys]" in await seen.press("question_mark")
+
+
 async def test_the_question_before_leaving_and_the_themes_name_the_keys_in_force(tmp_path: Path) -> None:
     async with opened_app(tmp_path, keys=REMAPPED) as seen:
         await seen.press("ctrl+t")

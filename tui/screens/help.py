@@ -17,6 +17,7 @@ from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from tui.screens.key_hints import Hints
 from tui.screens.words import say
 
 TWO_COLUMNS_CELLS: Final = 92  # from this width on the sections stand side by side
@@ -83,7 +84,11 @@ class HelpScreen(ModalScreen[None]):
                 yield Filter(placeholder=say("help.filter"), id="help-filter", compact=True)
             with VerticalScroll(id="help-keys", can_focus=False):
                 yield Static(id="help-rows", markup=False)
-            yield Static(say("help.close"), classes="hint", markup=False)
+            yield Hints(say("help.close"))
+
+    def on_mount(self) -> None:
+        """Name the key that closes it, as it is."""
+        self.query_one(Hints).tell()
 
     def on_resize(self, event: Resize) -> None:
         """Lay the rows out for the new width."""

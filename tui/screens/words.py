@@ -196,7 +196,7 @@ ENGLISH: Final[dict[str, str]] = {
     "help.filter": "type to find a key or a word",
     "help.nothing": "nothing found",
     "help.no_key": "no key",
-    "help.close": "esc close · keys change under [keys], see agent-tui config path",
+    "help.close": "{help.close} close · keys change under [keys], see agent-tui config path",
     "help.group.room": "Room",
     "help.group.panes": "Panes",
     "help.group.reading": "Reading",
