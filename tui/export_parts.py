@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from agent_tui.events import Message, Step
 from tui.export import Folded
-from widgets.step_body import fenced, step_text
+from widgets.step_body import fenced, step_body, step_head
 from widgets.step_row import APART
 from widgets.units import size
 
@@ -40,22 +40,18 @@ def _steps(steps: tuple[Step, ...]) -> Iterator[str | Folded]:
 
 
 def _folded(step: Step, result: Step | None) -> Folded:
-    told = step_text(
-        step.type,
-        name=step.name,
-        arguments=step.arguments,
-        content=step.content,
-        result=None if result is None else result.content,
-        success=step.success if result is None else result.success,
-        seconds=step.seconds,
-        shows_all=True,
+    said = {"arguments": step.arguments, "content": step.content}
+    told = None if result is None else result.content
+    success = step.success if result is None else result.success
+    title, about_it = step_head(
+        step.type, name=step.name, **said, result=told, success=success, seconds=step.seconds
     )
-    name, _, about = told.title.partition(APART)
+    name, _, about = title.partition(APART)
     status = step.status if step.status in TOLD_STATUSES else ""
-    summary = " · ".join(text for text in (status, told.summary) if text)
+    summary = " · ".join(text for text in (status, about_it) if text)
     if step.type == "thinking":
         return Folded(name, "", summary, _all_of(step.content))
-    return Folded(name, about, summary, told.body)
+    return Folded(name, about, summary, step_body(step.type, **said, result=told, limit=None))
 
 
 def _all_of(text: str) -> str:

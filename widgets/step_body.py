@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from agent_tui.inert import inert, inert_line
 from widgets.json_text import GOES_ON, Parsed, parse, pretty, readable
@@ -23,7 +23,7 @@ MAX_ABOUT_CHARACTERS: Final = 120
 SHOWN_CHARACTERS: Final = 40  # of what a call is about: more may be cut by the width of the row
 MAX_FAILURE_CHARACTERS: Final = 40
 MARKS_IN_MARKS: Final = 3  # bold around code, and so on
-MORE: Final = "… {more} – o opens all"
+MORE: Final = "… {more}"
 THINKING: Final = "thinking"
 RESULT: Final = "result"
 # What a call is about is the first of its arguments with one of these names, else its first short text.
@@ -37,49 +37,6 @@ _BEGINS_A_LINE: Final = re.compile(r"\A\s*(?:(?:#{1,6}|[>*+-])\s+)*")
 _MARKED: Final = re.compile(r"(?<![\w*`])(\*{1,3}|_|`{1,3})(?![\s*_])(.+?)(?<!\s)\1(?![\w*`])")
 
 
-class StepText(NamedTuple):
-    """``title`` is the kind or tool and, after two spaces, what it is about; ``body`` is Markdown."""
-
-    title: str
-    summary: str
-    body: str
-
-
-def step_text(
-    kind: str,
-    *,
-    name: str = "",
-    arguments: str = "",
-    content: str = "",
-    result: str | None = None,
-    success: bool = True,
-    seconds: float | None = None,
-    result_bytes: int | None = None,
-    shows_all: bool = False,
-    more: str = MORE,
-) -> StepText:
-    """Return what a step of ``kind`` (thinking, text, tool_call, tool_result or any other) shows.
-
-    ``content`` is what was thought or said, ``arguments`` those of the call as far as they came, ``result``
-    that of the call, once it is there, ``result_bytes`` its size where it was cut. Bodies of tools end after
-    200 lines with ``more`` unless it ``shows_all``.
-    """
-    title, summary = step_head(
-        kind,
-        name=name,
-        arguments=arguments,
-        content=content,
-        result=result,
-        success=success,
-        seconds=seconds,
-        result_bytes=result_bytes,
-    )
-    body = step_body(
-        kind, arguments=arguments, content=content, result=result, shows_all=shows_all, more=more
-    )
-    return StepText(title, summary, body)
-
-
 def step_head(
     kind: str,
     *,
@@ -89,9 +46,13 @@ def step_head(
     result: str | None = None,
     success: bool = True,
     seconds: float | None = None,
-    result_bytes: int | None = None,
 ) -> tuple[str, str]:
-    """Return the title and the summary of a step alone."""
+    """Return the title of a step of ``kind`` (thinking, text, tool_call, tool_result or any other), which is
+    the kind or tool and, after two spaces, what it is about; and its summary.
+
+    ``content`` is what was thought or said, ``arguments`` those of the call as far as they came, ``result``
+    that of the call, once it is there.
+    """
     times = [duration(seconds)] if seconds is not None else []
     match kind:
         case "thinking":
@@ -99,11 +60,11 @@ def step_head(
         case "text":
             return "", _joined(times)
         case "tool_call":
-            summary = times if result is None else _outcome(result, success, times, result_bytes)
+            summary = times if result is None else _outcome(result, success, times)
             return _title(name or kind, _about(arguments)[0]), _joined(summary)
         case "tool_result":
             text = content if result is None else result
-            return _title(RESULT, name), _joined(_outcome(text, success, times, result_bytes))
+            return _title(RESULT, name), _joined(_outcome(text, success, times))
         case _:
             return _title(kind, name), _joined(times)
 
@@ -114,11 +75,11 @@ def step_body(
     arguments: str = "",
     content: str = "",
     result: str | None = None,
-    shows_all: bool = False,
-    more: str = MORE,
+    limit: str | None = MORE,
 ) -> str:
-    """Return the body of a step alone."""
-    limit = None if shows_all else more
+    """Return the body of a step as Markdown; what is over in that of a tool is left out, and ``limit`` says
+    how much. Without a ``limit`` it is whole.
+    """
     match kind:
         case "thinking" | "text":
             return content
@@ -200,14 +161,13 @@ def _arguments_body(arguments: str, limit: str | None) -> str:
 # --- the result ---
 
 
-def _outcome(result: str, success: bool, times: list[str], result_bytes: int | None) -> list[str]:
+def _outcome(result: str, success: bool, times: list[str]) -> list[str]:
     if not success:
         return [failure(result), *times]
     value = _value(result)
     if isinstance(value, list) and value:
         return [*times, counted(len(value), "row", "rows")]
-    count = len(result.encode(errors="replace")) if result_bytes is None else result_bytes
-    return [*times, size(count)]
+    return [*times, size(len(result.encode(errors="replace")))]
 
 
 def failure(result: str, limit: int = MAX_FAILURE_CHARACTERS) -> str:
@@ -270,8 +230,8 @@ def _limited(text: str, limit: str | None) -> tuple[str, str]:
         shown = shown[:MAX_CHARACTERS]
         left = text.count("\n", MAX_CHARACTERS)
         what = counted(left, "more line", "more lines") if left else f"{size(len(text) - len(shown))} more"
-        return shown, limit.format(more=what)
-    return shown, limit.format(more=counted(left, "more line", "more lines")) if left else ""
+        return shown, limit.replace("{more}", what)
+    return shown, limit.replace("{more}", counted(left, "more line", "more lines")) if left else ""
 
 
 def _table(rows: list[object], limit: str | None) -> str:
@@ -287,7 +247,7 @@ def _table(rows: list[object], limit: str | None) -> str:
     lines += [_table_line([_cell(value) for value in row.values()]) for row in shown if isinstance(row, dict)]
     note = ""
     if limit is not None and len(rows) > len(shown):
-        note = "\n\n" + limit.format(more=counted(len(rows) - len(shown), "more row", "more rows"))
+        note = "\n\n" + limit.replace("{more}", counted(len(rows) - len(shown), "more row", "more rows"))
     return "\n".join(lines) + note
 
 

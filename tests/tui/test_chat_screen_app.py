@@ -152,6 +152,17 @@ async def test_keys_of_ones_own_hold_in_chats_and_are_named_there(tmp_path: Path
         assert "1 found" in await seen.text() or "1 of 1" in await seen.text()
 
 
+async def test_what_ends_early_names_the_key_that_opens_all_of_it(tmp_path: Path) -> None:
+    steps = (
+        ev.Step("step-0", 0, "tool_call", name="read_file", status="done"),
+        ev.Step("step-1", 1, "tool_result", id_ref="step-0", content="line\n" * 300),
+    )
+    async with program(tmp_path, chat_open_step="f7") as seen:
+        seen.link.send(loaded(message("q1", "Look."), message("a1", role="assistant", steps=steps)), LIVE)
+        await seen.text()
+        assert "… 100 more lines – f7 opens all" in await seen.press("tab", "space", "end")
+
+
 def test_a_key_that_a_chat_needs_twice_is_a_complaint() -> None:
     assert resolve({"chat.fold": "Y"}).problems == (
         "keys.chat.fold: takes Y from pane.copy_code, which has no key now",

@@ -85,6 +85,12 @@ async def test_keys_that_nothing_was_written_for_are_the_default_ones(tmp_path: 
         assert with_keys(screen, "{settings.earlier} {no.such} move · {no.such} lost") == "ctrl+↑ move"
 
 
+async def test_a_key_that_was_written_for_another_screen_is_not_named_here(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, keys={"chat.open_step": "f7", "room.pause": "f8"}) as seen:
+        assert keys_of(seen.app.screen, "chat.open_step") == ()
+        assert keys_of(seen.app.screen, "room.pause") == ("f8",)
+
+
 @pytest.mark.parametrize("key", ["f1", "question_mark"])
 async def test_the_help_opens_above_a_form_and_the_same_key_closes_it(tmp_path: Path, key: str) -> None:
     async with opened_app(tmp_path, size=(120, 40)) as seen:

@@ -62,6 +62,16 @@ def rows_with(text: str, *wanted: str) -> list[int]:
     return [next(at for at, row in enumerate(rows) if word in row) for word in wanted]
 
 
+async def test_a_long_result_says_how_much_is_left_out_and_names_no_key_that_a_room_does_not_have() -> None:
+    long = replace(RESULT, content="line\n" * 300)
+    async with opened() as screen:
+        await screen.send(*begun(), ev.StepSet("t1", CALL), ev.StepSet("t1", long))
+        await screen.send(ev.ToolStatusChanged("t1", "step-1", "done"))
+        text = await screen.press("f", "end")
+        assert "… 100 more lines" in text
+        assert "opens all" not in text
+
+
 async def test_a_tool_is_one_row_between_the_words() -> None:
     async with opened() as screen:
         text = await screen.send(*begun(), *used())

@@ -24,7 +24,7 @@ def room(*messages: ev.Message, status: str = "paused") -> ev.RoomLoaded:
 
 def words(text: str) -> list[str]:
     """The rows of the transcript without the mark that says how far down they are."""
-    return [row[:-1].rstrip() for row in text.splitlines()[1:8]]
+    return [row[:119].rstrip() for row in text.splitlines()[1:8]]
 
 
 def in_order(text: str, *words: str) -> bool:

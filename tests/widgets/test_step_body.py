@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -10,10 +11,23 @@ from hypothesis import strategies as st
 from agent_tui.inert import inert
 from tests.widgets.drawing import drawn, shown
 from widgets.ink import ADDED, CODE, FENCE, LINK, MARK, REMOVED, STRONG, text_of
-from widgets.step_body import MAX_LINES, escaped, fenced, result_body, step_text
+from widgets.step_body import MAX_LINES, escaped, fenced, result_body, step_body, step_head
 from widgets.units import duration, size
 
 NASTY = st.text(alphabet=st.sampled_from("`~|\\*_[]()<>#-+=\n\t \x1b\u200b\u2028\x85ab1:/漢"), max_size=80)
+
+
+class StepText(NamedTuple):
+    title: str
+    summary: str
+    body: str
+
+
+def step_text(kind: str, **fields: Any) -> StepText:
+    """Return all that a step of these ``fields`` shows."""
+    body = {name: fields[name] for name in ("arguments", "content", "result", "limit") if name in fields}
+    head = {name: value for name, value in fields.items() if name != "limit"}
+    return StepText(*step_head(kind, **head), step_body(kind, **body))
 
 
 @pytest.mark.parametrize(
@@ -146,19 +160,19 @@ def test_a_diff_is_coloured_as_one() -> None:
 def test_long_results_end_with_how_much_is_missing() -> None:
     text = "\n".join(f"line {number}" for number in range(MAX_LINES + 1_234))
     rows = shown(result_body(text))
-    assert rows[-1] == "… 1,234 more lines – o opens all"
+    assert rows[-1] == "… 1,234 more lines"
     assert rows[-3] == f"│ line {MAX_LINES - 1}"
-    whole = step_text("tool_call", name="x", result=text, shows_all=True)
+    whole = step_text("tool_call", name="x", result=text, limit=None)
     assert len(shown(whole.body)) == MAX_LINES + 1_234
 
 
 def test_one_endless_line_is_cut_too() -> None:
-    assert shown(result_body("x" * 50_000))[-1] == "… 30 kB more – o opens all"
+    assert shown(result_body("x" * 50_000))[-1] == "… 30 kB more"
 
 
 def test_a_long_table_ends_with_how_many_rows_are_missing() -> None:
     body = result_body(json.dumps([{"a": number} for number in range(MAX_LINES + 1)]))
-    assert shown(body)[-1] == "… 1 more row – o opens all"
+    assert shown(body)[-1] == "… 1 more row"
 
 
 def test_nothing_is_said_to_be_nothing() -> None:

@@ -180,9 +180,12 @@ class _Turn(StepRows):
                 is_folded = self._feed.starts_folded(row, is_folded=True)
                 summary = size(len(file.content.encode(errors="replace")))
                 self._transcript.step_opened(row, title=title, summary=summary, is_folded=is_folded)
-                shown, uncut = partial(text_body, file.content), partial(text_body, file.content, None)
-                self._transcript.body_later(row, shown, uncut)
+                uncut = partial(text_body, file.content, None)
+                self._transcript.body_later(row, partial(self._file_body, file.content), uncut)
                 self._transcript.turn_closed(row)
+
+    def _file_body(self, content: str) -> str:
+        return text_body(content, texts.limit_of(self._key_now, ascii_only=self._transcript.ascii_only))
 
     # --- steps -----------------------------------------------------------------------------------------
 

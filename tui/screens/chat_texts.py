@@ -15,7 +15,7 @@ from tui.screens import signs
 from tui.screens.live_texts import Hint, dollars, link_status, tools_at_work, under_way, why_cut
 from tui.screens.words import count, say
 from widgets.signs import twin
-from widgets.step_body import MAX_ABOUT_CHARACTERS, escaped, fenced, step_body
+from widgets.step_body import MAX_ABOUT_CHARACTERS, MORE, escaped, fenced, step_body
 from widgets.step_body import step_head as head_of
 from widgets.units import duration, size
 
@@ -23,6 +23,7 @@ MAX_TITLE_CHARACTERS: Final = 200
 MAX_DETAIL_CHARACTERS: Final = 200
 MAX_NAME_CHARACTERS: Final = 60
 HEAD_CHARACTERS: Final = 400  # of a thought: its first words are in the head row, no more is looked at
+OPENS: Final = "chat.open_step"  # the action that opens all of a body
 WRITING: Final = ""  # the status of a call whose arguments still come
 TYPED: Final = ("@", "/")  # in the line
 
@@ -278,19 +279,25 @@ def step_body_of(
     shows_all: bool = False,
     ascii_only: bool = False,
 ) -> str:
-    """Return the body of a step as Markdown; of a call that asks with the keys that answer, as ``key`` names
-    them by the ids of their actions.
+    """Return the body of a step as Markdown; of a call that asks with the keys that answer, of a long one
+    with the key that opens all. ``key`` names them by the ids of their actions.
     """
     if step.type == "tool_call" and step.status == "asks" and step.ask is not None:
         return asking_body(step.ask, key, shows_all=shows_all, ascii_only=ascii_only)
-    result = step.result.content.text if step.result is not None else None
     return step_body(
         step.type,
         arguments=step.arguments.text,
         content=step.content.text,
-        result=result,
-        shows_all=shows_all,
+        result=step.result.content.text if step.result is not None else None,
+        limit=None if shows_all else limit_of(key, ascii_only=ascii_only),
     )
+
+
+def limit_of(key: Callable[[str], str] | None, *, ascii_only: bool) -> str:
+    """Return what is said where a body ends early, with the key that opens all, where there is one."""
+    opens = key(OPENS) if key is not None else ""
+    text = say("step.more.opens", press=escaped(opens), more="{more}") if opens else MORE
+    return twin(text) if ascii_only else text
 
 
 def asking_body(
@@ -304,8 +311,9 @@ def asking_body(
     pieces = [f"{say('ask.may_run')}", fenced(ask.call)]
     if ask.preview.strip() and not ask.call.strip().endswith(ask.preview.strip()):
         label = "diff" if ask.preview_type == "diff" else ""
-        shown = fenced(ask.preview, label, limit=None) if shows_all else fenced(ask.preview, label)
-        pieces.append(shown)
+        pieces.append(
+            fenced(ask.preview, label, limit=None if shows_all else limit_of(None, ascii_only=ascii_only))
+        )
     if key is not None:
         pieces.append(_asking_keys(ask, key, ascii_only=ascii_only))
     return "\n\n".join(pieces)

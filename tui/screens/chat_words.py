@@ -37,6 +37,7 @@ CHAT: Final[dict[str, str]] = {
     "step.denied": "denied",
     "step.unknown": "the program ended while it ran",
     "step.cut": "cut",
+    "step.more.opens": "… {more} – {press} opens all",
     "step.writing": "writing {size}",
     # hints
     "hint.stop": "stop",

@@ -24,13 +24,14 @@ def keys_of(screen: Screen[Any], binding_id: str) -> tuple[str, ...]:
     none for one that is not there.
     """
     # Textual tells what a key does on which widget, but not which keys do something.
-    written = screen.app._keymap.get(binding_id)
+    declared = (
+        [key for key, binding in _bindings(node) if binding.id == binding_id] for node in _nodes(screen)
+    )
+    keys = next(filter(None, declared), [])
+    written = screen.app._keymap.get(binding_id) if keys else None
     if written is not None:
-        return tuple(key for key in written.split(",") if " " not in key)  # an id without a key has a name
-    for node in _nodes(screen):
-        if keys := [key for key, binding in _bindings(node) if binding.id == binding_id]:
-            return tuple(keys)
-    return ()
+        keys = [key for key in written.split(",") if " " not in key]  # an id without a key has a name
+    return tuple(keys)
 
 
 def _nodes(screen: Screen[Any]) -> Iterator[DOMNode]:
