@@ -24,8 +24,7 @@ from agent_tui.backend.engine.chat_fields import (
 )
 from agent_tui.backend.engine.chat_record import answer_begun, answer_ended, conversation_changed, left_open
 from agent_tui.backend.engine.chat_run import ChatRun, Given, left_out, opened_model
-from agent_tui.backend.engine.rooms import MessagesPage
-from agent_tui.backend.engine.runs import MAX_PAGE_MESSAGES, Runs
+from agent_tui.backend.engine.runs import PageQuery, Runs
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.hub import Hub
@@ -116,15 +115,6 @@ class Chats(Runs[ChatRow, ChatRun]):
     async def delete(self, room_id: str) -> ConversationInfo:
         """Stop the answer, end the readers, delete the chat; return it as it was last."""
         return await self._whole(self._delete(room_id))
-
-    async def messages(self, room_id: str, after: str | None, limit: int | None) -> MessagesPage:
-        """Return at most ``limit`` messages (never more than 1,000) of the shown branch, after that one.
-
-        The answer under way is among them, with its steps so far. ``NotFound`` for an unknown ``after``.
-        """
-        limit = max(1, min(limit or MAX_PAGE_MESSAGES, MAX_PAGE_MESSAGES))
-        page = await self._store.read(chat_queries.page, room_id, after, limit)
-        return MessagesPage(page.messages, page.messages[-1].id if page.more else None, page.as_of)
 
     async def search(self, words: str, limit: int = 50) -> list[Hit]:
         """Return the newest messages of all chats that hold all of ``words``."""
@@ -266,6 +256,10 @@ class Chats(Runs[ChatRow, ChatRun]):
 
     # --- what happens by itself ------------------------------------------------------------------------
 
+    @property
+    def _page(self) -> PageQuery:
+        return chat_queries.page
+
     async def _row(self, room_id: str) -> ChatRow:
         return await self._store.read(chat_queries.chat, room_id)
 
@@ -279,9 +273,9 @@ class Chats(Runs[ChatRow, ChatRun]):
         reason = row.interrupted or "crash"
         said = (step.content + step.arguments for step in steps.in_order if step.type != "tool_result")
         tokens = token_count("".join(said))
-        end = answer_ended(row, turn, Ending(steps.in_order, "", reason, tokens, None, None, None, None))
-        events = [*written.events, *end.events]
-        await self._store.append(row.id, events, [*written.changes, *end.changes])
+        ending = Ending(steps.in_order, "", reason, tokens, None, None, None, None)
+        written.add(answer_ended(row, turn, ending))
+        await self._store.append(row.id, written.events, written.changes)
 
     def _cut_unwatched(self, room_id: str) -> None:
         if room_id in self._runs:

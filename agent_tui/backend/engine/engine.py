@@ -15,7 +15,6 @@ from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.changing import changed, removed
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.rooms import (
-    MessagesPage,
     NewAgent,
     NewRoom,
     RoomChange,
@@ -24,7 +23,7 @@ from agent_tui.backend.engine.rooms import (
     room_row,
 )
 from agent_tui.backend.engine.runner import Runner
-from agent_tui.backend.engine.runs import MAX_PAGE_MESSAGES
+from agent_tui.backend.engine.runs import PageQuery
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.hub import Hub
@@ -34,7 +33,7 @@ from agent_tui.backend.store.store import Store
 from agent_tui.errors import NotFound, Refused
 from agent_tui.events import RoomInfo
 
-__all__ = ["Engine", "MessagesPage", "NewAgent", "NewRoom", "RoomChange"]
+__all__ = ["Engine", "NewAgent", "NewRoom", "RoomChange"]
 
 log = logging.getLogger(__name__)
 
@@ -132,15 +131,6 @@ class Engine(Acts):
     async def delete_room(self, room_id: str) -> RoomInfo:
         """Stop the room, end its readers, delete it; return it as it was last."""
         return await self._whole(self._delete(room_id))
-
-    async def messages(self, room_id: str, after: str | None, limit: int | None) -> MessagesPage:
-        """Return at most ``limit`` messages (and never more than 1,000) that follow the one called ``after``.
-
-        Turns under way are among them, with their text so far. Raises ``NotFound`` for an unknown ``after``.
-        """
-        limit = max(1, min(limit or MAX_PAGE_MESSAGES, MAX_PAGE_MESSAGES))
-        page = await self._store.read(queries.messages, room_id, after, limit)
-        return MessagesPage(page.messages, page.messages[-1].id if page.more else None, page.as_of)
 
     # --- runs ------------------------------------------------------------------------------------------
 
@@ -255,6 +245,10 @@ class Engine(Acts):
         return seq
 
     # --- what happens by itself ------------------------------------------------------------------------
+
+    @property
+    def _page(self) -> PageQuery:
+        return queries.messages
 
     async def _row(self, room_id: str) -> RoomRow:
         return await self._store.read(queries.room, room_id)

@@ -15,7 +15,7 @@ from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store.room_steps import tools_text
 from agent_tui.backend.store.rows import RoomRow
 from agent_tui.errors import ModelError, Refused
-from agent_tui.events import AgentInfo, Message, RoomInfo
+from agent_tui.events import AgentInfo, RoomInfo
 
 MAX_TASK_CHARACTERS = 100_000
 MAX_PROMPT_CHARACTERS = 100_000
@@ -113,15 +113,6 @@ class RoomNews:
     removed: tuple[str, ...]
     cursor: str
     is_all: bool
-
-
-@dataclass(frozen=True, slots=True)
-class MessagesPage:
-    """Messages in order; ``next`` is the page's last id if others follow, ``as_of`` the seq it is true of."""
-
-    messages: list[Message]
-    next: str | None
-    as_of: int
 
 
 def room_row(new: NewRoom, models: ModelSource, now: str) -> RoomRow:

@@ -9,17 +9,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+from sqlalchemy import Connection
+
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import Unwatched
 from agent_tui.backend.hub import Hub
+from agent_tui.backend.store.messages import Page
 from agent_tui.backend.store.rows import EventsDropped, RoomDropped, RoomSet
 from agent_tui.backend.store.store import Store
 from agent_tui.errors import NotFound, StoreError
+from agent_tui.events import Message
 
 MAX_PAGE_MESSAGES = 1_000
 EVENTS_PER_DELETE = 5_000  # other rooms' words wait while events are deleted, so never many at once
@@ -45,6 +50,15 @@ class Run(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class MessagesPage:
+    """Messages in order; ``next`` is the page's last id if others follow, ``as_of`` the seq it is true of."""
+
+    messages: list[Message]
+    next: str | None
+    as_of: int
+
+
 class Row(Protocol):
     """What of a stored room or chat counts here."""
 
@@ -59,6 +73,8 @@ class Row(Protocol):
 T = TypeVar("T")
 AnyRun = TypeVar("AnyRun", bound=Run)
 AnyRow = TypeVar("AnyRow", bound=Row)
+# Takes (connection, id, the message before or None, how many at most).
+PageQuery = Callable[[Connection, str, str | None, int], Page]
 
 
 class Runs(ABC, Generic[AnyRow, AnyRun]):
@@ -98,7 +114,22 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
         """Return how many runs are under way."""
         return len(self._runs)
 
+    async def messages(self, room_id: str, after: str | None, limit: int | None) -> MessagesPage:
+        """Return at most ``limit`` messages (and never more than 1,000) that follow the one called ``after``;
+        of a chat those of the shown branch.
+
+        What is under way is among them, as far as it has come. Raises ``NotFound`` for an unknown ``after``.
+        """
+        limit = max(1, min(limit or MAX_PAGE_MESSAGES, MAX_PAGE_MESSAGES))
+        page = await self._store.read(self._page, room_id, after, limit)
+        return MessagesPage(page.messages, page.messages[-1].id if page.more else None, page.as_of)
+
     # --- what differs ----------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def _page(self) -> PageQuery:
+        """The query of ``messages``."""
 
     @abstractmethod
     async def _row(self, room_id: str) -> AnyRow:

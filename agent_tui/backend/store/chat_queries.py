@@ -11,10 +11,10 @@ from sqlalchemy import Connection, Row, Select, func, literal, literal_column, s
 
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.chat_messages import answer_message, question_message
-from agent_tui.backend.store.chat_rows import ChatPage, ChatRow, Hit, Link, ToolRule
+from agent_tui.backend.store.chat_rows import ChatRow, Hit, Link, ToolRule
 from agent_tui.backend.store.chat_words import BEGIN, END, expression, marked, shown
 from agent_tui.backend.store.chat_writing import AGENT_COLUMNS, ROOM_COLUMNS
-from agent_tui.backend.store.messages import that_fit
+from agent_tui.backend.store.messages import Page, that_fit
 from agent_tui.backend.store.rows import Frame, TurnRow, UserSaid
 from agent_tui.errors import NotFound
 from agent_tui.events import Message, Step, ToolAsk
@@ -113,7 +113,7 @@ def versions(links: Mapping[str, Link]) -> dict[str, tuple[str, ...]]:
     return {id_: tuple(ids) for ids in children.values() if len(ids) > 1 for id_ in ids}
 
 
-def page(connection: Connection, room_id: str, after: str | None, limit: int) -> ChatPage:
+def page(connection: Connection, room_id: str, after: str | None, limit: int) -> Page:
     """Return a page of the shown branch, shorter where its messages are large; raises ``NotFound`` for an
     unknown chat or ``after``.
     """
@@ -133,7 +133,7 @@ def page(connection: Connection, room_id: str, after: str | None, limit: int) ->
         found = that_fit(read)
         if len(found) < len(read):
             break
-    return ChatPage(found, len(path) > start + len(found), row.last_seq)
+    return Page(found, len(path) > start + len(found), row.last_seq)
 
 
 def told(connection: Connection, room_id: str, last: str) -> list[Message]:

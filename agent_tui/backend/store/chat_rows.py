@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent_tui.events import Message, Step
+from agent_tui.events import Step
 
 Value = str | int | float | bool | None
 
@@ -86,15 +86,6 @@ class ToolRule:
     pattern: str
     created_at: str
     room_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ChatPage:
-    """Messages of the shown branch in order; ``more`` says that others follow."""
-
-    messages: list[Message]
-    more: bool
-    as_of: int
 
 
 # --- changes -------------------------------------------------------------------------------------------

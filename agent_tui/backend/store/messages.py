@@ -1,8 +1,9 @@
-"""Stored rows as chat messages: what ``GET messages`` answers and the event log's ``message`` says."""
+"""Stored rows as messages of rooms: what ``GET messages`` answers and the event log's ``message`` says."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from agent_tui.backend.store.rows import TurnRow, UserSaid
 from agent_tui.events import Message, Step
@@ -12,6 +13,15 @@ from agent_tui.wire.steps_encode import step_fields
 
 # Of one answer. As JSON they are four times as many bytes at worst; a client may take no more than 64 MiB.
 MAX_PAGE_CHARACTERS = 8_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Messages in order; ``more`` says that others follow, ``as_of`` is the seq they are the state of."""
+
+    messages: list[Message]
+    more: bool
+    as_of: int
 
 
 def that_fit(messages: Sequence[Message]) -> list[Message]:

@@ -11,11 +11,11 @@ from typing import Any
 from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindparam, literal_column, select
 
 from agent_tui.backend.store import schema
-from agent_tui.backend.store.messages import that_fit, turn_message, user_message
+from agent_tui.backend.store.messages import Page, that_fit, turn_message, user_message
 from agent_tui.backend.store.room_steps import has_called, steps, tools_of
 from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow, UserSaid
 from agent_tui.errors import NotFound
-from agent_tui.events import AgentInfo, Message, QueuedMessage
+from agent_tui.events import AgentInfo, QueuedMessage
 
 # What is stored of an agent, in the order of ``AgentInfo``; the rest of it is computed.
 AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", "provider_id", "skip_next")
@@ -103,15 +103,6 @@ class Said:
     name: str
     text: str
     to: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Messages in order; ``more`` says that others follow, ``as_of`` is the seq they are the state of."""
-
-    messages: list[Message]
-    more: bool
-    as_of: int
 
 
 def room(connection: Connection, room_id: str) -> RoomRow:
