@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ from agent_tui.clients.chat_answers import ToolInfo
 from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.errors import AgentTuiError
 from agent_tui.events import ConversationInfo, Event, Message
+from tests.fakes.event_link import EventLink
 
 
 class FakeChatClient:
@@ -78,46 +78,13 @@ class FakeChatClient:
             raise self.refuse
 
 
-class FakeChatLink:
-    """Stands for ``ChatLink``: ``send`` hands an event to the screen; questions are in ``questions``, and
-    ``refuse`` is raised for the next ones.
-    """
-
-    is_embedded = True
+class FakeChatLink(EventLink[FakeChatClient]):
+    """Stands for ``ChatLink``: questions are in ``questions``, and ``refuse`` is raised for the next ones."""
 
     def __init__(self) -> None:
-        self.calls = FakeChatClient()
+        super().__init__(FakeChatClient())
         self.questions: list[Question] = []
         self.refuse: AgentTuiError | None = None
-        self._events: asyncio.Queue[Event | AgentTuiError | None] = asyncio.Queue()
-        self._answer: asyncio.Queue[Event | AgentTuiError | None] = asyncio.Queue()
-
-    @property
-    def is_drained(self) -> bool:
-        """Whether the screen has taken everything that was sent."""
-        return self._events.empty() and self._answer.empty()
-
-    async def client(self) -> FakeChatClient:
-        return self.calls
-
-    async def close(self) -> None:
-        pass
-
-    def send(self, *events: Event) -> None:
-        for event in events:
-            self._events.put_nowait(event)
-
-    def end(self, error: AgentTuiError | None = None) -> None:
-        self._events.put_nowait(error)
-
-    def send_answer(self, *events: Event | AgentTuiError | None) -> None:
-        """Send what ``ask`` yields; None ends it."""
-        for event in events:
-            self._answer.put_nowait(event)
-
-    async def follow(self, conversation_id: str) -> AsyncGenerator[Event, None]:
-        async for event in _drain(self._events):
-            yield event
 
     async def begin(self, conversation_id: str, question: Question) -> None:
         self.questions.append(question)
@@ -126,12 +93,5 @@ class FakeChatLink:
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
         self.questions.append(question)
-        async for event in _drain(self._answer):
+        async for event in self.posted():
             yield event
-
-
-async def _drain(queue: asyncio.Queue[Event | AgentTuiError | None]) -> AsyncGenerator[Event, None]:
-    while (item := await queue.get()) is not None:
-        if isinstance(item, AgentTuiError):
-            raise item
-        yield item

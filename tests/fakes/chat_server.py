@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tests.fakes.http_server import FakeServer, Reply, Request, Responder, answers_json, streams
+from tests.fakes.http_server import FakeServer, Reply, Request, Responder, answers_json
+from tests.fakes.original_server import OriginalServer
 from tests.fakes.room_frames import Event as Event
 from tests.fakes.room_frames import frame as frame
 
@@ -57,33 +57,13 @@ def user_message(id_: str, words: str, parent: str = "") -> dict[str, Any]:
     return {"id": id_, "role": "user", "content": content, "parent_id": parent, "token_count": 0}
 
 
-class OriginalChatServer(FakeServer):
-    """A server of the original: a question's stream and nothing else. Every id is a conversation.
+class OriginalChatServer(OriginalServer):
+    """A server of the original: a question's stream and nothing else. Every id is a conversation."""
 
-    The answer sends ``events``; with ``stop_after`` only so many of them, and then does ``then`` (see
-    ``streams``). ``posts`` counts the questions.
-    """
+    STREAM = r"/api/conversations/[^/]+/messages"
 
-    def __init__(
-        self, events: Sequence[Event] | None = None, *, stop_after: int | None = None, then: str = "drop"
-    ) -> None:
-        super().__init__()
-        self.events = list(events if events is not None else answer_events())
-        self.stop_after = stop_after
-        self.then = then
-
-    @property
-    def posts(self) -> int:
-        """How many questions were asked."""
-        return sum(request.method == "POST" for request in self.requests)
-
-    def responder(self, request: Request) -> Responder:
-        if request.method == "POST" and re.fullmatch(r"/api/conversations/[^/]+/messages", request.path):
-            frames = [frame(name, data) for name, data in self.events]
-            if self.stop_after is None:
-                return streams(*frames)
-            return streams(*frames[: self.stop_after], then=self.then)
-        return super().responder(request)
+    def __init__(self, events: Sequence[Event] | None = None, **broken: Any) -> None:
+        super().__init__(answer_events() if events is None else events, **broken)
 
 
 class LogChatServer(FakeServer):

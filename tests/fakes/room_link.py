@@ -11,6 +11,7 @@ from agent_tui.clients.chat_answers import ToolInfo
 from agent_tui.clients.room_answers import ProviderInfo, ProviderTest, RoomChanges, Said
 from agent_tui.errors import AgentTuiError
 from agent_tui.events import Event, LinkChanged, QueuedMessage, RoomInfo
+from tests.fakes.event_link import EventLink
 
 
 class FakeClient:
@@ -134,51 +135,14 @@ class FakeClient:
         return self.room or RoomInfo(room_id)
 
 
-class FakeLink:
-    """Stands for ``RoomLink``: ``send`` hands an event to the screen, ``fail`` ends its stream."""
+class FakeLink(EventLink[FakeClient]):
+    """Stands for ``RoomLink``."""
 
     def __init__(self) -> None:
-        self.calls = FakeClient()
+        super().__init__(FakeClient())
         self.runs = 0
-        self._events: asyncio.Queue[Event | AgentTuiError | None] = asyncio.Queue()
-        self._run_events: asyncio.Queue[Event | AgentTuiError | None] = asyncio.Queue()
-
-    is_embedded = True
-
-    @property
-    def is_drained(self) -> bool:
-        """Whether the screen has taken everything that was sent."""
-        return self._events.empty() and self._run_events.empty()
-
-    async def client(self) -> FakeClient:
-        return self.calls
-
-    async def close(self) -> None:
-        pass
-
-    def send(self, *events: Event) -> None:
-        for event in events:
-            self._events.put_nowait(event)
-
-    def end(self, error: AgentTuiError | None = None) -> None:
-        self._events.put_nowait(error)
-
-    def send_run(self, *events: Event | AgentTuiError | None) -> None:
-        for event in events:
-            self._run_events.put_nowait(event)
-
-    async def follow(self, room_id: str) -> AsyncGenerator[Event, None]:
-        async for event in _drain(self._events):
-            yield event
 
     async def run(self, room_id: str) -> AsyncGenerator[Event, None]:
         self.runs += 1
-        async for event in _drain(self._run_events):
+        async for event in self.posted():
             yield event
-
-
-async def _drain(queue: asyncio.Queue[Event | AgentTuiError | None]) -> AsyncGenerator[Event, None]:
-    while (item := await queue.get()) is not None:
-        if isinstance(item, AgentTuiError):
-            raise item
-        yield item

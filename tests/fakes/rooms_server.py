@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tests.fakes.http_server import FakeServer, Reply, Request, Responder, answers_json, streams
+from tests.fakes.http_server import FakeServer, Reply, Request, Responder, answers_json
+from tests.fakes.original_server import OriginalServer
 from tests.fakes.room_frames import AGENTS as AGENTS
 from tests.fakes.room_frames import TASK, person
 from tests.fakes.room_frames import WORDS as WORDS
@@ -26,34 +26,13 @@ from tests.fakes.room_frames import stored as stored
 S = TypeVar("S", bound=FakeServer)
 
 
-class OriginalRoomsServer(FakeServer):
-    """A server of the original system: ``POST …/run`` and nothing else. Every room id is a room.
+class OriginalRoomsServer(OriginalServer):
+    """A server of the original system: ``POST …/run`` and nothing else. Every room id is a room."""
 
-    The run sends ``events``; with ``stop_after`` it sends only so many of them and then does ``then``:
-    ``drop`` or ``reset`` the connection, ``end`` it cleanly, or ``stay`` silent until the client leaves.
-    Each POST begins the run anew, which is why nobody may repeat one: ``posts`` counts them.
-    """
+    STREAM = r"/api/rooms/[^/]+/run"
 
-    def __init__(
-        self, events: Sequence[Event] | None = None, *, stop_after: int | None = None, then: str = "drop"
-    ) -> None:
-        super().__init__()
-        self.events = list(events if events is not None else run_events())
-        self.stop_after = stop_after
-        self.then = then
-
-    @property
-    def posts(self) -> int:
-        """How many runs were asked for."""
-        return sum(request.method == "POST" for request in self.requests)
-
-    def responder(self, request: Request) -> Responder:
-        if request.method == "POST" and re.fullmatch(r"/api/rooms/[^/]+/run", request.path):
-            frames = [frame(name, data) for name, data in self.events]
-            if self.stop_after is None:
-                return streams(*frames)
-            return streams(*frames[: self.stop_after], then=self.then)
-        return super().responder(request)
+    def __init__(self, events: Sequence[Event] | None = None, **broken: Any) -> None:
+        super().__init__(run_events() if events is None else events, **broken)
 
 
 @dataclass

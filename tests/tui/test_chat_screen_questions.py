@@ -227,7 +227,7 @@ async def test_a_server_that_shows_an_answer_only_while_it_gives_it_is_asked_and
     async with opened() as chat:
         await chat.send(ev.LinkChanged("ended", "only while it is given"))
         await chat.write("Why?", "enter")
-        chat.link.send_answer(
+        chat.link.send_posted(
             ev.LinkChanged("live"),
             ev.MessageStored(message("local-question-1", "Why?")),
             started("local-answer-1"),
@@ -247,7 +247,7 @@ async def test_an_answer_that_broke_off_there_keeps_its_words_and_is_not_asked_a
     async with opened() as chat:
         await chat.send(ev.LinkChanged("ended"))
         await chat.write("Why?", "enter")
-        chat.link.send_answer(
+        chat.link.send_posted(
             ev.MessageStored(message("local-question-1", "Why?")),
             started("local-answer-1"),
             words("Half", turn_id="local-answer-1"),

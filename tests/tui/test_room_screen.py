@@ -95,7 +95,7 @@ async def test_a_server_that_shows_only_runs_is_run_by_p_and_continued_by_c() ->
         )
         assert "only while it runs it" in text
         await screen.press("p")
-        screen.link.send_run(
+        screen.link.send_posted(
             LIVE,
             ev.RunStarted("r", "Should we?"),
             ev.TurnStarted("1", "r", "assistant", "Zed", "", 1),

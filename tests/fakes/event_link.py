@@ -1,0 +1,64 @@
+"""What links to rooms and to chats have in common when the test sends their events, one by one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Generic, TypeVar
+
+from agent_tui.errors import AgentTuiError
+from agent_tui.events import Event
+
+C = TypeVar("C")
+Events = asyncio.Queue[Event | AgentTuiError | None]
+
+
+class EventLink(Generic[C]):
+    """``send`` hands an event to the screen, ``end`` ends its stream; ``send_posted`` does both for the
+    stream of a POST, which ``None`` or an error ends. ``calls`` is what the screen asks.
+    """
+
+    is_embedded = True
+
+    def __init__(self, calls: C) -> None:
+        self.calls = calls
+        self._events: Events = asyncio.Queue()
+        self._posted: Events = asyncio.Queue()
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether the screen has taken everything that was sent."""
+        return self._events.empty() and self._posted.empty()
+
+    async def client(self) -> C:
+        return self.calls
+
+    async def close(self) -> None:
+        pass
+
+    def send(self, *events: Event) -> None:
+        for event in events:
+            self._events.put_nowait(event)
+
+    def end(self, error: AgentTuiError | None = None) -> None:
+        self._events.put_nowait(error)
+
+    def send_posted(self, *events: Event | AgentTuiError | None) -> None:
+        for event in events:
+            self._posted.put_nowait(event)
+
+    async def follow(self, id_: str) -> AsyncGenerator[Event, None]:
+        async for event in _drain(self._events):
+            yield event
+
+    async def posted(self) -> AsyncGenerator[Event, None]:
+        """Yield what the stream of a POST has."""
+        async for event in _drain(self._posted):
+            yield event
+
+
+async def _drain(queue: Events) -> AsyncGenerator[Event, None]:
+    while (item := await queue.get()) is not None:
+        if isinstance(item, AgentTuiError):
+            raise item
+        yield item
