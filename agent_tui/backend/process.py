@@ -38,7 +38,7 @@ from agent_tui.backend.workspaces import Workspaces
 
 # Seconds after it was told to end at which each of these is over, done or not: within three all is. What is
 # later is left: programs of tools end with this process (``tools.child``), half a commit is none.
-CUT_SECONDS = 1.5  # rooms and answers are cut, on record
+CUT_SECONDS = 1.7  # rooms and answers are cut, on record
 LEFT_SECONDS = 2.6  # clients have heard of that and left, servers of tools have ended
 CLOSED_SECONDS = 2.9  # the store is closed
 IDLE_CHECKS = 4  # looks per idle time

@@ -18,7 +18,7 @@ class Timing:
     retries: tuple[float, ...] = (0.5, 1.5)  # before each further try of a model call
     grace: float = 0.1  # for a cancelled model call to let go, before the room is said to be paused
     mend: tuple[float, ...] = (1.0, 2.0, 5.0, 10.0, 30.0)  # between tries to close what a full disk left open
-    tool_grace: float = 1.3  # for a cancelled tool to end what it started: programs are killed after one
+    tool_grace: float = 1.2  # for a cancelled tool to end what it started: programs are killed after one
     preview: float = 20.0  # for a tool that asks to say what it would do: it may read files for that
     unattended: float = 30.0  # a tool that asks waits so long for somebody to come back who can answer
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
