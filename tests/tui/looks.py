@@ -38,8 +38,7 @@ async def same(
 ) -> None:
     """Compare at every size."""
     for columns, rows in sizes:
-        await seen.pilot.resize_terminal(columns, rows)
-        await seen.text()
+        await seen.resize(columns, rows)
         assert screen_as_text(seen.app) == snapshot(name=f"{columns}x{rows}")
 
 

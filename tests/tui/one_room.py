@@ -65,10 +65,6 @@ class Screen(Watched[OneRoom]):
         self.link.send(*events)
         return await self.text()
 
-    async def resize(self, columns: int, rows: int) -> str:
-        await self.pilot.resize_terminal(columns, rows)
-        return await self.text()
-
 
 @asynccontextmanager
 async def opened(

@@ -281,8 +281,7 @@ async def test_what_is_asked_stays_readable_whatever_size_the_screen_gets(draft:
         await chat.write(draft)
         await asking(chat, DIFF)
         for size in ((50, 12), (30, 14), (120, 40)):
-            await chat.pilot.resize_terminal(*size)
-            assert "▾ look" in await chat.text()
+            assert "▾ look" in await chat.resize(*size)
         assert "n no" in await chat.text()
 
 
@@ -311,8 +310,7 @@ async def test_who_reads_elsewhere_is_not_moved_by_another_size() -> None:
     async with opened(long, message("q1", "Look.")) as chat:
         await asking(chat)
         await chat.press("tab", "home")
-        await chat.pilot.resize_terminal(60, 14)
-        text = await chat.text()
+        text = await chat.resize(60, 14)
         assert "paragraph 0" in text
         assert "▾ look" not in text
 

@@ -86,8 +86,7 @@ async def of_the_room(folder: Path, theme: Theme) -> Texts:
             await seen.press(*keys)
             texts |= shown(seen.app)
         await seen.press("escape", "escape", "t")
-        await seen.pilot.resize_terminal(70, 20)
-        await seen.text()
+        await seen.resize(70, 20)
         texts |= shown(seen.app)
     return texts
 

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 from textual.app import App
 from textual.pilot import Pilot
 
+from tests.widgets.apps import resize
+
 A = TypeVar("A", bound=App[int])
 
 
@@ -45,6 +47,10 @@ class Watched(Generic[A]):
         while len(seen) < self.LOOKS or len({*seen[-self.LOOKS :]}) > 1 or not self.is_told:
             seen.append(await self.look())
         return seen[-1]
+
+    async def resize(self, columns: int, rows: int) -> str:
+        await resize(self.pilot, columns, rows)
+        return await self.text()
 
     async def press(self, *keys: str) -> str:
         await self.pilot.press(*keys)

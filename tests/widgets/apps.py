@@ -130,3 +130,10 @@ async def painted(
             app.exit()
 
     await app.run_async(headless=False, size=size, auto_pilot=pilot_acts)
+
+
+async def resize(pilot: Pilot[Any], columns: int, rows: int) -> None:
+    """Have a terminal of another size, and wait until the screen has taken it: it is told by a timer."""
+    await pilot.resize_terminal(columns, rows)
+    while pilot.app.screen.size != (columns, rows):
+        await pilot.pause()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.widgets.apps import Hand, running
+from tests.widgets.apps import Hand, resize, running
 from tests.widgets.drawing import screen_of
 from tests.widgets.test_counts import counted, frames, tokens
 from tests.widgets.test_splitter import TEXTS
@@ -110,7 +110,7 @@ async def test_resizing_to_any_size_equals_a_fresh_pane_of_that_size(
         for size in sizes[1:]:
             hand.turn_until_clean()
             await pilot.pause()
-            await pilot.resize_terminal(*size)
+            await resize(pilot, *size)
         hand.turn_until_clean()
         await pilot.pause()
         resized = screen_of(old)

@@ -9,7 +9,7 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from tests.widgets.apps import Hand
+from tests.widgets.apps import Hand, resize
 from tests.widgets.drawing import screen_of
 from tests.widgets.test_splitter import TEXTS, cut
 from widgets import selection as selection_module
@@ -112,7 +112,7 @@ async def test_a_selection_stays_where_it_is_while_words_stream_and_the_width_ch
         assert selected == "words that w"
         pane.text_added("b", "more\n" * 20)
         hand.turn_until_clean()
-        await pilot.resize_terminal(40, 8)
+        await resize(pilot, 40, 8)
         hand.turn_until_clean()
         await pilot.pause()
         assert pane.selected_text() == selected

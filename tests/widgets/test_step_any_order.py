@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.widgets.apps import Hand, running
+from tests.widgets.apps import Hand, resize, running
 from tests.widgets.drawing import screen_of
 from tests.widgets.test_splitter import TEXTS
 from widgets.transcript import Transcript
@@ -68,7 +68,7 @@ async def test_whatever_is_done_the_end_looks_as_if_it_had_always_been_so(
         for name, key, value in acts:
             if isinstance(value, tuple):
                 size = value
-                await pilot.resize_terminal(*size)
+                await resize(pilot, *size)
             act(pane, name, key, value)
             if name == "draw":
                 hand.turn()

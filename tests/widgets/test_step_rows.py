@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from agent_tui.inert import inert_line
-from tests.widgets.apps import Hand, running
+from tests.widgets.apps import Hand, resize, running
 from tests.widgets.drawing import screen_of
 from widgets.ink import FAILED, MARK, text_of
 from widgets.step_body import result_body
@@ -151,7 +151,7 @@ async def test_resizing_keeps_folds_and_equals_a_fresh_pane() -> None:
     pane, hand = a_chat()
     async with running(pane, (60, 14)) as pilot:
         for size, expected in zip(((30, 18), (9, 40), (60, 14)), [*fresh[1:], fresh[0]], strict=True):
-            await pilot.resize_terminal(*size)
+            await resize(pilot, *size)
             hand.turn_until_clean()
             await pilot.pause()
             assert screen_of(pane) == expected

@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
 
-from tests.widgets.apps import Hand, running
+from tests.widgets.apps import Hand, resize, running
 from tests.widgets.drawing import screen_of
 from tests.widgets.test_splitter import TEXTS, cut
 from widgets.signs import BELOW, CARET, SCROLL_MARK
@@ -228,7 +228,7 @@ async def test_a_resize_shows_what_a_fresh_pane_of_that_size_shows() -> None:
     async with running(pane, (60, 12)) as pilot:
         pane.text_added("a", text)
         await shown(pane, hand, pilot)
-        await pilot.resize_terminal(17, 9)
+        await resize(pilot, 17, 9)
         resized = await shown(pane, hand, pilot)
     async with running(fresh, (17, 9)) as pilot:
         fresh.text_added("a", text)
