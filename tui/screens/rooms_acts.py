@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 8  # calls under way at the same time
 _COPY: Final = re.compile(r" \(copy(?: \d+)?\)$")
-_ROOM_FIELDS: Final = ("execution_mode", "max_rounds", "keep_running")
-_BUDGET_FIELDS: Final = ("max_tokens", "max_cost", "on_error")
+_ROOM_FIELDS: Final = (
+    *("execution_mode", "max_rounds", "keep_running", "on_error"),
+    *("max_tokens", "max_cost", "enabled_tools", "workspace"),
+)
+_SAYS_NOTHING: Final = ("", 0, (), "continue")  # what the server takes where a field is not given
 _AGENT_FIELDS: Final = ("name", "color", "system_prompt", "model", "provider_id")
 
 
@@ -94,14 +97,10 @@ def copied_fields(room: RoomInfo, taken: Collection[str] = ()) -> dict[str, Any]
         {name: value for name in _AGENT_FIELDS if (value := getattr(agent, name))}
         for agent in sorted(room.agents, key=lambda agent: agent.turn_order)
     ]
-    fields: dict[str, Any] = {name: value for name in _ROOM_FIELDS if (value := getattr(room, name))}
-    budget = {
-        name: value for name in _BUDGET_FIELDS if (value := getattr(room, name)) not in (0, "continue", "")
-    }
+    fields = {name: value for name in _ROOM_FIELDS if (value := getattr(room, name)) not in _SAYS_NOTHING}
     return {
         "name": _free_name(name_of(room), taken),
         **fields,
-        **budget,
         **({"agents": agents} if agents else {}),
     }
 
