@@ -43,6 +43,17 @@ async def test_a_stored_chat_shows_who_said_what_and_what_it_took() -> None:
         assert "One target." in text
 
 
+async def test_an_answer_of_a_server_that_names_no_model_has_the_one_that_is_asked() -> None:
+    async with opened() as chat:
+        here = f"{ev.LOCAL_ID}a1"
+        await chat.send(ev.MessageStored(message(f"{ev.LOCAL_ID}q1", "Look.")))
+        text = await chat.send(call(turn_id=here), ev.TurnDone(here, "other"), ev.Unknown("x", "{}"))
+        assert "default model" not in text
+        assert text.count("some-model") == 2  # above all, and above the answer
+        assert "┄ no result came" in row(text, "▾ look")
+        assert "1 unknown event kept" in text
+
+
 async def test_an_empty_chat_says_what_to_do_first() -> None:
     async with opened() as chat:
         assert "Ask something. @ attaches a file, / lists commands." in await chat.text()

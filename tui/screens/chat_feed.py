@@ -118,6 +118,10 @@ class ChatFeed:
                 return file.name, text_body(file.content, None)
         return None
 
+    def model_of(self, turn: ChatTurn) -> str:
+        """Return the model that is asked, where the server does not say who speaks; "" for what it keeps."""
+        return self._state.conversation.model if turn.is_local else ""
+
     def number(self, turn_id: str, step_id: str = "") -> int:
         """Return which message of the transcript shows that; 0 for none."""
         return self._numbers.get((turn_id, step_id), 0)
@@ -155,7 +159,7 @@ class _Turn(StepRows):
 
     def _head(self) -> None:
         """Say who speaks; once it is over, how long it took and what it used."""
-        title = texts.turn_title(self.turn)
+        title = texts.turn_title(self.turn, self._feed.model_of(self.turn))
         if not self._last:
             self._last = key_of(self.turn.id)
             self._feed.placed((self.turn.id, ""))

@@ -186,12 +186,14 @@ def workspace(state: ConversationState) -> str:
 # --- turns -------------------------------------------------------------------------------------------------
 
 
-def turn_title(turn: ChatTurn) -> str:
-    """Return what stands over a turn; behind a tab what stands at its right."""
+def turn_title(turn: ChatTurn, model: str = "") -> str:
+    """Return what stands over a turn; behind a tab what stands at its right. ``model`` is who speaks where
+    nobody says so.
+    """
     if turn.role == "user":
         name = say("room.you")
     else:
-        name = inert_line(turn.model, MAX_NAME_CHARACTERS) or say("chat.model.default")
+        name = inert_line(turn.model or model, MAX_NAME_CHARACTERS) or say("chat.model.default")
     if len(turn.versions) > 1 and turn.id in turn.versions:
         number = turn.versions.index(turn.id) + 1
         name = say("chat.version", name=name, number=number, count=len(turn.versions))
@@ -258,6 +260,8 @@ def step_head(step: StepState) -> tuple[str, str, str]:
             return title, say("step.running"), signs.SPEAKING
         case "denied" if result is None:
             return title, say("step.denied"), signs.FAILED
+        case "unknown" if result is None:
+            return title, say("step.no_result"), signs.CUT
         case "unknown":
             return title, say("step.unknown"), signs.FAILED
         case "cut":

@@ -35,6 +35,7 @@ CHAT: Final[dict[str, str]] = {
     "step.asks": "asks you",
     "step.running": "running",
     "step.denied": "denied",
+    "step.no_result": "no result came",
     "step.unknown": "the program ended while it ran",
     "step.cut": "cut",
     "step.more.opens": "… {more} – {press} opens all",

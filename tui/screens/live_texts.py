@@ -74,7 +74,9 @@ def _because(table: str, reason: str) -> str:
 
 def oddities(unknown_count: int) -> str:
     """Return how many events nobody understood, or nothing."""
-    return say("room.unknown", count=count(unknown_count)) if unknown_count else ""
+    if not unknown_count:
+        return ""
+    return say("room.unknown.one") if unknown_count == 1 else say("room.unknown", count=count(unknown_count))
 
 
 def dollars(amount: float) -> str:

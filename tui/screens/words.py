@@ -46,6 +46,7 @@ ENGLISH: Final[dict[str, str]] = {
     "room.untitled": "a room",
     "room.loading": "Waiting for the room…",
     "room.unknown": "{count} unknown events kept",
+    "room.unknown.one": "1 unknown event kept",
     "room.tokens": "{count} tokens",
     "room.demo": "demo model",
     "room.completed.hint": "the room is done: say something and it goes on",
