@@ -32,6 +32,11 @@ def asked(screen: Screen) -> list[str]:
     return [call for call, _ in screen.link.calls.asked]
 
 
+async def test_what_needs_the_room_says_that_it_is_still_being_loaded() -> None:
+    async with opened() as screen:
+        assert "it is still being loaded" in await screen.press("e")
+
+
 async def test_the_agent_that_speaks_is_stopped_and_says_by_whom() -> None:
     async with opened() as screen:
         await screen.send(loaded(status="running", current_round=1), LIVE, start("1", AGENTS[1]))

@@ -153,6 +153,15 @@ async def test_rooms_are_sorted_by_the_next_column(tmp_path: Path) -> None:
     assert orders[5] == orders[0]
 
 
+async def test_a_narrow_list_says_its_order_rather_than_the_key_of_the_filter(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2), size=(44, 8)) as seen:
+        first, *_ = (await seen.text()).splitlines()
+        assert "0 running · 2 in all · / filter" in first
+        await seen.press("o")
+        first, *_ = (await seen.text()).splitlines()
+        assert first.split() == ["Rooms", "by", "name", "0", "running", "·", "2", "in", "all"]
+
+
 async def test_a_room_is_renamed_archived_and_found_again(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2)) as seen:
         await seen.press("R", *" x", "enter")

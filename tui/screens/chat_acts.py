@@ -99,7 +99,7 @@ class ChatActs(ChatAsking):
     def why_not(self, act: str) -> str:
         """Return why edit, again, version, queue or open_step cannot be done now; ``""`` if it can."""
         if not self.state.loaded:
-            return say("help.why.not_now")
+            return say("help.why.not_loaded")
         if act == "queue":
             return "" if self._composer.queue else say("chat.queue.none")
         if act == "open_step":

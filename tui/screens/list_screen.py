@@ -195,13 +195,13 @@ class ListScreen(Screen[None], Generic[T]):
 
     def _show_lines(self) -> None:
         listing = self.listing
-        middle = [say(f"list.sort.{listing.sort}")] if listing.sort != "activity" else []
+        middle = [Part(say(f"list.sort.{listing.sort}"), 1)] if listing.sort != "activity" else []
         if listing.shows_archived:
-            middle.append(self.words("with_archived"))
+            middle.append(Part(self.words("with_archived"), 3))
         self._top.show(
             [self.words("title")],
-            [Part(text, rank) for rank, text in enumerate(middle, 1)],
-            [self._server_state() or self._heading()],
+            middle,
+            [self._server_state()] if self._server_state() else self._heading(),
         )
         hints = []
         for hint in self.HINTS:
@@ -216,16 +216,17 @@ class ListScreen(Screen[None], Generic[T]):
             words = "nothing" if listing.needle else "empty"
             self._empty.update(self.words(words, **keys) if self._is_known else say("list.loading"))
 
-    def _heading(self) -> str:
+    def _heading(self) -> list[Part]:
         """Say how many there are and run, or are found; nothing before that is known."""
         listing = self.listing
         if not self._is_known:
-            return ""
+            return []
         if listing.needle:
-            return self.words("found", found=count(len(listing)), all=count(listing.total))
+            return [Part(self.words("found", found=count(len(listing)), all=count(listing.total)))]
         heads = self.words("count", running=count(listing.running), all=count(listing.total))
         key = self.key_of(f"{self.KIND}.filter")
-        return f"{heads} · {key} {say('list.hint.filter')}" if key else heads
+        hint = [Part(f"{key} {say('list.hint.filter')}", 2)] if key else []
+        return [Part(heads), *hint]
 
     def _server_state(self) -> str:
         state = self._state

@@ -76,7 +76,7 @@ class RoomActs(RoomRunning):
         if missing:
             return missing
         if not self.state.loaded:
-            return say("help.why.not_now")
+            return say("help.why.not_loaded")
         reason = ""
         if act in ("stop", "skip", "retry"):
             reason = why_not(self.state, self.focused_agent, act)

@@ -206,6 +206,7 @@ ENGLISH: Final[dict[str, str]] = {
     "help.group.dialog": "Here",
     "help.why.not_now": "not now",
     "help.why.not_loaded": "it is still being loaded",
+    "help.why.not_loaded": "it is still being loaded",
     "help.numbered": "Go to the agent of that number",
     "help.why.no_code": "no code in sight",
     "help.why.no_message": "nothing was said yet",
