@@ -139,7 +139,7 @@ async def test_who_has_just_sent_a_question_is_asked_once_no_key_is_pressed_any_
         assert "tab answer what is asked" in bar
         assert "once" not in bar  # y would be a letter
         chat.time += 1.0
-        bar = next(line for line in (await chat.look()).splitlines() if "look asks" in line)
+        bar = next(line for line in (await chat.later()).splitlines() if "look asks" in line)
         assert "y once" in bar
         await chat.pilot.press("y")
         assert chat.asked == []  # too soon to have been read
