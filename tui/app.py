@@ -231,6 +231,10 @@ class AgentTuiApp(KeysInOrder[int]):
         """Say how to leave to who pressed ctrl+c. Textual's own knows only its own key for it."""
         self.places.say_how_to_quit()
 
+    def action_command_palette(self) -> None:
+        """Show every command, found by typing."""
+        self.places.show_palette()
+
     def action_themes(self) -> None:
         """Let a theme be chosen."""
         self.places.choose_theme()

@@ -42,6 +42,7 @@ from tui.screens.rooms import RoomsScreen
 from tui.screens.setup import SetupScreen
 from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
+from widgets.signs import twin
 
 if TYPE_CHECKING:
     from tui.app import AgentTuiApp
@@ -223,6 +224,9 @@ class Places:
     def _run(self, group: str, work: Coroutine[Any, Any, None]) -> None:
         self._app.run_worker(work, group=group, exclusive=True)
 
+    def _own(self, text: str) -> str:
+        return twin(text) if self._ascii_only else text
+
     # --- keys ------------------------------------------------------------------------------------------
 
     def keep_still(self, line: Widget) -> None:
@@ -256,14 +260,20 @@ class Places:
             self._app.screen.dismiss()
             return
         shown = sections(self._app.screen, self.keymap, ascii_only=self._ascii_only)
-        self._app.push_screen(HelpScreen(shown))
+        self._app.push_screen(HelpScreen(shown, ascii_only=self._ascii_only))
+
+    def show_palette(self) -> None:
+        """Show every command, unless they are shown."""
+        if not isinstance(self._app.screen, CommandPalette):
+            words = self._own(say("palette.search"))
+            self._app.push_screen(CommandPalette(placeholder=words, id="--command-palette"))
 
     def commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
         """Yield the palette: everything that the screen can do, with its keys, and the themes."""
         for offer in offers(screen, self.keymap):
             if NOT_IN_PALETTE.isdisjoint(offer.ids):
                 keys = shown_all(offer.keys, ascii_only=self._ascii_only) or say("help.no_key")
-                line = f"{keys} – {offer.reason}" if offer.reason else keys
+                line = self._own(f"{keys} – {offer.reason}" if offer.reason else keys)
                 yield SystemCommand(offer.description, line, partial(self._do, offer))
         for name in (themes.AUTO, *themes.names(self._app.themes_folder)):
             yield SystemCommand(say("theme.use", name=name), say("theme.once"), partial(self._wear, name))

@@ -65,7 +65,7 @@ async def test_any_other_model_can_be_written() -> None:
         await opened_form(screen)
         screen.app.screen.query_one("#model", Line).focus()
         text = await screen.press("down", *"brand-new")
-        assert "take “brand-new” as it is" in text
+        assert 'take "brand-new" as it is' in text
         await screen.press("enter")
         assert screen.app.screen.query_one("#model", Line).value == "brand-new"
 

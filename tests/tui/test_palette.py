@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.tui.whole_app import Seen, opened_app
 from tui.actions import offers
 from tui.key_names import parse
@@ -81,6 +83,20 @@ async def test_an_entry_says_its_keys_or_that_it_has_none(tmp_path: Path) -> Non
         assert said["The keys of the screen"] == "?, f1"
         assert said["Suspend to the shell"] == "no key"
         assert said["Continue after an interruption"] == "c – only after an interruption"
+
+
+async def test_in_ascii_the_help_and_the_palette_are_ascii(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_TUI_ASCII", "1")
+    async with opened_app(tmp_path, size=(100, 60)) as seen:
+        text = await seen.press("question_mark")
+        assert "Continue after an interruption - only after" in text
+        assert text.isascii()
+        text = await seen.press("escape", "ctrl+p")
+        assert "Search for commands" in text
+        assert "c - only after an interruption" in text
+        assert text.isascii()
 
 
 async def test_what_has_no_key_can_be_done_by_the_palette(tmp_path: Path) -> None:

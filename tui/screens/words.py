@@ -206,7 +206,6 @@ ENGLISH: Final[dict[str, str]] = {
     "help.group.dialog": "Here",
     "help.why.not_now": "not now",
     "help.why.not_loaded": "it is still being loaded",
-    "help.why.not_loaded": "it is still being loaded",
     "help.numbered": "Go to the agent of that number",
     "help.why.no_code": "no code in sight",
     "help.why.no_message": "nothing was said yet",
@@ -218,6 +217,7 @@ ENGLISH: Final[dict[str, str]] = {
     # the keys of the config file, and what the palette says of an action
     "keys.problems.one": "[keys]: 1 line cannot hold – agent-tui config check says why",
     "keys.problems": "[keys]: {count} lines cannot hold – agent-tui config check says why",
+    "palette.search": "Search for commands…",
     "keys.or": " or ",
     # the themes
     "theme.use": "Theme: {name}",
@@ -272,7 +272,7 @@ ENGLISH: Final[dict[str, str]] = {
     "choose.none": "nothing is offered to choose from",
     "choose.nothing": "nothing has that in its name",
     "choose.more": "{count} more: type a part of the name",
-    "choose.typed": "take “{typed}” as it is",
+    "choose.typed": 'take "{typed}" as it is',
     "choose.hint": "{choose.up} {choose.down} choose · enter take · {choose.back} back",
     # acts on one agent
     "agent.skip_next": "will be skipped",
