@@ -15,8 +15,8 @@ from tests.tui.rooms_listed import listed, room
 from tui.link import RoomLink
 from tui.screens import rooms_feed
 from tui.screens.list_feed import ListSeen
+from tui.screens.list_offer import SetupOffer
 from tui.screens.rooms import RoomsScreen
-from tui.screens.rooms_offer import SetupOffer
 
 
 async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> None:

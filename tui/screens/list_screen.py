@@ -24,10 +24,10 @@ from tui.screens import signs
 from tui.screens.deleting import Deletions
 from tui.screens.list_acts import ListActs
 from tui.screens.list_feed import ListFeed
+from tui.screens.list_offer import SetupOffer
 from tui.screens.list_texts import Hint
 from tui.screens.listing import SORT_KEYS, Listing, T
 from tui.screens.rename import RenameScreen
-from tui.screens.rooms_offer import SetupOffer
 from tui.screens.row_list import RowList
 from tui.screens.words import count, say
 from widgets.signs import twin
