@@ -153,7 +153,7 @@ async def test_who_goes_away_from_a_question_is_not_called_back() -> None:
         await chat.write("ye")
         await asking(chat)
         await chat.press("backspace", "backspace", "tab", "tab")
-        await chat.look()
+        await chat.later()
         assert chat.app.chat.focused is chat.app.chat._transcript
 
 
