@@ -20,7 +20,7 @@ from tests.fakes import mcp_server
 
 MCP_SERVER = str(Path(mcp_server.__file__).resolve())
 SLOW = "10"  # tokens/s of the demo model: an answer of three quarters of a minute
-IDLE_SECONDS = "2"  # a busy machine may take one until the first call
+IDLE_SECONDS = "3"  # a busy machine may take two until the first call
 
 
 async def made(client: WireClient, **fields: Any) -> str:
