@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from agent_tui import events as ev
 from tests.fakes.chat_link import FakeChatLink
 from tests.state.chat_events import loaded, message
-from tests.tui.watched import Watched
+from tests.tui.watched import Fed
 from tui import themes
 from tui.link import ChatLink
 from tui.screens.chat import ChatScreen
@@ -43,18 +43,13 @@ class OneChat(App[int]):
         self.opened.append(event.conversation_id)
 
 
-class Chat(Watched[OneChat]):
+class Chat(Fed[OneChat, FakeChatLink]):
     """What a test sees and does. ``time`` is the screen's own, in seconds."""
 
-    def __init__(self, link: FakeChatLink, app: OneChat, pilot: Pilot[int]) -> None:
-        super().__init__(app, pilot)
-        self.link = link
+    def __init__(self, app: OneChat, link: FakeChatLink, pilot: Pilot[int]) -> None:
+        super().__init__(app, link, pilot)
         self.time = 100.0
         app.chat.now = lambda: self.time
-
-    @property
-    def is_told(self) -> bool:
-        return self.link.is_drained
 
     @property
     def asked(self) -> list[str]:
@@ -63,10 +58,6 @@ class Chat(Watched[OneChat]):
     @property
     def told(self) -> list[str]:
         return [note.message for note in self.app._notifications]
-
-    async def send(self, *events: ev.Event) -> str:
-        self.link.send(*events)
-        return await self.text()
 
     async def press(self, *keys: str) -> str:
         for key in keys:
@@ -99,7 +90,7 @@ async def opened(
     link = FakeChatLink()
     app = OneChat(link, ascii_only=ascii_only)
     async with app.run_test(size=size, notifications=True) as pilot:
-        chat = Chat(link, app, pilot)
+        chat = Chat(app, link, pilot)
         about = {"title": "Make", "model": "some-model", "provider_id": "local", **fields}
         await chat.send(loaded(*messages, **about), LIVE)
         yield chat

@@ -8,11 +8,10 @@ from typing import ClassVar, cast
 
 from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.pilot import Pilot
 
 from agent_tui import events as ev
 from tests.fakes.room_link import FakeLink
-from tests.tui.watched import Watched
+from tests.tui.watched import Fed
 from tui import themes
 from tui.link import RoomLink
 from tui.screens.room import RoomScreen
@@ -50,20 +49,7 @@ class OneRoom(App[int]):
             self.room.ask_to_leave()
 
 
-class Screen(Watched[OneRoom]):
-    """What a test sees and does."""
-
-    def __init__(self, link: FakeLink, app: OneRoom, pilot: Pilot[int]) -> None:
-        super().__init__(app, pilot)
-        self.link = link
-
-    @property
-    def is_told(self) -> bool:
-        return self.link.is_drained
-
-    async def send(self, *events: ev.Event) -> str:
-        self.link.send(*events)
-        return await self.text()
+Screen = Fed[OneRoom, FakeLink]
 
 
 @asynccontextmanager
@@ -73,7 +59,7 @@ async def opened(
     link = FakeLink()
     app = OneRoom(link, start=start, ascii_only=ascii_only)
     async with app.run_test(size=size, notifications=True) as pilot:
-        yield Screen(link, app, pilot)
+        yield Screen(app, link, pilot)
         link.end()
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from textual.pilot import Pilot
 
 from agent_tui import events as ev
 from agent_tui.config import Config
@@ -16,7 +15,7 @@ from agent_tui.errors import ConfigError, NotFound, NotOffered
 from tests.fakes.chat_link import FakeChatLink
 from tests.fakes.room_link import FakeLink
 from tests.state.chat_events import loaded, message, started
-from tests.tui.watched import Watched
+from tests.tui.watched import Fed
 from tui.app import AgentTuiApp
 from tui.exits import FAILED
 from tui.first_chat import first_chat
@@ -39,16 +38,7 @@ def linked(link: FakeChatLink) -> ChatLink:
     return cast("ChatLink", link)
 
 
-class Program(Watched[AgentTuiApp]):
-    """What a test sees of it."""
-
-    def __init__(self, app: AgentTuiApp, link: FakeChatLink, pilot: Pilot[int]) -> None:
-        super().__init__(app, pilot)
-        self.link = link
-
-    @property
-    def is_told(self) -> bool:
-        return self.link.is_drained
+Program = Fed[AgentTuiApp, FakeChatLink]
 
 
 @asynccontextmanager

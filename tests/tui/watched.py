@@ -7,9 +7,12 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 from textual.app import App
 from textual.pilot import Pilot
 
+from agent_tui.events import Event
+from tests.fakes.event_link import EventLink
 from tests.widgets.apps import resize
 
 A = TypeVar("A", bound=App[int])
+L = TypeVar("L", bound=EventLink[Any])
 
 
 def rows_of(app: App[Any]) -> str:
@@ -61,3 +64,19 @@ class Watched(Generic[A]):
         while not all(part in self.now for part in parts):
             await self.look()
         return self.now
+
+
+class Fed(Watched[A], Generic[A, L]):
+    """An app whose events the test sends through its link."""
+
+    def __init__(self, app: A, link: L, pilot: Pilot[int]) -> None:
+        super().__init__(app, pilot)
+        self.link = link
+
+    @property
+    def is_told(self) -> bool:
+        return self.link.is_drained
+
+    async def send(self, *events: Event) -> str:
+        self.link.send(*events)
+        return await self.text()

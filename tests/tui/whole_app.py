@@ -7,13 +7,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
 
-from textual.pilot import Pilot
-
 from agent_tui import events as ev
 from agent_tui.config import Config
 from agent_tui.events import RoomInfo
 from tests.fakes.room_link import FakeClient, FakeLink
-from tests.tui.watched import Watched
+from tests.tui.watched import Fed
 from tui.app import AgentTuiApp
 from tui.link import RoomLink
 from tui.request import ScreenRequest, Server
@@ -35,16 +33,7 @@ class ListingClient(FakeClient):
         return self._rooms
 
 
-class Seen(Watched[AgentTuiApp]):
-    """What a test sees of the app and does to it."""
-
-    def __init__(self, app: AgentTuiApp, link: FakeLink, pilot: Pilot[int]) -> None:
-        super().__init__(app, pilot)
-        self.link = link
-
-    @property
-    def is_told(self) -> bool:
-        return self.link.is_drained
+Seen = Fed[AgentTuiApp, FakeLink]
 
 
 @asynccontextmanager
