@@ -33,6 +33,14 @@ async def test_every_agent_speaks_in_its_own_pane_with_its_model_named() -> None
         assert "老王 · demo model" in header
 
 
+async def test_a_long_task_leaves_the_round_its_place_where_the_mode_finds_none() -> None:
+    room = loaded(task="Should we? " * 20, status="paused", current_round=2)
+    for columns, said in ((80, "…  round 2 of 3 · parallel  ‖ paused"), (66, "…  round 2 of 3  ‖ paused")):
+        async with opened((columns, 20)) as screen:
+            top, *_ = (await screen.send(room, LIVE)).splitlines()
+            assert " ".join(top.split()).endswith(" ".join(said.split()))
+
+
 async def test_the_word_paused_comes_only_with_the_event() -> None:
     async with opened() as screen:
         await screen.send(loaded(status="running", current_round=1), LIVE, start("1", AGENTS[0]))

@@ -115,12 +115,11 @@ class RoomScreen(RoomActs):
     def _show_lines(self) -> None:
         self._panes.show_headers()
         state, shown = self.state, self._shown
-        progress = texts.progress(state) if state.loaded or state.round else ""
         self._top.show(
             [texts.title(state)],
             [
                 Part(text, rank)
-                for rank, text in enumerate((texts.arrangement(shown, self.key_now), progress))
+                for rank, text in enumerate((texts.arrangement(shown, self.key_now), *texts.progress(state)))
                 if text
             ],
             [texts.status(state, self._asked, self._seconds_left, self.key_now)],

@@ -48,11 +48,11 @@ def title(state: RoomState) -> str:
     return inert_line(state.task or state.name or say("room.untitled"), MAX_TITLE_CHARACTERS)
 
 
-def progress(state: RoomState) -> str:
-    """Return "round 2 of 3 · parallel", or nothing before the first round."""
+def progress(state: RoomState) -> list[str]:
+    """Return "round 2 of 3" and "parallel": what is known of them."""
     if not state.round:
-        return state.mode if state.loaded else ""
-    return f"{say('room.round', round=state.round, most=state.max_rounds or '?')} · {state.mode}"
+        return [state.mode] if state.loaded else []
+    return [say("room.round", round=state.round, most=state.max_rounds or "?"), state.mode]
 
 
 def status(state: RoomState, asked: Asked, seconds_left: int = 0, key_now: KeyNow = str) -> str:
