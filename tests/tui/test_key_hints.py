@@ -14,7 +14,7 @@ from tui.actions import offers
 from tui.screens.dialog import Dialog
 from tui.screens.form_fields import Choice, Line
 from tui.screens.help import HelpScreen
-from tui.screens.key_hints import key_of, keys_of, with_keys
+from tui.screens.key_hints import Hints, key_of, keys_of, with_keys
 from tui.screens.new_room import NewRoomScreen
 from tui.screens.question import QuestionScreen
 from tui.screens.quit import QuitScreen
@@ -53,6 +53,24 @@ async def test_a_form_names_the_keys_in_force_and_leaves_out_what_has_none(tmp_p
         assert foot(seen) == "j yes · esc no"
         await seen.press("j")
         assert not isinstance(seen.app.screen, Dialog)
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+async def test_a_key_and_what_it_does_stand_on_one_line_at_every_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ascii_only: bool
+) -> None:
+    if ascii_only:
+        monkeypatch.setenv("AGENT_TUI_ASCII", "1")
+    async with opened_app(tmp_path) as seen:
+        await seen.press("e")
+        for columns in (120, 60, 90, 50, 40):
+            await seen.pilot.resize_terminal(columns, 24)
+            text = await seen.text()
+            hints = seen.app.screen.query_one(Hints)
+            parts = str(hints.content).split(" - " if ascii_only else " · ")
+            assert len(parts) > 5
+            assert [part for part in parts if columns > 40 and part not in text] == []
+            assert hints.region.bottom < seen.app.size.height
 
 
 async def test_the_help_names_the_key_that_closes_it(tmp_path: Path) -> None:

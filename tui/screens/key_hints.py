@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from rich.cells import cell_len
 from textual.binding import Binding
+from textual.content import Content
 from textual.dom import DOMNode
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -63,15 +66,40 @@ def with_keys(screen: Screen[Any], text: str, *, ascii_only: bool = False) -> st
 
 
 class Hints(Static):
-    """The foot of a dialog, or a line of it: what its keys do. ``Dialog`` fills it in once all is there."""
+    """The foot of a dialog, or a line of it: what its keys do, each key on one line with what it does.
+
+    ``Dialog`` fills it in once all is there.
+    """
 
     def __init__(self, text: str, *, ascii_only: bool = False, classes: str = "hint") -> None:
         """``text`` as for ``with_keys``."""
         super().__init__("", classes=classes, markup=False)
         self._text = text
+        self._shown = ""
         self._ascii_only = ascii_only
 
     def tell(self, text: str = "") -> None:
         """Say another text, or the same with the keys as they are."""
         self._text = text or self._text
-        self.update(with_keys(self.screen, self._text, ascii_only=self._ascii_only))
+        self._shown = with_keys(self.screen, self._text, ascii_only=self._ascii_only)
+        self.update(self._shown)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return cell_len(self._shown)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._lines(width))
+
+    def render(self) -> Content:
+        return Content("\n").join(self._lines(self.content_size.width))
+
+    def _lines(self, width: int) -> list[Content]:
+        parted = own(PARTED, ascii_only=self._ascii_only)
+        lines: list[str] = []
+        for part in self._shown.split(parted):
+            longer = f"{lines[-1]}{parted}{part}" if lines else part
+            if lines and cell_len(longer) <= width:
+                lines[-1] = longer
+            else:
+                lines.append(part)
+        return [piece.rstrip() for line in lines for piece in Content(line).wrap(max(1, width))]
