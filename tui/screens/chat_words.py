@@ -30,7 +30,6 @@ CHAT: Final[dict[str, str]] = {
     "chat.tok": "{count} tok",
     "chat.of_tokens": "{count} of {most} tokens",
     "chat.workspace": "in {folder}",
-    "chat.cut.stop": "stopped by you",
     # steps
     "step.asks": "asks you",
     "step.running": "running",
