@@ -104,7 +104,7 @@ class HelpScreen(ModalScreen[None]):
         kept = [filtered(section, needle) for section in self._sections]
         rows = columns([section for section in kept if section.rows], width)
         if self._ascii_only:  # each sign of ours has a twin of one cell
-            rows = Content(twin(rows.plain), rows.spans)
+            rows = Content(twin(rows.plain), list(rows.spans))
         self.query_one("#help-rows", Static).update(rows or Content.styled(say("help.nothing"), MUTED))
         if not needle:  # while something is typed the dialog stays as large as it is
             most = max(1, self.size.height * MOST_PER_CENT // 100 - CHROME_ROWS)
