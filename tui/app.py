@@ -134,7 +134,7 @@ class AgentTuiApp(KeysInOrder[int]):
         if not self.is_headless:
             # Without these the terminal would be left in its full-screen mode.
             loop = asyncio.get_running_loop()
-            for name in (signal.SIGTERM, signal.SIGHUP):
+            for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
                 loop.add_signal_handler(name, self.exit, PAUSED)
         if self._theme_problem:
             self.notify(inert_line(self._theme_problem), severity="warning", markup=False)

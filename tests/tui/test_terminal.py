@@ -107,7 +107,7 @@ def test_leaving_while_agents_speak_asks_and_can_keep_the_room_running(home: Hom
     assert (room["status"], room["keep_running"]) == ("running", True)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 3), (signal.SIGHUP, 3)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 3), (signal.SIGHUP, 3), (signal.SIGQUIT, 3)])
 def test_a_signal_ends_the_program_and_restores_the_terminal(
     home: Home, number: signal.Signals, code: int
 ) -> None:
