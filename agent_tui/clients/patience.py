@@ -6,9 +6,14 @@ from agent_tui.clients.clock import Clock
 from agent_tui.clients.retry import Backoff
 from agent_tui.errors import ConnectFailed, TransportError
 
+TRIES = 10  # in the time until giving up, at least
+
 
 class Patience:
-    """Delays between tries, ended ``give_up_seconds`` after the last sign of life (``None``: never)."""
+    """Delays between tries, ended ``give_up_seconds`` after the last sign of life (``None``: never).
+
+    Delays that only doubled would leave the second half of that time to one try, at its very end.
+    """
 
     def __init__(self, clock: Clock, backoff: Backoff, give_up_seconds: float | None) -> None:
         self.backoff = backoff
@@ -33,9 +38,13 @@ class Patience:
         """
         if not error.retryable:
             raise error
-        left = self.left()
-        if left is not None and left <= 0:
-            gave_up = f"no connection for {self._give_up_seconds:g} s"
-            raise ConnectFailed(gave_up, str(error), retryable=False) from error
         delay = self.backoff.next_delay(error.retry_after)
-        return delay if left is None else min(delay, left)
+        left = self.left()
+        if left is None or self._give_up_seconds is None:
+            return delay
+        for_a_try = self._give_up_seconds / TRIES
+        if left <= for_a_try:
+            gave_up = f"no connection for {self._give_up_seconds - left:.0f} s"
+            raise ConnectFailed(gave_up, str(error), retryable=False) from error
+        longest = left - for_a_try  # the last try, too, has time to be answered
+        return min(delay, longest if error.retry_after is not None else min(longest, for_a_try))

@@ -127,13 +127,33 @@ async def test_it_gives_up_when_told_to(clock: FakeClock) -> None:
         Net(f"http://127.0.0.1:{port}", environ={}) as net,
         read(open_stream(net, clock, give_up_seconds=10)) as reading,
     ):
-        for nth in range(1, 5):
+        for nth in range(1, 10):
             await wait_and_go_on(reading, clock, nth)
         await reading.end()
-    assert waits(reading.items) == [1, 2, 4, 3]  # the last one is cut to what is left of the ten seconds
+    assert waits(reading.items) == [1] * 9  # the last try, too, has a second in which to be answered
     assert isinstance(reading.error, ConnectFailed)
     assert "Connection refused" in reading.error.detail
     assert isinstance(reading.error.__cause__, ConnectFailed)
+
+
+async def test_a_server_that_comes_back_late_is_found_before_giving_up(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on("GET", "/s", *[answers("", 503)] * 8, streams(b"data: x\n\n", then="stay"))
+    async with read(open_stream(net, clock, give_up_seconds=10)) as reading:
+        for nth in range(1, 9):
+            await wait_and_go_on(reading, clock, nth)
+        await reading.until(lambda items: data(items) == ["x"])
+
+
+async def test_a_wish_beyond_the_time_to_wait_leaves_the_last_try_its_time(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    server.on("GET", "/s", answers("", 503, {"Retry-After": "60"}), streams(b"data: x\n\n", then="stay"))
+    async with read(open_stream(net, clock, give_up_seconds=10)) as reading:
+        await wait_and_go_on(reading, clock, 1)
+        await reading.until(lambda items: data(items) == ["x"])
+    assert waits(reading.items) == [9]
 
 
 async def test_giving_up_counts_from_the_last_good_byte(
@@ -144,10 +164,10 @@ async def test_giving_up_counts_from_the_last_good_byte(
         await reading.until(lambda items: data(items) == ["x"])
         await tick(clock, 600)
         await server.drop_all()
-        for nth in range(1, 5):
+        for nth in range(1, 10):
             await wait_and_go_on(reading, clock, nth)
         await reading.end()
-    assert sum(waits(reading.items)) == 10
+    assert sum(waits(reading.items)) == 9
     assert isinstance(reading.error, ConnectFailed)
 
 
@@ -156,7 +176,7 @@ async def test_answers_without_a_byte_are_no_sign_of_life(
 ) -> None:
     server.on("GET", "/s", streams())
     async with read(open_stream(net, clock, give_up_seconds=10)) as reading:
-        for nth in range(1, 5):
+        for nth in range(1, 10):
             await wait_and_go_on(reading, clock, nth)
         await reading.end()
     assert isinstance(reading.error, ConnectFailed)

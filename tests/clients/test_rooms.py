@@ -233,7 +233,7 @@ async def test_ids_without_events_are_lost(server: FakeServer, client: RoomsClie
     assert reading.error.title == "broke off"
 
 
-async def test_a_server_that_stays_away_is_given_up_after_ten_seconds(
+async def test_a_server_that_stays_away_is_given_up_within_ten_seconds(
     server: FakeServer, client: RoomsClient, clock: FakeClock
 ) -> None:
     server.on("POST", RUN, streams(with_ids(1, 5, run_events()), then="drop"))
@@ -241,7 +241,7 @@ async def test_a_server_that_stays_away_is_given_up_after_ten_seconds(
     async with Collector(client.run_frames("r1")) as reading:
         await pass_waits(reading, clock)
     assert isinstance(reading.error, ConnectFailed)
-    assert clock.time() == pytest.approx(1010)
+    assert 1009 <= clock.time() <= 1010
 
 
 async def test_retry_now_ends_every_wait_of_the_client(server: FakeServer, client: RoomsClient) -> None:
