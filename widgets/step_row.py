@@ -32,7 +32,8 @@ def head_row(label: str, summary: str, width: int, *, is_folded: bool) -> Row:
     left_room = room - right_cells - (1 if right else 0)
     left = _fitted(name, left_room, STRONG)
     if about:
-        gap = max(2, NAME_CELLS + 1 - _cells(left)) if width >= PADDED_FROM else 2
+        padding = max(0, NAME_CELLS - _cells(left)) if width >= PADDED_FROM else 0
+        gap = len(APART) + padding
         rest = left_room - _cells(left) - gap
         if rest > 1:
             left += [(" " * gap, PLAIN), *_fitted(about, rest, PLAIN)]

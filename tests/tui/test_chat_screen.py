@@ -67,10 +67,10 @@ async def test_an_answer_is_shown_as_it_comes_each_step_in_its_row() -> None:
         assert "▾ thinking" in text
         assert "│ I must look first." in text
         text = await chat.send(call(arguments='{"path": "Makefile"}'), status("running"))
-        assert "▸ thinking     I must look first." in text  # it is over
+        assert "▸ thinking      I must look first." in text  # it is over
         assert "● running" in row(text, "▾ look")
         text = await chat.send(result("step-1"), status("done", seconds=0.003))
-        assert "▸ look         Makefile" in text
+        assert "▸ look          Makefile" in text
         assert "✓ 3 ms · 5 B" in row(text, "▸ look")
         await chat.send(words("It ", "step-3"))
         text = await chat.send(ev.StepAdded("a1", "step-3", "has **one** target."))

@@ -183,8 +183,8 @@ async def test_a_server_of_the_original_is_asked_and_read_and_its_words_stay() -
                 await seen.until("✓ ready")
                 await seen.ask(QUESTION)
                 text = await seen.until("It has one target: 目标", "✓ ready")
-                assert "▸ thinking     I look." in text
-                assert "▸ read_file    Makefile" in text
+                assert "▸ thinking      I look." in text
+                assert "▸ read_file     Makefile" in text
                 await seen.ask("And again?")
                 await seen.until("And again?", "✓ ready")
                 assert server.posts == 2

@@ -180,7 +180,7 @@ async def test_attachments_of_a_stored_question_are_rows_that_unfold() -> None:
     files = (ev.Attachment("Makefile", "all: build"), ev.Attachment("b.txt", "more"))
     async with opened(message("q1", "See.", attachments=files)) as chat:
         text = await chat.text()
-        assert "▸ attached     Makefile" in text
+        assert "▸ attached      Makefile" in text
         await chat.press("tab", "space")
         assert "│ all: build" in await chat.text()
         text = await chat.press("shift+up", "shift+down", "o")

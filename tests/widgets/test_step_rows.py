@@ -51,11 +51,11 @@ async def test_steps_are_rows_under_the_name_of_who_takes_them() -> None:
         " Why is the build slow?",
         "",
         " some-model",
-        " ▸ thinking     The Makefile probably rebuilds          4 s",
-        " ▾ read_file    Makefile                    ✓ 3 ms · 1.2 kB",
+        " ▸ thinking      The Makefile probably rebuilds         4 s",
+        " ▾ read_file     Makefile                   ✓ 3 ms · 1.2 kB",
         " │   12  test: clean build",
         " │   13      pytest",
-        ' ▸ search       "清理" in *.mk             ✗ no such folder',
+        ' ▸ search        "清理" in *.mk            ✗ no such folder',
         "",
         " So far: test depends on clean▌",
         "",
@@ -66,8 +66,8 @@ async def test_steps_are_rows_under_the_name_of_who_takes_them() -> None:
 async def test_without_signs_of_unicode_steps_look_the_same() -> None:
     rows = await drawn(*a_chat(ascii_only=True), (60, 14))
     assert rows[5:9] == [
-        " > thinking     The Makefile probably rebuilds          4 s",
-        " v read_file    Makefile                    + 3 ms - 1.2 kB",
+        " > thinking      The Makefile probably rebuilds         4 s",
+        " v read_file     Makefile                   + 3 ms - 1.2 kB",
         " |   12  test: clean build",
         " |   13      pytest",
     ]
