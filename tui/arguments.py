@@ -18,7 +18,7 @@ VALUED_OPTIONS = frozenset(
         *("--task", "--name", "--agent", "--rounds", "--mode", "--output", "--from", "--template"),
         *("--max-tokens", "--max-cost", "--on-error", "--tool", "--workspace", "--format", "--out"),
         *("--file", "-f", "--conversation", "--chat-id", "--model", "--provider", "--tools", "--allow"),
-        "--limit",
+        *("--limit", "--keep"),
     }
 )
 ROOM_COMMANDS = ("list", "new", "show", "delete", "pause", "resume", "run", "export", "templates")

@@ -193,8 +193,14 @@ def _export(context: typer.Context, room: Room, form: ExportFormat = "md", out: 
 
 
 @rooms.command("templates", cls=Command)
-def _templates(context: typer.Context, output_format: Output = "text") -> int:
+def _templates(
+    context: typer.Context,
+    output_format: Output = "text",
+    keep: Annotated[str | None, typer.Option("--keep")] = None,
+) -> int:
     no_connection(context, "the templates are on this machine")
     from tui import template_commands
 
+    if keep is not None:
+        return template_commands.keep_template(keep, output_format)
     return template_commands.list_templates(output_format)

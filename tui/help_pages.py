@@ -165,7 +165,7 @@ file.
   --out FILE              write here instead of stdout
 {SERVER}""",
     "rooms templates": """\
-Usage: agent-tui rooms templates [--output text|json]
+Usage: agent-tui rooms templates [--keep ID] [--output text|json]
 
 Lists the agents that new and run make a room of. Your own are files in agents/
 beside the config file, one agent each; one that has the name of a shipped one
@@ -176,6 +176,9 @@ replaces it:
   name = "Historian"
   summary = "knows how it came to be"
   prompt = "You are the historian in a discussion. …"
+
+  --keep ID               write a shipped one there, to be edited, and print its
+                          path
 """,
     **CHAT_HELP,
     "serve": """\

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 from agent_tui import agent_templates
+from agent_tui.errors import ConfigError
+from agent_tui.inert import inert_line
 from tui import exits, output
 from tui.output import OutputFormat
+
+MAX_SHOWN_CHARACTERS = 60  # of an id that means nothing
 
 
 def list_templates(output_format: OutputFormat) -> int:
@@ -24,6 +31,27 @@ def list_templates(output_format: OutputFormat) -> int:
         name, _, summary = template.in_language("en")
         rows.append((template.id, name, f"{summary} (your own)".strip() if template.is_own else summary))
     output.say(output.table(rows))
+    return exits.DONE
+
+
+def keep_template(template_id: str, output_format: OutputFormat) -> int:
+    """Write a shipped template as a file of the user's own, to be edited; print its path, as json its fields.
+
+    Raises ``ConfigError`` where there is none of that id, or a file of the user's own already.
+    """
+    found, _ = agent_templates.load()
+    known = {template.id: template for template in found}
+    if template_id not in known:
+        shown = inert_line(template_id, MAX_SHOWN_CHARACTERS)
+        raise ConfigError(f'there is no template "{shown}"', f"there are {', '.join(known)}")
+    path = agent_templates.own_folder() / f"{template_id}{agent_templates.SUFFIX}"
+    if os.path.lexists(path):  # also one that cannot be used as it is: it may be nearly done
+        raise ConfigError(f'"{template_id}" is your own already', str(path))
+    kept = replace(known[template_id], path=agent_templates.save_template(known[template_id]), is_own=True)
+    if output_format == "json":
+        output.write_json(_fields(kept))
+    else:
+        output.say(str(kept.path))
     return exits.DONE
 
 

@@ -112,6 +112,31 @@ def test_a_folder_that_is_not_there_is_complained_of_once(home: Home, tmp_path: 
     assert (done.returncode, one_line(done.stderr).count("must be a folder that exists")) == (2, 1)
 
 
+def test_a_shipped_template_becomes_a_file_to_edit_once(tmp_path: Path) -> None:
+    home = Home(tmp_path, own_environ(tmp_path))
+    done = home.main("rooms", "templates", "--keep", "critic")
+    path = tmp_path / "agents" / "critic.toml"
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{path}\n", "")
+    listed = json.loads(home.main("rooms", "templates", "--output", "json").stdout)["templates"]
+    assert [template["id"] for template in listed if template["own"]] == ["critic"]
+    assert set(next(template for template in listed if template["own"])["texts"]) == {"en", "zh", "ru"}
+    path.write_text("[en\nname = 'half done'", encoding="utf-8")
+    again = home.main("rooms", "templates", "--keep", "critic")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "your own already" in one_line(again.stderr)
+    assert path.read_text(encoding="utf-8") == "[en\nname = 'half done'"
+
+
+@pytest.mark.parametrize("template_id", ["nobody", "../critic", "", "a\x1b[31mb"])
+def test_a_template_that_is_not_there_is_not_kept(tmp_path: Path, template_id: str) -> None:
+    home = Home(tmp_path, own_environ(tmp_path))
+    done = home.main("rooms", "templates", "--keep", template_id)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no template" in one_line(done.stderr)
+    assert "\x1b" not in done.stderr
+    assert not (tmp_path / "agents").exists()
+
+
 def test_templates_are_listed_and_a_broken_one_of_the_users_is_one_line(tmp_path: Path) -> None:
     home = Home(tmp_path, own_environ(tmp_path))
     (tmp_path / "agents").mkdir()
