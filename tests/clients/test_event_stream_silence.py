@@ -144,6 +144,7 @@ async def test_a_server_that_comes_back_late_is_found_before_giving_up(
         for nth in range(1, 9):
             await wait_and_go_on(reading, clock, nth)
         await reading.until(lambda items: data(items) == ["x"])
+    assert waits(reading.items) == [1] * 8
 
 
 async def test_a_wish_beyond_the_time_to_wait_leaves_the_last_try_its_time(
