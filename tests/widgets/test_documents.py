@@ -79,6 +79,7 @@ CORPUS = [
     "# \n\n#no heading\n\n####### seven\n\n### a # b ##",
     "- a\n  > b\n  ```\n  c\n  ```\n- d",
     "<div>\n\n*a*\n\n</div>",
+    "> ```\n> code\n> ```\n\n```python\n```\n\nend",
 ]
 Found = tuple[str, object, str]
 
@@ -100,7 +101,11 @@ def ours(text: str) -> list[Found]:
             found.append(("heading", (path, block.level), words(block, source)))
         elif block.kind == "rule":
             found.append(("rule", path, ""))
-        elif block.kind == kind_of(found) == "code" and "`" not in text[before : block.start]:
+        elif (
+            block.kind == kind_of(found) == "code"
+            and before <= block.start  # an empty fence has no place in the text
+            and "`" not in text[before : block.start]
+        ):
             found[-1] = ("code", path, f"{found[-1][2]}\n{words(block, source)}")  # one more piece of it
         elif block.end > block.start or block.label:
             found.append((block.kind, path, words(block, source)))
