@@ -1,5 +1,6 @@
-"""Who may speak to the backend: known Hosts and Origins only (a web page can reach loopback through a name
-of its own that it points there: DNS rebinding), then the bearer token.
+"""Who may speak to the backend: headers within bounds, known Hosts and Origins only, then the bearer token.
+
+A web page can reach loopback through a name of its own that it points there (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ import hmac
 import ipaddress
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -17,6 +18,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_tui.backend.problem import problem
 
+MAX_HEADERS = 100
+MAX_HEADER_BYTES = 8 * 1024  # the value of one of them
 OPEN_PATHS = frozenset({"/health"})  # no token: who looks for a backend has none yet
 _TOKEN = re.compile(r"[!-~]{1,4096}")  # what a header can carry without quoting
 
@@ -87,6 +90,8 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers: list[tuple[bytes, bytes]] = scope["headers"]
+        if (complaint := _too_large(headers)) is not None:
+            return problem(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, *complaint)
         if not self._host_is_known(_values(headers, b"host")):
             return problem(HTTPStatus.FORBIDDEN, "This host name is not the backend's")
         if not all(self._origin_is_known(origin) for origin in _values(headers, b"origin")):
@@ -114,6 +119,17 @@ class Guard:
         # Compared as bytes in constant time: how long it takes says nothing about how much was right.
         right = hmac.compare_digest(given.strip().encode("latin-1"), token)
         return scheme.lower() == "bearer" and right
+
+
+def _too_large(headers: Collection[tuple[bytes, bytes]]) -> tuple[str, str] | None:
+    """Return the title and detail of the complaint about headers over their bounds."""
+    if len(headers) > MAX_HEADERS:
+        return "The request has too many headers", f"{MAX_HEADERS} are the most."
+    for name, value in headers:
+        if len(value) > MAX_HEADER_BYTES:
+            shown = name[:100].decode("latin-1")
+            return f"The header {shown} is too large", f"It may have {MAX_HEADER_BYTES:,} bytes."
+    return None
 
 
 def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:

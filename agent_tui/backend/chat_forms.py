@@ -18,9 +18,11 @@ from agent_tui.wire.content import dump
 
 EVENT_STREAM = "text/event-stream"
 
-_QUOTED = r'"(?:[^"\\]|\\.)*(?:"|$)'
-_RANGE = re.compile(rf'(?:[^,"]|{_QUOTED})+')
-_PART = re.compile(rf'(?:[^;"]|{_QUOTED})+')
+# Possessive, and a quote that was begun always matches: there is never another way to try, so that the time
+# a header takes grows with its length alone.
+_QUOTED = r'"(?:[^"\\]|\\.?)*+"?'
+_RANGE = re.compile(rf'(?:[^,"]|{_QUOTED})++')
+_PART = re.compile(rf'(?:[^;"]|{_QUOTED})++')
 
 _IN_DELTAS = frozenset({"process_step", "process_step_delta", *TERMINAL})
 _CLOSING = '"}}'  # behind the content of a step, which is its last field (``chat_encode.step_fields``)

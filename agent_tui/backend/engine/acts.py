@@ -18,6 +18,7 @@ from agent_tui.backend.engine.inbox import Queue
 from agent_tui.backend.engine.retry import turn_to_retry
 from agent_tui.backend.engine.runner import Runner
 from agent_tui.backend.engine.runs import Runs
+from agent_tui.backend.engine.words import checked_key
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import AgentSkips, Change, RoomRow, TurnAgain, TurnRow
 from agent_tui.errors import NotFound
@@ -66,7 +67,8 @@ class Acts(Runs[RoomRow, Runner]):
         ``to``: the agent that alone is told. The same ``client_key`` again is the same message. Raises
         ``Refused``: 409 in a completed or archived room, 422 for an unknown agent or bad words.
         """
-        return await self._whole(self._say(room_id, inbox.Words(content, when, to, client_key)))
+        words = inbox.Words(content, when, to, checked_key(client_key))
+        return await self._whole(self._say(room_id, words))
 
     async def queue(self, room_id: str) -> Queue:
         """Return what waits to be said, in its order."""

@@ -18,7 +18,7 @@ from agent_tui.backend.engine.rooms import (
 )
 from agent_tui.backend.engine.tool_fields import checked_tools, checked_workspace
 from agent_tui.backend.engine.turn import ModelSource
-from agent_tui.backend.engine.words import storable
+from agent_tui.backend.engine.words import checked_key, storable
 from agent_tui.backend.store.chat_rows import ChatRow, Value
 from agent_tui.errors import Refused
 from agent_tui.events import Attachment, ConversationInfo
@@ -27,7 +27,6 @@ from agent_tui.wire.content import dump
 MAX_CONTENT_CHARACTERS = 1_000_000
 MAX_ATTACHMENTS = 20
 MAX_FILE_NAME_CHARACTERS = 1_000
-MAX_CLIENT_KEY_CHARACTERS = 200
 MAX_TEMPERATURE = 2.0
 TITLE_CHARACTERS = 60
 
@@ -179,13 +178,11 @@ def checked_question(question: Question) -> Question:
         _refuse("The question is too long", length)
     if len(question.attachments) > MAX_ATTACHMENTS:
         _refuse("There are too many attachments", f"{MAX_ATTACHMENTS} are the most.")
-    if len(question.client_key) > MAX_CLIENT_KEY_CHARACTERS:
-        _refuse("The client_key is too long", f"{MAX_CLIENT_KEY_CHARACTERS} characters are the most.")
     return replace(
         question,
         content=storable(question.content),
         attachments=tuple(map(_checked_attachment, question.attachments)),
-        client_key=storable(question.client_key),
+        client_key=checked_key(question.client_key),
         tools=_tools(question.tools),
     )
 

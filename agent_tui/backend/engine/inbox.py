@@ -10,7 +10,6 @@ from agent_tui.errors import NotFound, Refused
 from agent_tui.events import QueuedMessage
 
 MAX_WORDS_CHARACTERS = 100_000
-MAX_KEY_CHARACTERS = 200
 MAX_QUEUE = 1_000  # of one room; each of its answers lists them all
 WHEN = ("next", "now")
 
@@ -37,16 +36,13 @@ def put(room: RoomRow, words: Words, message_id: str, now: str) -> InboxPut:
         raise Refused("Too much waits to be said", f"The queue holds {MAX_QUEUE:,} messages.", status=409)
     if words.when not in WHEN:
         raise Refused("The time to say it is unknown", f"when is one of: {', '.join(WHEN)}.", status=422)
-    if len(words.client_key) > MAX_KEY_CHARACTERS:
-        detail = f"It has at most {MAX_KEY_CHARACTERS:,} characters."
-        raise Refused("The client_key is too long", detail, status=422)
     return InboxPut(
         id=message_id,
         content=_checked(words.content),
         to_agent=_checked_to(room, words.to),
         when_=words.when,
         sender_name="",
-        client_key=storable(words.client_key),
+        client_key=words.client_key,
         created_at=now,
     )
 

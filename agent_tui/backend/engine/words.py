@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from agent_tui.errors import AgentTuiError
+from agent_tui.errors import AgentTuiError, Refused
 
+MAX_KEY_CHARACTERS = 200
 MAX_ERROR_CHARACTERS = 1_000
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -14,6 +15,20 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 def storable(text: str) -> str:
     """Return ``text`` without what no database and no UTF-8 holds: NULs and halves of surrogate pairs."""
     return _UNSTORABLE.sub("\ufffd", text) if _UNSTORABLE.search(text) else text
+
+
+def checked_key(client_key: str) -> str:
+    """Return the key; raises ``Refused`` (422) for one that is too long or cannot be stored as it is: what
+    replaced half a character could be taken for another key, and that message would be lost.
+    """
+    if len(client_key) > MAX_KEY_CHARACTERS:
+        raise Refused(
+            "The client_key is too long", f"{MAX_KEY_CHARACTERS:,} characters are the most.", status=422
+        )
+    if _UNSTORABLE.search(client_key):
+        detail = "It holds a NUL or half a character (a lone surrogate)."
+        raise Refused("The client_key cannot be stored", detail, status=422)
+    return client_key
 
 
 def failure(error: Exception) -> str:
