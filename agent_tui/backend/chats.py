@@ -27,6 +27,7 @@ from agent_tui.events import ConversationInfo
 from agent_tui.wire.chat_encode import TERMINAL, conversation_fields, stored_message_fields
 
 DEFAULT_HITS = 50
+MAX_QUERY_CHARACTERS = 1_000
 
 
 class Conversations:
@@ -101,6 +102,9 @@ class Conversations:
         words = request.query_params.get("q")
         if words is None:
             raise Refused("q is missing", "It holds the words to search.", status=HTTPStatus.BAD_REQUEST)
+        if len(words) > MAX_QUERY_CHARACTERS:
+            longest = f"q may have {MAX_QUERY_CHARACTERS:,} characters."
+            raise Refused("q is too long", longest, status=HTTPStatus.BAD_REQUEST)
         hits = await self._chats.search(words, room_requests.limit(request) or DEFAULT_HITS)
         names = ("conversation_id", "title", "message_id", "role", "snippet", "created_at")
         return json_answer({"hits": [{name: getattr(hit, name) for name in names} for hit in hits]})

@@ -20,7 +20,9 @@ TEXT = (HALF, NUL, "\udfff" * 50, "\ud83d", "x" * 150_000)
 
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[ChatBackend]:
-    async with chat_backend(tmp_path, ScriptedModel(lambda _: ["Yes."], free=True), workspaces=(tmp_path,)) as backend:
+    async with chat_backend(
+        tmp_path, ScriptedModel(lambda _: ["Yes."], free=True), workspaces=(tmp_path,)
+    ) as backend:
         yield backend
 
 
@@ -44,7 +46,9 @@ async def test_a_header_over_its_bound_is_refused_by_name_and_the_next_call_is_a
         assert name in answer.json["title"]
     many = {f"x-{number}": "1" for number in range(MAX_HEADERS)}
     assert (await running.client.call("GET", path, headers=many)).status == 431
-    assert (await running.client.call("GET", "/health", headers={"x-long": "y" * MAX_HEADER_BYTES})).status == 200
+    assert (
+        await running.client.call("GET", "/health", headers={"x-long": "y" * MAX_HEADER_BYTES})
+    ).status == 200
 
 
 # --- words ---
@@ -85,7 +89,9 @@ async def test_half_a_character_anywhere_in_a_body_is_never_an_error_of_ours(
                 status = await _answered(running, method, path, {"task": "t", "agents": odd})
                 assert status < 500, (method, path, field, text[:20])
         for files in ({"name": text, "content": "c"}, {"name": "n", "content": text, "type": text}):
-            status = await _answered(running, "POST", f"{chat}/messages", {"content": "c", "attachments": [files]})
+            status = await _answered(
+                running, "POST", f"{chat}/messages", {"content": "c", "attachments": [files]}
+            )
             assert status < 500, (text[:20], *files)
         tools = {"enabled_tools": [text]}
         for method, path in (("POST", "/api/rooms"), ("PATCH", room), ("POST", A_PATH), ("PATCH", chat)):

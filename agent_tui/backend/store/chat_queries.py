@@ -12,14 +12,13 @@ from sqlalchemy import Connection, Row, Select, func, literal, literal_column, s
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.chat_messages import answer_message, question_message
 from agent_tui.backend.store.chat_rows import ChatRow, Hit, Link, ToolRule
-from agent_tui.backend.store.chat_words import BEGIN, END, expression, marked, shown
+from agent_tui.backend.store.chat_words import excerpt, expression, marked
 from agent_tui.backend.store.chat_writing import AGENT_COLUMNS, ROOM_COLUMNS
 from agent_tui.backend.store.messages import Page, that_fit
 from agent_tui.backend.store.rows import Frame, TurnRow, UserSaid
 from agent_tui.errors import NotFound
 from agent_tui.events import Message, Step, ToolAsk
 
-SNIPPET_WORDS = 24
 IDS_PER_QUERY = 500
 MESSAGES_PER_READ = 50  # with their files each may be as large as a page
 
@@ -46,7 +45,7 @@ _QUESTIONS = select(
 _STEPS = select(schema.step).order_by(schema.step.c.message_id, schema.step.c.place)
 _SEARCH = text(
     "SELECT searched.room_id, room.name, searched.message_id, searched.role, "
-    "snippet(search_words, 0, :begin, :end, '…', :tokens), searched.created_at "
+    "search_words.words, searched.created_at "
     "FROM search_words JOIN searched ON searched.number = search_words.rowid "
     "JOIN room ON room.id = searched.room_id "
     "WHERE search_words MATCH :words AND room.desired != 'deleted' "
@@ -58,7 +57,6 @@ _TITLES = (
     .where(schema.conversation.c.is_named, schema.room.c.desired != "deleted")
     .order_by(schema.room.c.updated_at.desc(), schema.room.c.number.desc())
 )  # that a person gave: any other is the beginning of a question, which is found itself
-_SNIPPET = {"begin": BEGIN, "end": END, "tokens": SNIPPET_WORDS}
 
 
 def chat(connection: Connection, room_id: str) -> ChatRow:
@@ -225,8 +223,11 @@ def search(connection: Connection, words: str, limit: int) -> list[Hit]:
         for id_, name, at in connection.execute(_TITLES)
         if (snippet := marked(name, words))
     ][:limit]
-    found = connection.execute(_SEARCH, {"words": wanted, "most": limit - len(titles), **_SNIPPET})
-    said = [Hit(id_, name, message, role, shown(snip), at) for id_, name, message, role, snip, at in found]
+    found = connection.execute(_SEARCH, {"words": wanted, "most": limit - len(titles)})
+    said = [
+        Hit(id_, name, message, role, excerpt(text_, words), at)
+        for id_, name, message, role, text_, at in found
+    ]
     return titles + said
 
 

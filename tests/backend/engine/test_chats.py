@@ -262,6 +262,27 @@ async def test_a_chat_is_found_by_the_title_that_a_person_gave_it(
     assert all((hit.conversation_id, hit.title, hit.message_id) == (named.id, title, "") for hit in hits)
 
 
+@pytest.mark.timeout(60)
+async def test_a_message_that_is_full_of_what_is_searched_is_found_in_time_that_grows_with_its_length(
+    tmp_path: Path,
+) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
+        await house.ask("a*" * 400_000)
+        hits = await house.chats.search("a b* " * 20 + "a" * 3)
+        assert hits == []
+        (hit,) = await house.chats.search("a " * 16)  # took minutes: all the matches against each other
+    assert hit.snippet == "*".join(["\x02a\x03"] * 24) + "…"
+
+
+async def test_an_excerpt_is_where_most_of_the_words_stand_together(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
+        await house.ask(f"sea {'and land ' * 200}{'far away ' * 10}the sea is salty here{' and on' * 100}")
+        (hit,) = await house.chats.search("salty sea")
+    assert hit.snippet.startswith("…")
+    assert hit.snippet.endswith("…")
+    assert "the \x02sea\x03 is \x02salty\x03 here and" in hit.snippet
+
+
 async def test_titles_come_before_messages_and_count_among_those_that_are_wanted(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Aye.", "Aye."])) as house:
         for number in range(2):
