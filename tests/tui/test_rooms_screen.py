@@ -31,10 +31,11 @@ async def test_a_row_says_who_speaks_why_it_stands_still_and_what_was_said_last(
         room(3, status="completed", current_round=3, last_words="Call it Ledger."),
         room(4, status="error", agents=agents("said", "failed"), last_speaker="Ada", last_words="no quota"),
         room(5, interrupted="budget"),
+        room(6, status="error", last_words="damaged: max_rounds"),
     )
     async with listed(tmp_path, *rooms) as seen:
         rows = (await seen.text()).splitlines()
-    assert "1 running · 5 in all" in rows[0]
+    assert "1 running · 6 in all" in rows[0]
     assert "● Room 1" in rows[1]
     assert "round 2/3" in rows[1]
     assert "1.3 k tok" in rows[1]
@@ -46,6 +47,8 @@ async def test_a_row_says_who_speaks_why_it_stands_still_and_what_was_said_last(
     assert "✗ Room 4" in rows[4]
     assert "Ada: no quota" in rows[4]
     assert "paused – the budget" in rows[5]
+    assert "✗ Room 6" in rows[6]
+    assert "damaged: max_rounds" in rows[6]
 
 
 async def test_what_changes_is_seen_and_the_cursor_stays_on_its_room(tmp_path: Path) -> None:

@@ -112,7 +112,9 @@ def _failure(room: RoomInfo) -> str:
     who = failed or inert_line(room.last_speaker, MAX_AGENT_CHARACTERS)
     if failed and room.last_speaker != failed:
         words = ""  # somebody else's
-    return f"{who}: {words}" if who and words else f"{who} {say('agent.failed')}".strip()
+    if who and words:
+        return f"{who}: {words}"
+    return words or f"{who} {say('agent.failed')}".strip()
 
 
 def _last_words(room: RoomInfo) -> list[Piece]:

@@ -80,7 +80,7 @@ class Chats(Runs[ChatRow, ChatRun]):
         await self._asks.load()
         for row in await self._store.read(chat_queries.chats):
             if row.status == "running":
-                await self._recover(row)
+                await self._alone(row.id, self._recover(row))
 
     async def stop_all(self, reason: str = "handover") -> None:
         """Cut all answers and wait until that is on record."""
@@ -96,7 +96,7 @@ class Chats(Runs[ChatRow, ChatRun]):
 
     async def conversation(self, room_id: str) -> ConversationInfo:
         """Return one chat."""
-        return self._info(await self._store.read(chat_queries.chat, room_id))
+        return self._info(await self._row(room_id))
 
     async def create(self, new: NewConversation) -> ConversationInfo:
         """Make a chat; raises ``Refused`` (422) for what is out of bounds."""
@@ -188,7 +188,7 @@ class Chats(Runs[ChatRow, ChatRun]):
             return conversation_info(row, running=False)
 
     async def _drop(self, row: ChatRow) -> None:
-        for _ in range(0, 2 * row.round_open, MESSAGES_PER_DELETE):
+        while await self._store.read(chat_queries.is_searchable, row.id):
             await self._store.append(row.id, (), [Unsearchable(MESSAGES_PER_DELETE)])
         await super()._drop(row)
 
@@ -261,7 +261,7 @@ class Chats(Runs[ChatRow, ChatRun]):
         return chat_queries.page
 
     async def _row(self, room_id: str) -> ChatRow:
-        return await self._store.read(chat_queries.chat, room_id)
+        return await self._store.read(chat_queries.chat, room_id, or_damaged=True)
 
     async def _recover(self, row: ChatRow) -> None:
         found = await self._store.read(chat_queries.open_answer, row.id)

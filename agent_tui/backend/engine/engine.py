@@ -75,10 +75,12 @@ class Engine(Acts):
             await self._drop(row)
         for row in await self._store.read(queries.rooms):
             if row.status == "running":
-                await self._recover(row)
+                await self._alone(row.id, self._recover(row))
         for row in await self._store.read(queries.rooms):
+            if row.damaged:
+                continue
             if row.desired == "running" and resume and not (row.archived or budget.used_up(row)):
-                await self.resume(row.id)
+                await self._alone(row.id, self.resume(row.id))
             elif row.desired == "running":
                 await self._store.append(row.id, (), [RoomSet({"desired": "paused"})])
 
@@ -251,7 +253,7 @@ class Engine(Acts):
         return queries.messages
 
     async def _row(self, room_id: str) -> RoomRow:
-        return await self._store.read(queries.room, room_id)
+        return await self._store.read(queries.room, room_id, or_damaged=True)
 
     async def _recover(self, row: RoomRow) -> None:
         """Close the turns and the run that ended without saying so. Speaks no word."""

@@ -20,6 +20,8 @@ from sqlalchemy import Connection
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import Unwatched
 from agent_tui.backend.hub import Hub
+from agent_tui.backend.store import queries
+from agent_tui.backend.store.damage import damaged
 from agent_tui.backend.store.messages import Page
 from agent_tui.backend.store.rows import EventsDropped, RoomDropped, RoomSet
 from agent_tui.backend.store.store import Store
@@ -67,7 +69,7 @@ class Row(Protocol):
     @property
     def status(self) -> str: ...
     @property
-    def last_seq(self) -> int: ...
+    def damaged(self) -> str: ...
 
 
 T = TypeVar("T")
@@ -171,7 +173,16 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
         if row.status == "running" and room_id not in self._runs:
             await self._recover(row)
             row = await self._row(room_id)
+        if row.damaged:
+            raise damaged("conversation", room_id, row.damaged)
         return row
+
+    async def _alone(self, room_id: str, work: Coroutine[Any, Any, Any]) -> None:
+        """Do this for one room; what cannot be read of it is no matter of the others."""
+        try:
+            await work
+        except StoreError as error:
+            log.error("%s is left as it is: %s", room_id, error)
 
     async def _deleted(self, room_id: str) -> AnyRow:
         """Stop the run, end the readers, delete the room; return it as it was last."""
@@ -185,7 +196,8 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
         return row
 
     async def _drop(self, row: AnyRow) -> None:
-        for up_to in range(EVENTS_PER_DELETE, row.last_seq + EVENTS_PER_DELETE, EVENTS_PER_DELETE):
+        last = await self._store.read(queries.last_seq, row.id)
+        for up_to in range(EVENTS_PER_DELETE, last + EVENTS_PER_DELETE, EVENTS_PER_DELETE):
             await self._store.append(row.id, (), [EventsDropped(up_to)])
         await self._store.append(row.id, (), [RoomDropped()])
 

@@ -14,6 +14,7 @@ from agent_tui.backend.store.chat_messages import answer_message, question_messa
 from agent_tui.backend.store.chat_rows import ChatRow, Hit, Link, ToolRule
 from agent_tui.backend.store.chat_words import excerpt, expression, marked
 from agent_tui.backend.store.chat_writing import AGENT_COLUMNS, ROOM_COLUMNS
+from agent_tui.backend.store.damage import damaged, damaged_field, intact, names_in
 from agent_tui.backend.store.messages import Page, that_fit
 from agent_tui.backend.store.rows import Frame, TurnRow, UserSaid
 from agent_tui.errors import NotFound
@@ -38,6 +39,8 @@ _CHATS = (
     .join(schema.room_agent, schema.room_agent.c.room_id == schema.room.c.id)
     .where(_IS_CHAT)
 )
+# What stands in a damaged chat where nothing can be read.
+_UNKNOWN: Mapping[str, Any] = dict.fromkeys(("name", "system_prompt", "model", "provider_id"), "")
 _TURNS = select(*(column for column in schema.turn.c if column.name != "room_id"))
 _QUESTIONS = select(
     *(schema.user_message.c[field.name] for field in fields(UserSaid) if field.name != "event")
@@ -59,12 +62,17 @@ _TITLES = (
 )  # that a person gave: any other is the beginning of a question, which is found itself
 
 
-def chat(connection: Connection, room_id: str) -> ChatRow:
-    """Return the chat; raises ``NotFound`` also while it is being deleted."""
+def chat(connection: Connection, room_id: str, *, or_damaged: bool = False) -> ChatRow:
+    """Return the chat; raises ``NotFound`` also while it is being deleted, and ``StoreError`` for a damaged
+    one unless ``or_damaged``.
+    """
     found = connection.execute(_CHATS.where(schema.room.c.id == room_id)).mappings().first()
     if found is None or found["desired"] == "deleted":
         raise NotFound(f"There is no conversation {room_id[:100]}", status=404)
-    return _chat(found)
+    row = _chat(found)
+    if row.damaged and not or_damaged:
+        raise damaged("chat", room_id, row.damaged)
+    return row
 
 
 def chats(connection: Connection, *, deleted: bool = False) -> list[ChatRow]:
@@ -211,6 +219,12 @@ def rules(connection: Connection) -> list[ToolRule]:
     return [ToolRule(*row) for row in connection.execute(query.order_by(rule.created_at, rule.id))]
 
 
+def is_searchable(connection: Connection, room_id: str) -> bool:
+    """Return whether a search may find messages of this chat."""
+    mine = schema.searched.c.room_id == room_id
+    return connection.execute(select(schema.searched.c.number).where(mine).limit(1)).first() is not None
+
+
 def search(connection: Connection, words: str, limit: int) -> list[Hit]:
     """Return the chats whose titles hold all of ``words``, then the messages that do, the newest first of
     both. ``words`` may have any characters in them.
@@ -233,8 +247,17 @@ def search(connection: Connection, words: str, limit: int) -> list[Hit]:
 
 def _chat(row: Mapping[Any, Any]) -> ChatRow:
     values = dict(row)
-    tools = values.pop("tools")
-    return ChatRow(**values, tools=None if tools is None else tuple(json.loads(tools)))
+    stored = values.pop("tools")
+    wrong = damaged_field(ChatRow, values)
+    tools: tuple[str, ...] | None = None
+    try:
+        tools = None if stored is None else names_in(stored)
+    except (TypeError, ValueError):
+        wrong = wrong or "tools"
+    if not wrong:
+        return ChatRow(**values, tools=tools)
+    known = {**_UNKNOWN, **intact(ChatRow, values), "status": "idle", "error": f"damaged: {wrong}"}
+    return ChatRow(**known, damaged=wrong)
 
 
 def step_of(row: Row[Any]) -> Step:

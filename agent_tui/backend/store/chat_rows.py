@@ -41,6 +41,7 @@ class ChatRow:
     is_named: bool = False
     cut: str = ""  # why the answer at its head was cut or failed, as the turn has it
     error: str = ""
+    damaged: str = ""  # as of a room
 
 
 @dataclass(frozen=True, slots=True)

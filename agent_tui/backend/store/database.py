@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -18,6 +20,8 @@ from agent_tui.errors import StoreError
 MIGRATIONS = Path(__file__).parent / "migrations"
 # What reading and writing raise; a StoreError is ours: what is asked contradicts what is stored.
 DATABASE_ERRORS = (DBAPIError, sqlite3.Error, StoreError)
+# What comes of taking a row for one of ours that is not.
+DAMAGE = (ValueError, TypeError, LookupError)
 
 # Primary result codes (sqlite.org/rescode.html) → what happened, what helps.
 _LOCKED = ("is locked by another program", "Close the other program that has it open, then try again.")
@@ -69,6 +73,22 @@ def sqlite_code(error: BaseException | None) -> int:
 def is_passing(error: BaseException) -> bool:
     """Return whether the same write may succeed later."""
     return sqlite_code(error) in _PASSING
+
+
+def is_undecodable(error: DBAPIError) -> bool:
+    """Return whether a text that was read is not UTF-8; Python's own module has no code for that."""
+    return isinstance(error.orig, sqlite3.OperationalError) and "decode to UTF-8" in str(error.orig)
+
+
+@contextmanager
+def with_replacements(connection: Connection) -> Iterator[None]:
+    """Read what is not UTF-8 with U+FFFD in its place, as long as the context is open."""
+    driver = cast("sqlite3.Connection", connection.connection.dbapi_connection)
+    strict, driver.text_factory = driver.text_factory, partial(str, encoding="utf-8", errors="replace")
+    try:
+        yield
+    finally:
+        driver.text_factory = strict
 
 
 def store_error(file: Path, error: BaseException) -> StoreError:

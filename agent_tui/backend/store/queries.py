@@ -8,9 +8,19 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindparam, literal_column, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    func,
+    literal_column,
+    select,
+)
 
 from agent_tui.backend.store import schema
+from agent_tui.backend.store.damage import damaged, damaged_field, damaged_place, intact
 from agent_tui.backend.store.messages import Page, that_fit, turn_message, user_message
 from agent_tui.backend.store.room_steps import has_called, steps, tools_of
 from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow, UserSaid
@@ -53,6 +63,8 @@ _USER_MESSAGES = select(
 )
 # A turn that was cut for one of these is over: what it said stands.
 FINAL_REASONS = ("stop", "skip")
+# What stands in a damaged room where nothing can be read.
+_UNKNOWN: Mapping[str, Any] = {"name": "", "task": "", "execution_mode": "sequential", "max_rounds": 0}
 FEW_ROOMS = 100  # of more than so many the agents are read with those of all others
 
 _FRAMES = select(*(schema.event.c[name] for name in ("room_id", "seq", "name", "data", "message_id")))
@@ -105,11 +117,15 @@ class Said:
     to: str = ""
 
 
-def room(connection: Connection, room_id: str) -> RoomRow:
-    """Return the room; raises ``NotFound`` also while it is being deleted."""
+def room(connection: Connection, room_id: str, *, or_damaged: bool = False) -> RoomRow:
+    """Return the room; raises ``NotFound`` also while it is being deleted, and ``StoreError`` for a damaged
+    one unless ``or_damaged``.
+    """
     found = _rooms(connection, _ROOM, {"id": room_id})
     if not found or found[0].desired == "deleted":
         raise NotFound(f"There is no room {room_id[:100]}", status=404)
+    if found[0].damaged and not or_damaged:
+        raise damaged("room", room_id, found[0].damaged)
     return found[0]
 
 
@@ -140,8 +156,8 @@ def stands(connection: Connection, ids: Collection[str] | None = None) -> dict[s
 
 
 def room_and_stands(connection: Connection, room_id: str) -> tuple[RoomRow, dict[str, str]]:
-    """Return ``room`` and its ``stands`` of one moment."""
-    return room(connection, room_id), stands(connection, [room_id])
+    """Return ``room``, also a damaged one, and its ``stands`` of one moment."""
+    return room(connection, room_id, or_damaged=True), stands(connection, [room_id])
 
 
 def rooms_and_stands(
@@ -210,6 +226,12 @@ def frames(connection: Connection, room_id: str, after: int, limit: int) -> list
     return [Frame(*row) for row in connection.execute(query)]
 
 
+def last_seq(connection: Connection, room_id: str) -> int:
+    """Return the seq of the newest stored event of a room or chat; 0 where there is none."""
+    query = select(func.max(schema.event.c.seq)).where(schema.event.c.room_id == room_id)
+    return connection.execute(query).scalar() or 0
+
+
 def text_before(connection: Connection, room_id: str, message_id: str, seq: int) -> str:
     """Return the joined chunks of that message with a smaller seq; empty if there is no such message."""
     turn = schema.turn.c
@@ -251,23 +273,43 @@ def _rooms(
 ) -> list[RoomRow]:
     found = connection.execute(query, values_of).mappings().all()
     agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in found}
+    wrong: dict[str, str] = {}  # room → what cannot be read of what belongs to it
     all_agents, all_waiting, some = _AGENTS, _QUEUE, {}
     if len(agents) <= FEW_ROOMS:
         all_agents, all_waiting, some = _THEIR_AGENTS, _THEIR_QUEUE, {"ids": list(agents)}
     for room_id, *values in connection.execute(all_agents, some) if found else ():
-        if room_id in agents:
+        if field := damaged_place(AgentInfo, values):
+            wrong[room_id] = f"{field} of an agent"
+        elif room_id in agents:
             agents[room_id].append(AgentInfo(*values))
     queues: dict[str, list[QueuedMessage]] = {row["id"]: [] for row in found}
     for row in connection.execute(all_waiting, some).mappings() if found else ():
         words = dict(row)
-        queue = queues.get(words.pop("room_id"))
-        if queue is not None:
-            queue.append(QueuedMessage(**words))
-    return [_room(row, tuple(agents[row["id"]]), tuple(queues[row["id"]])) for row in found]
+        room_id = words.pop("room_id")
+        if field := damaged_field(QueuedMessage, words):
+            wrong[room_id] = f"{field} of a queued message"
+        elif room_id in queues:
+            queues[room_id].append(QueuedMessage(**words))
+    return [
+        _room(row, wrong.get(row["id"], ""), tuple(agents[row["id"]]), tuple(queues[row["id"]]))
+        for row in found
+    ]
 
 
-def _room(row: Mapping[Any, Any], agents: tuple[AgentInfo, ...], queue: tuple[QueuedMessage, ...]) -> RoomRow:
-    return RoomRow(**{**row, "tools": tools_of(row["tools"])}, agents=agents, queue=queue)
+def _room(
+    row: Mapping[Any, Any], wrong: str, agents: tuple[AgentInfo, ...], queue: tuple[QueuedMessage, ...]
+) -> RoomRow:
+    values = dict(row)
+    tools: tuple[str, ...] = ()
+    try:
+        tools = tools_of(values.pop("tools"))
+    except (TypeError, ValueError):
+        wrong = wrong or "tools"
+    wrong = damaged_field(RoomRow, values) or wrong
+    if not wrong:
+        return RoomRow(**values, tools=tools, agents=agents, queue=queue)
+    told = {"status": "error", "last_speaker": "", "last_words": f"damaged: {wrong}"}
+    return RoomRow(**{**_UNKNOWN, **intact(RoomRow, values), **told}, agents=agents, damaged=wrong)
 
 
 def _turns(

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, exists, func, select
 
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.chat_queries import IDS_PER_QUERY, step_of
+from agent_tui.backend.store.damage import names_in
 from agent_tui.backend.store.rows import TurnRow
 from agent_tui.events import Step
 from agent_tui.wire.content import BETWEEN_STEPS, dump
@@ -35,8 +36,8 @@ def tools_text(tools: Sequence[str]) -> str:
 
 
 def tools_of(stored: str) -> tuple[str, ...]:
-    """Return what ``tools_text`` stored."""
-    return tuple(json.loads(stored)) if stored else ()
+    """Return what ``tools_text`` stored; raises ``ValueError`` for anything else."""
+    return names_in(stored) if stored else ()
 
 
 def steps(connection: Connection, room_id: str, rows: Sequence[TurnRow]) -> dict[str, tuple[Step, ...]]:

@@ -65,6 +65,7 @@ class RoomRow:
     workspace: str = ""
     agents: tuple[AgentInfo, ...] = ()
     queue: tuple[QueuedMessage, ...] = ()
+    damaged: str = ""  # the field that cannot be read, of a room that can only be deleted
 
     @property
     def parallel(self) -> bool:

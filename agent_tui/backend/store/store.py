@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -10,11 +11,21 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
 
-from agent_tui.backend.store.database import clear_errors, database_file, open_engines
+from agent_tui.backend.store.database import (
+    DAMAGE,
+    clear_errors,
+    database_file,
+    is_undecodable,
+    open_engines,
+    with_replacements,
+)
 from agent_tui.backend.store.rows import Change, Frame, NewEvent, Write
 from agent_tui.backend.store.writer import Writer
 from agent_tui.errors import StoreError
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -86,8 +97,20 @@ class Store:
         closer.shutdown()
 
     def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with clear_errors(self.file), self._reading.begin() as connection:
-            return query(connection, *args, **kwargs)
+        with clear_errors(self.file):
+            try:
+                try:
+                    with self._reading.begin() as connection:
+                        return query(connection, *args, **kwargs)
+                except OperationalError as error:
+                    if not is_undecodable(error):
+                        raise
+                with self._reading.begin() as connection, with_replacements(connection):
+                    return query(connection, *args, **kwargs)
+            except DAMAGE as error:
+                log.warning("something in %s could not be read", self.file, exc_info=True)
+                detail = f"{type(error).__name__}: the log says where."
+                raise StoreError("What is stored cannot be read", detail) from error
 
     def _publish(self, frames: list[Frame]) -> None:
         for subscriber in self._subscribers:

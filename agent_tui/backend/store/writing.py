@@ -209,7 +209,7 @@ def _agent_columns(agent: AgentInfo) -> dict[str, object]:
 
 def _create(connection: Connection, row: RoomRow) -> None:
     values = asdict(row)
-    del values["agents"], values["queue"]
+    del values["agents"], values["queue"], values["damaged"]
     values["tools"] = tools_text(row.tools)
     connection.execute(insert(room).values({**values, "number": _NEXT_NUMBER}))
     if row.agents:
