@@ -203,10 +203,6 @@ class AgentTuiApp(KeysInOrder[int]):
         """Open a chat that was chosen in the list."""
         self.places.open_listed_chat(event.conversation_id, event.message_id)
 
-    def on_chat_screen_opened(self, event: ChatScreen.Opened) -> None:
-        """Open the chat that was chosen in another one."""
-        self.places.open_chat(event.conversation_id)
-
     def action_leave(self) -> None:
         """Quit; ask first while somebody speaks."""
         self.places.leave()

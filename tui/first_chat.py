@@ -1,44 +1,90 @@
-"""Which chat a screen opens first."""
+"""Which chat a screen opens first, and a chat that is not stored yet."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from agent_tui.errors import NotFound, NotOffered
-from agent_tui.events import ConversationInfo
-from tui.link import ChatLink, Link
+from agent_tui.errors import AgentTuiError, NotFound, NotOffered
+from agent_tui.events import ConversationInfo, ConversationLoaded, Event, LinkChanged
+from tui.link import ChatLink
 from tui.pick import find_conversation
 from tui.screens.words import say
 
-if TYPE_CHECKING:
-    from agent_tui.clients.chat import ChatClient
+NEW = ""  # the id of a chat that is not stored yet
 
 
 async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> str:
-    """Return the id of the chat to open: the wanted one, else the newest, else a new one.
+    """Return the id of the chat to open: the wanted one, else the newest, else ``NEW``.
 
-    Raises what the server and ``find_conversation`` raise; ``NotOffered`` when the server has no list and no
-    chat was named.
+    Raises what the server and ``find_conversation`` raise, also for a new chat; ``NotOffered`` when the
+    server has no list and no chat was named.
     """
     client = await link.client()
-    if not is_new:
-        try:
-            listed = await client.conversations()
-        except (NotFound, NotOffered) as error:
-            if not wanted:
-                raise NotOffered(say("chat.not_offered")) from error
+    try:
+        listed = await client.conversations()
+    except (NotFound, NotOffered) as error:
+        if is_new or wanted:
             return wanted
-        if wanted:
-            return find_conversation(listed, wanted)
-        if listed:
-            return listed[0].id
-    return (await new_chat(link)).id
+        raise NotOffered(say("chat.not_offered")) from error
+    if is_new:
+        return NEW
+    if wanted:
+        return find_conversation(listed, wanted)
+    return listed[0].id if listed else NEW
 
 
-async def new_chat(link: Link[ChatClient]) -> ConversationInfo:
-    """Make a chat. Its tools work in the folder that the program was started in, where the backend is on
-    this machine.
+class NewChat:
+    """A chat that is stored with its first question. ``fields`` are those that were chosen for it; the server
+    chooses the others.
     """
-    client = await link.client()
-    return await client.create(workspace=str(Path.cwd()) if link.is_embedded else None)
+
+    def __init__(self, link: ChatLink, fields: Mapping[str, Any]) -> None:
+        self._link = link
+        self._fields = dict(fields)
+        self._default = ConversationInfo(NEW)  # as the server would make it
+
+    @property
+    def info(self) -> ConversationInfo:
+        """The chat as it would be stored now."""
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in self._fields.items()
+        }
+        return replace(self._default, **fields)
+
+    def change(self, fields: Mapping[str, Any]) -> ConversationInfo:
+        """Choose other ``fields``; return what the chat is then."""
+        self._fields.update(fields)
+        return self.info
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Yield the empty chat."""
+        yield ConversationLoaded(self.info, ())
+        yield LinkChanged("ended")
+
+    async def look_for_default(self) -> None:
+        """Find out which provider and model the server would choose; unknown where it does not tell."""
+        with suppress(AgentTuiError):
+            providers = await (await self._link.client()).providers()
+            if providers:  # the default one is the first
+                self._default = replace(self._default, provider_id=providers[0].id, model=providers[0].model)
+
+    async def store(self) -> ConversationInfo:
+        """Have the server make the chat; raises what ``ChatClient.create`` and ``change`` do."""
+        client = await self._link.client()
+        sent = dict(self._fields)
+        stored = await client.create(**sent)
+        late = {
+            name: value for name, value in self._fields.items() if name not in sent or sent[name] != value
+        }
+        return await client.change(stored.id, **late) if late else stored
+
+
+def fields_here(link: ChatLink) -> dict[str, Any]:
+    """Return what a new chat begins with: its tools work in the folder that the program was started in,
+    where the backend is on this machine.
+    """
+    return {"workspace": str(Path.cwd())} if link.is_embedded else {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -24,7 +24,7 @@ from agent_tui.inert import inert_line
 from tui import themes
 from tui.actions import Offer, offers, sections
 from tui.exits import DONE, UNREACHABLE, exit_code
-from tui.first_chat import first_chat
+from tui.first_chat import NEW, NewChat, fields_here, first_chat
 from tui.first_room import Found, first_room
 from tui.key_names import shown_all
 from tui.keymap import resolve
@@ -133,10 +133,21 @@ class Places:
         """Find the chat to open first; raises what ``first_chat.first_chat`` does."""
         return await first_chat(self.chat_link, self._request.chat or "", is_new=self._request.is_new)
 
-    def open_chat(self, conversation_id: str, message_id: str = "") -> None:
-        """Show a chat, at its end or at one of its messages; one that is open makes room for it."""
-        app = self._app
-        screen = ChatScreen(self.chat_link, conversation_id, app.clock, ascii_only=self._ascii_only)
+    def open_chat(
+        self, conversation_id: str, message_id: str = "", fields: Mapping[str, Any] | None = None
+    ) -> None:
+        """Show a chat, at its end or at one of its messages; it replaces one that is open. ``fields`` are
+        those that a ``NEW`` one begins with.
+        """
+        app, link = self._app, self.chat_link
+        new = None if conversation_id != NEW else NewChat(link, {**fields_here(link), **(fields or {})})
+        screen = ChatScreen(
+            link,
+            conversation_id if new is None else new,
+            app.clock,
+            open_chat=self.open_chat,
+            ascii_only=self._ascii_only,
+        )
         screen.key_now = self.keymap.now_in_a_chat
         screen.show_message(message_id)
         if isinstance(app.screen, ChatScreen):
@@ -157,10 +168,14 @@ class Places:
 
     def leave_chat(self) -> None:
         """Go back to the list of chats, which goes on where it was."""
-        if isinstance(self._app.screen, ChatScreen):
+        left = self._app.screen
+        if isinstance(left, ChatScreen):
             self._app.pop_screen()
-            if self._open_one(ConversationsScreen) is None:
+            listed = self._open_one(ConversationsScreen)
+            if listed is None:
                 self.show_chats()
+            else:
+                listed.go_to_chat(left.state.conversation)
 
     # --- from one to the other, and out ----------------------------------------------------------------
 

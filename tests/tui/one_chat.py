@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from textual.app import App
 from textual.events import Paste
@@ -16,6 +16,7 @@ from tests.fakes.chat_link import FakeChatLink
 from tests.state.chat_events import loaded, message
 from tests.tui.watched import Fed
 from tui import themes
+from tui.first_chat import NewChat
 from tui.link import ChatLink
 from tui.screens.chat import ChatScreen
 from widgets.frame_clock import FrameClock
@@ -27,20 +28,22 @@ class OneChat(App[int]):
     """An app with nothing but the screen under test."""
 
     def __init__(
-        self, link: FakeChatLink | ChatLink, *, chat_id: str = "c", ascii_only: bool = False
+        self, link: FakeChatLink | ChatLink, *, chat: str | NewChat = "c", ascii_only: bool = False
     ) -> None:
         super().__init__()
         self.register_theme(themes.load("dark"))
         self.theme = "dark"
         self.clock = FrameClock.for_app(self)
-        self.chat = ChatScreen(cast("ChatLink", link), chat_id, self.clock, ascii_only=ascii_only)
-        self.opened: list[str] = []
+        self.opened: list[tuple[str, dict[str, Any]]] = []  # other chats: id and fields of a new one
+        self.chat = ChatScreen(
+            cast("ChatLink", link), chat, self.clock, open_chat=self.open_chat, ascii_only=ascii_only
+        )
 
     def on_mount(self) -> None:
         self.push_screen(self.chat)
 
-    def on_chat_commands_opened(self, event: ChatScreen.Opened) -> None:
-        self.opened.append(event.conversation_id)
+    def open_chat(self, chat_id: str, message_id: str = "", fields: dict[str, Any] | None = None) -> None:
+        self.opened.append((chat_id, fields or {}))
 
 
 class Chat(Fed[OneChat, FakeChatLink]):

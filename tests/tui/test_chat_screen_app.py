@@ -18,7 +18,7 @@ from tests.state.chat_events import loaded, message, started
 from tests.tui.watched import Fed
 from tui.app import AgentTuiApp
 from tui.exits import FAILED
-from tui.first_chat import first_chat
+from tui.first_chat import NEW, fields_here, first_chat
 from tui.keymap import resolve
 from tui.link import ChatLink, RoomLink
 from tui.request import ScreenRequest, Server
@@ -68,16 +68,17 @@ async def test_the_newest_chat_is_opened_or_the_one_that_was_named() -> None:
         await first_chat(linked(link), "c")
 
 
-async def test_without_one_or_when_asked_a_new_one_is_made_that_works_in_this_folder(tmp_path: Path) -> None:
+async def test_without_one_or_when_asked_a_new_one_is_opened_that_works_in_this_folder(
+    tmp_path: Path,
+) -> None:
     link = FakeChatLink()
-    assert await first_chat(linked(link), "", is_new=True) == "new"
+    assert await first_chat(linked(link), "", is_new=True) == NEW
     link.calls.listed = []
-    assert await first_chat(linked(link), "") == "new"
-    made = f"create {{'workspace': '{tmp_path}'}}"
-    assert [call for call in link.calls.asked if call.startswith("create")] == [made, made]
+    assert await first_chat(linked(link), "") == NEW
+    assert set(link.calls.asked) == {"conversations"}  # nothing is stored
+    assert fields_here(linked(link)) == {"workspace": str(tmp_path)}
     link.is_embedded = False  # another machine's folders are not ours
-    await first_chat(linked(link), "", is_new=True)
-    assert link.calls.asked[-1] == "create {'workspace': None}"
+    assert fields_here(linked(link)) == {}
 
 
 async def test_a_server_without_a_list_opens_the_one_that_is_named() -> None:

@@ -61,7 +61,7 @@ async def terminal(folder: Path, model: ScriptedModel, tool: ScriptedTool) -> As
         link = ChatLink(Server(url, TOKEN))
         chat_id = path.removeprefix(f"{A_PATH}/")
         client = ChatClient(Net(url, token=TOKEN))
-        app = OneChat(link, chat_id=chat_id)
+        app = OneChat(link, chat=chat_id)
         ticks = iter(range(1_000_000))
         app.chat.now = lambda: float(next(ticks))  # every look is a second later
         try:
@@ -176,7 +176,7 @@ async def test_another_wording_is_another_version_and_both_can_be_read(tmp_path:
 async def test_a_server_of_the_original_is_asked_and_read_and_its_words_stay() -> None:
     async with OriginalChatServer() as server:
         link = ChatLink(Server(server.url))
-        app = OneChat(link, chat_id="c1")
+        app = OneChat(link, chat="c1")
         try:
             async with app.run_test(size=(100, 40), notifications=True) as pilot:
                 seen = Screen(app, pilot)

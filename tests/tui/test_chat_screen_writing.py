@@ -14,6 +14,7 @@ from tests.tui.one_chat import Chat, opened, said
 from tui.chat_commands import Typed, fitting, typed
 from tui.chat_drafts import ChatDrafts, Kept, Waiting, moved
 from tui.chat_files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
+from tui.first_chat import NEW
 
 
 @pytest.fixture(autouse=True)
@@ -245,7 +246,7 @@ def test_commands_and_their_words_are_completed() -> None:
         ("/title A new name", ["change {'title': 'A new name'}"], ""),
         ("/thinking on", ["change {'thinking_enabled': True}"], "the model thinks first"),
         ("/thinking maybe", [], "thinking is on or off"),
-        ("/export ~nobody-here/x.md", ["messages"], "~nobody-here/x.md"),
+        ("/export x.md", [], "nothing to export yet"),
         ("/temperature 0.7", ["change {'temperature': 0.7}"], "temperature: 0.7"),
         ("/temperature default", ["change {'temperature': None}"], "the model's own"),
         ("/temperature 3", [], "a number from 0 to 2"),
@@ -293,12 +294,13 @@ async def test_a_change_that_is_refused_says_why() -> None:
 async def test_new_and_chats_open_another_one() -> None:
     async with opened(workspace="/srv/x") as chat:
         await chat.write("/new", "enter")
-        assert chat.app.opened == ["new"]
-        assert chat.asked == ["create {'model': 'some-model', 'provider_id': 'local', 'workspace': '/srv/x'}"]
+        like_this = {"model": "some-model", "provider_id": "local", "workspace": "/srv/x"}
+        assert chat.app.opened == [(NEW, like_this)]
+        assert chat.asked == []  # nothing is stored before a question is
         chat.link.calls.listed = [ev.ConversationInfo("other", title="Another")]
         assert "Another" in await chat.write("/chats", "enter")
         await chat.press("enter")
-        assert chat.app.opened == ["new", "other"]
+        assert chat.app.opened[1:] == [("other", {})]
 
 
 async def test_the_chat_is_written_to_a_file_and_none_is_overwritten() -> None:
@@ -308,6 +310,12 @@ async def test_the_chat_is_written_to_a_file_and_none_is_overwritten() -> None:
         assert "That." in _read("out.md")
         assert "Makefile is there already" in await chat.write("/export Makefile", "enter")
         assert _read("Makefile") == "this is Makefile\n"
+
+
+async def test_a_tilde_that_is_nobodys_home_is_a_name_like_any_other() -> None:
+    async with opened(*said(1, "What?", "That.")) as chat:
+        assert "~nobody-here/x.md" in await chat.write("/export ~nobody-here/x.md", "enter")
+        assert chat.asked == ["messages"]
 
 
 async def test_help_lists_the_commands() -> None:

@@ -126,7 +126,7 @@ async def test_an_answer_that_failed_and_one_that_was_stopped_say_so(tmp_path: P
         assert "stopped by you" in await seen.until("┄ Slow")
 
 
-async def test_a_chat_is_begun_and_left_again_to_the_list(tmp_path: Path) -> None:
+async def test_a_chat_that_is_begun_is_listed_once_it_was_asked_something(tmp_path: Path) -> None:
     async with real_list(tmp_path, speaks(["Yes."])) as seen:
         await seen.pilot.press("n")
         while not isinstance(seen.app.screen, ChatScreen):
@@ -134,8 +134,16 @@ async def test_a_chat_is_begun_and_left_again_to_the_list(tmp_path: Path) -> Non
         await seen.until("a new chat", "Ask something")
         while not isinstance(seen.app.screen, ConversationsScreen):
             await seen.pilot.press("escape")
+        await seen.until("1 in all")
+        assert seen.cursor == "First"
+        await seen.pilot.press("n")
+        await seen.until("a new chat", "Ask something")
+        await seen.pilot.press(*"Why?", "enter")
+        await seen.until("Yes.", "✓ ready")
+        while not isinstance(seen.app.screen, ConversationsScreen):
+            await seen.pilot.press("escape")
         await seen.until("2 in all")
-        assert seen.cursor == ""  # the new one, which has no title yet
+        assert seen.cursor == "Why?"
         assert len([one for one in seen.app.screen_stack if isinstance(one, ConversationsScreen)]) == 1
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import ClassVar
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
@@ -15,6 +16,7 @@ from textual.widgets import Static
 from agent_tui import events as ev
 from agent_tui.state.conversation import ConversationState
 from tui.chat_files import Files
+from tui.first_chat import NEW, NewChat
 from tui.link import ChatLink
 from tui.screens import chat_texts as texts
 from tui.screens.chat_command_acts import ChatCommands
@@ -49,11 +51,23 @@ class ChatScreen(ChatCommands):
     ]
 
     def __init__(
-        self, link: ChatLink, conversation_id: str, clock: FrameClock, *, ascii_only: bool = False
+        self,
+        link: ChatLink,
+        chat: str | NewChat,
+        clock: FrameClock,
+        *,
+        open_chat: Callable[..., None],
+        ascii_only: bool = False,
     ) -> None:
+        """``chat`` is the id of one that is stored, or a new one. ``open_chat`` shows another one: see
+        ``Places.open_chat``.
+        """
         super().__init__(clock, ascii_only=ascii_only)
+        self._new = chat if isinstance(chat, NewChat) else None
+        conversation_id = chat if isinstance(chat, str) else NEW
         self.state = ConversationState(ev.ConversationInfo(conversation_id))
         self._link = link
+        self._open_chat = open_chat
         self._transcript = ChatTranscript(clock=clock, ascii_only=ascii_only, id="chat", classes="-hidden")
         self._feed = ChatFeed(self._transcript, self.state)
         self._place = Static(own(say("chat.loading"), ascii_only=ascii_only), id="loading", markup=False)
@@ -83,7 +97,20 @@ class ChatScreen(ChatCommands):
     # --- what comes in ---------------------------------------------------------------------------------
 
     def _events(self) -> AsyncGenerator[ev.Event, None]:
+        if self._new is not None:
+            return self._new.events()
         return self._link.follow(self.state.conversation.id)
+
+    def on_screen_resume(self) -> None:
+        """Show a new chat's default model as it is now: it may have been set up meanwhile."""
+        if self._new is not None:
+            self._look_for_default(self._new)
+
+    @work(group="default", exclusive=True)
+    async def _look_for_default(self, new: NewChat) -> None:
+        await new.look_for_default()
+        if new is self._new:
+            await self._apply(ev.ConversationChanged(new.info))
 
     async def _apply(self, event: ev.Event) -> None:
         self.state.apply(event)
@@ -176,7 +203,7 @@ class ChatScreen(ChatCommands):
             is_following=transcript.follow,
             has_selection=transcript.has_selection,
             is_editing=composer.is_editing,
-            is_sending=self._is_sending or self._is_awaiting,
+            is_sending=self._sending is not None or self._is_awaiting,
             is_stopping=self._is_stopping,
             has_text=bool(composer.line.text),
             queued=len(composer.queue),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import work
 from textual.binding import Binding, BindingType
@@ -14,6 +15,7 @@ from agent_tui.errors import AgentBusy, AgentTuiError, StreamLost, TimedOut
 from agent_tui.state.conversation import ChatTurn
 from tui.chat_drafts import MAX_QUEUED, Waiting, new_key
 from tui.chat_files import Unfit, with_named
+from tui.first_chat import NewChat
 from tui.screens.chat_asking import ChatAsking
 from tui.screens.chat_pager import PagerScreen
 from tui.screens.chat_queue import ChatQueueScreen
@@ -22,7 +24,7 @@ from widgets.composer import Composer
 from widgets.frame_clock import FrameClock
 
 if TYPE_CHECKING:
-    from agent_tui.clients.chat import ChatClient, Question
+    from agent_tui.clients.chat import Question
 
 BEGINNING: Final = ""  # the parent of a first question
 NO_LOG: Final = ("ended", "lost")  # links to servers that show an answer only while it is given
@@ -60,8 +62,11 @@ class ChatActs(ChatAsking):
 
     def __init__(self, clock: FrameClock, *, ascii_only: bool) -> None:
         super().__init__(clock, ascii_only=ascii_only)
+        self._new: NewChat | None = None  # until the chat is stored
+        self._is_linked = asyncio.Event()  # whether following has got further than connecting
         self._unsent: Sending | None = None  # it could not be sent
-        self._is_sending = False
+        self._sending: Sending | None = None  # on its way now
+        self._is_next_due = False  # an answer ended while a question was on its way
         self._is_awaiting = False  # it was taken, and nothing was heard of its answer yet
         self._is_stopping = False
         self._editing = ""  # id of the question that is asked another way
@@ -76,7 +81,7 @@ class ChatActs(ChatAsking):
     @property
     def is_busy(self) -> bool:
         """Whether a question is on its way or being answered."""
-        return self._is_sending or self._is_awaiting or self.state.open_turn is not None
+        return self._sending is not None or self._is_awaiting or self.state.open_turn is not None
 
     @property
     def reader_turn(self) -> ChatTurn | None:
@@ -159,7 +164,7 @@ class ChatActs(ChatAsking):
 
     def _let_wait(self, text: str, attachments: tuple[ev.Attachment, ...]) -> None:
         """Put a question in the queue; what is on its way already is not asked twice."""
-        if self._is_sending and self._unsent is not None and self._unsent.text == text:
+        if self._sending is not None and self._unsent is not None and self._unsent.text == text:
             return  # enter was pressed twice
         if len(self._composer.queue) >= MAX_QUEUED:
             self._composer.tell(say("chat.queue.full", most=MAX_QUEUED))
@@ -171,8 +176,9 @@ class ChatActs(ChatAsking):
             self._send_next()
 
     def _send_next(self, *, is_asked_for: bool = False) -> None:
-        """Ask what waits longest, unless the person stopped that."""
+        """Ask what waits longest, unless the person stopped that; later while a question is on its way."""
         composer = self._composer
+        self._is_next_due = self._sending is not None
         if not composer.queue or self.is_busy or self.state.conversation.archived:
             return
         if composer.is_held and not is_asked_for:
@@ -187,7 +193,7 @@ class ChatActs(ChatAsking):
             key = known.key if known is not None and known.is_like(sending) else new_key()
             sending = Sending(sending.text, sending.attachments, sending.parent_id, sending.again, key)
         self._unsent = sending
-        self._is_sending = True  # before the worker begins: more may be submitted until then
+        self._sending = sending  # before the worker begins: more may be submitted until then
         self._transcript.follow = True
         self._ask_now(sending)
         self._show_soon()
@@ -201,11 +207,19 @@ class ChatActs(ChatAsking):
         except AgentTuiError as error:
             self._failed(sending, error)
         finally:
-            self._is_sending = False
+            self._arrived(sending)
+        if self._is_next_due:  # told before this question was known to be taken, or to have to wait
+            self._send_next()
         self._show_soon()
+
+    def _arrived(self, sending: Sending) -> None:
+        if self._sending is sending:  # the next one may be on its way already
+            self._sending = None
 
     async def _give(self, sending: Sending) -> None:
         question = await self._question(sending)
+        if self._new is not None:
+            await self._store(self._new)
         if self.state.link.status not in NO_LOG:
             self._is_awaiting = True
             await self._link.begin(self.state.conversation.id, question)
@@ -217,7 +231,7 @@ class ChatActs(ChatAsking):
             async for event in answer:
                 if not is_taken and not isinstance(event, ev.LinkChanged):
                     is_taken = True
-                    self._is_sending = False
+                    self._arrived(sending)
                     self._taken(sending)
                 await self._apply(event)
         except (StreamLost, TimedOut):
@@ -226,6 +240,16 @@ class ChatActs(ChatAsking):
         finally:
             await answer.aclose()
             await self._apply(ev.LinkChanged("ended"))
+
+    async def _store(self, new: NewChat) -> None:
+        """Have the chat stored, and follow it from now on."""
+        stored = await new.store()
+        self._new = None
+        self._composer.belongs_to(stored.id)
+        await self._apply(ev.ConversationChanged(stored))
+        self._is_linked.clear()
+        self._begin_to_follow()
+        await self._is_linked.wait()
 
     async def _question(self, sending: Sending) -> Question:
         from agent_tui.clients.chat import Question  # lazy: httpx, which was loaded with the client
@@ -262,22 +286,33 @@ class ChatActs(ChatAsking):
         self._is_awaiting = False
         if sending.is_queued:
             waits = Waiting(sending.text, sending.attachments, sending.key)
-            self._composer.set_queue((waits, *self._composer.queue), is_held=True)
+            self._composer.set_queue((waits, *self._composer.queue))
+        self._composer.set_queue(self._composer.queue, is_held=True)
         self._composer.tell(say("composer.failed", reason=str(error)))
 
     def _note_answer(self, event: ev.Event) -> None:
         """Follow what becomes of answers: after a whole one the next question is asked."""
         match event:
-            case ev.TurnStarted() | ev.ConversationLoaded():
+            case ev.TurnStarted():
                 self._is_awaiting = False
+            case ev.ConversationLoaded():
+                self._is_awaiting = self._is_stopping = False
+                if self.state.open_turn is None:  # an answer may have ended while nothing was heard
+                    self._answer_ended()
             case ev.TurnDone() | ev.RunFailed():
                 self._is_awaiting = self._is_stopping = False
-                last = self.state.last_turn
-                if self._composer.queue and (last is None or last.status != "said"):
-                    self._composer.set_queue(self._composer.queue, is_held=True)
-                self._send_next()
+                self._answer_ended()
+            case ev.LinkChanged(status) if status != "connecting":
+                self._is_linked.set()
             case _:
                 pass
+
+    def _answer_ended(self) -> None:
+        """Ask what waits; when the answer is not whole, only once the person says so."""
+        last = self.state.last_turn
+        if self._composer.queue and (last is None or last.status != "said"):
+            self._composer.set_queue(self._composer.queue, is_held=True)
+        self._send_next()
 
     # --- asking another way, and again -------------------------------------------------------------------
 
@@ -317,12 +352,21 @@ class ChatActs(ChatAsking):
 
     @work(group="act")
     async def _show_version(self, message_id: str) -> None:
-        await self._changed_by(lambda client: client.change(self.state.conversation.id, head=message_id))
+        await self._changed_by(self._set(head=message_id))
 
-    async def _changed_by(self, call: Callable[[ChatClient], Awaitable[ev.ConversationInfo]]) -> bool:
-        """Take what a call answers into the state; say what went wrong."""
+    async def _set(self, **fields: Any) -> ev.ConversationInfo:
+        """Change the chat and return it; one that is not stored is stored with these fields. Raises what
+        ``ChatClient.change`` does.
+        """
+        if self._new is not None:
+            return self._new.change(fields)
+        client = await self._link.client()
+        return await client.change(self.state.conversation.id, **fields)
+
+    async def _changed_by(self, answer: Awaitable[ev.ConversationInfo]) -> bool:
+        """Take the answer to a call into the state; say what went wrong."""
         try:
-            conversation = await call(await self._link.client())
+            conversation = await answer
         except AgentTuiError as error:
             self.notify(str(error), severity="error", markup=False)
             return False
@@ -342,9 +386,13 @@ class ChatActs(ChatAsking):
 
     @work(group="act")
     async def _stop_now(self) -> None:
-        if not await self._changed_by(lambda client: client.stop(self.state.conversation.id)):
+        if not await self._changed_by(self._stopped()):
             self._is_stopping = False
             self._show_soon()
+
+    async def _stopped(self) -> ev.ConversationInfo:
+        client = await self._link.client()
+        return await client.stop(self.state.conversation.id)
 
     def _reader_whole(self) -> tuple[str, str] | None:
         """Return title and body of the step or file that the reader is at."""

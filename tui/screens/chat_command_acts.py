@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Final
 from textual import work
 from textual.app import SuspendNotSupported
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from agent_tui.errors import AgentTuiError
 from agent_tui.events import ConversationChanged, ConversationInfo
 from agent_tui.inert import inert, inert_line
 from tui.chat_commands import COMMANDS, typed
+from tui.first_chat import NEW
 from tui.screens.chat_acts import ChatActs
 from tui.screens.chat_pager import PagerScreen
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
@@ -42,12 +42,7 @@ class ChatCommands(ChatActs):
         Binding("ctrl+r", "history", "Search what you asked", id="chat.history", priority=True),
     ]
 
-    class Opened(Message):
-        """Another chat is to be shown."""
-
-        def __init__(self, conversation_id: str) -> None:
-            super().__init__()
-            self.conversation_id = conversation_id
+    _open_chat: Callable[..., None]  # shows another chat: see ``Places.open_chat``
 
     def _do_command(self, text: str) -> bool:
         command = typed(text) if not self._composer.is_editing else None
@@ -82,7 +77,7 @@ class ChatCommands(ChatActs):
 
     @work(group="settings")
     async def _change(self, said: str, fields: Mapping[str, Any]) -> None:
-        if await self._changed_by(lambda client: client.change(self.state.conversation.id, **fields)):
+        if await self._changed_by(self._set(**fields)):
             self._composer.tell(said)
         self._show_soon()
 
@@ -90,7 +85,7 @@ class ChatCommands(ChatActs):
         """Change what holds for the chat."""
         chat = self.state.conversation
         self.app.push_screen(
-            ConversationForm(chat, self._link, self._take_settings, ascii_only=self._ascii_only)
+            ConversationForm(chat, self._link, self._set, self._take_settings, ascii_only=self._ascii_only)
         )
 
     @work(group="settings")
@@ -161,9 +156,7 @@ class ChatCommands(ChatActs):
             name = inert_line(strange, 60)
             self._tell("command.tools.unknown", name=name, names=inert_line(" ".join(known), MAX_WORDS))
             return
-        if await self._changed_by(
-            lambda client: client.change(self.state.conversation.id, enabled_tools=enabled)
-        ):
+        if await self._changed_by(self._set(enabled_tools=enabled)):
             self._composer.tell(say("command.tools.now", names=self._tools_now()))
 
     def _tools_now(self) -> str:
@@ -218,17 +211,12 @@ class ChatCommands(ChatActs):
 
     # --- other chats -----------------------------------------------------------------------------------
 
-    @work(group="another", exclusive=True)
-    async def _begin_another(self) -> None:
+    def _begin_another(self) -> None:
+        """Open a new chat with the model and the folder of this one."""
         info = self.state.conversation
-        fields: dict[str, Any] = {name: getattr(info, name) for name in ("model", "provider_id", "workspace")}
-        try:
-            client = await self._link.client()
-            made = await client.create(**{name: value for name, value in fields.items() if value})
-        except AgentTuiError as error:
-            self._composer.tell(str(error))
-            return
-        self.post_message(self.Opened(made.id))
+        fields = {name: getattr(info, name) for name in ("model", "provider_id", "workspace")}
+        self._composer.keep_text()  # another new chat goes on with the same draft
+        self._open_chat(NEW, fields={name: value for name, value in fields.items() if value})
 
     def _choose_chat(self) -> None:
         async def chats() -> Candidates:
@@ -239,7 +227,7 @@ class ChatCommands(ChatActs):
 
         def chosen(conversation_id: str | None) -> None:
             if conversation_id is not None and conversation_id != self.state.conversation.id:
-                self.post_message(self.Opened(conversation_id))
+                self._open_chat(conversation_id)
 
         title, now = say("command.chats.title"), self.state.conversation.id
         self.app.push_screen(ChooseScreen(title, chats, now, ascii_only=self._ascii_only), chosen)
@@ -248,6 +236,8 @@ class ChatCommands(ChatActs):
         path = _path(name)
         if not name:
             self._tell("command.needs", name="export", what=say("command.export"))
+        elif not self.state.turns:
+            self._tell("command.export.nothing")
         elif os.path.lexists(path):
             self._tell("command.exists", file=inert_line(str(path), MAX_WORDS))
         else:

@@ -54,6 +54,14 @@ class ChatComposer(Writing):
     def _own(self, key: str) -> str:
         return own(say(key), ascii_only=self._ascii_only)
 
+    def belongs_to(self, conversation_id: str) -> None:
+        """Keep everything under another id: a new chat was stored."""
+        self._drafts.keep(self._kept_as, "")
+        self._kept.keep(Kept())
+        self._kept_as, self._kept = conversation_id, ChatDrafts(conversation_id)
+        self._keep()
+        self.keep_text()
+
     # --- what is shown ---------------------------------------------------------------------------------
 
     @property
@@ -193,7 +201,7 @@ class ChatComposer(Writing):
         if text.strip():
             self.line.past = self._drafts.sent(text)
         self.tell("")
-        self._keep_text()
+        self.keep_text()
 
     def set_queue(self, queue: tuple[Waiting, ...], *, is_held: bool | None = None) -> None:
         """Let these wait."""

@@ -140,6 +140,7 @@ CHAT: Final[dict[str, str]] = {
     "command.workspace.none": "tools have no folder to work in",
     "command.workspace.wrong": "there is no folder {folder}",
     "command.needs": "/{name} needs something behind it: {what}",
+    "command.export.nothing": "nothing to export yet: no question was asked",
     "command.exported": "written to {file}",
     "command.exists": "{file} is there already: name another one",
     "help.group.chat": "Chat",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, Final
 
 from textual import work
@@ -39,7 +39,7 @@ _FIELDS: Final = {
 
 
 class ConversationForm(ModelForm[None]):
-    """Changes the chat with one call, and gives the answer to ``take``."""
+    """Changes the chat with one call of ``change``, and gives its answer to ``take``."""
 
     CSS_PATH = ["room_dialogs.tcss", "conversations.tcss"]  # noqa: RUF012 - as Textual wants it
     AUTO_FOCUS = "Line"
@@ -52,12 +52,14 @@ class ConversationForm(ModelForm[None]):
         self,
         chat: ConversationInfo,
         link: ChatLink,
+        change: Callable[..., Awaitable[ConversationInfo]],
         take: Callable[[ConversationInfo], object],
         *,
         ascii_only: bool = False,
     ) -> None:
         super().__init__(link, ascii_only=ascii_only)
         self._chat = chat
+        self._change = change
         self._take = take
         self._marked: tuple[str, ...] = ()  # before anything was touched
         self._knows_tools = False  # which ones the server has
@@ -190,7 +192,7 @@ class ConversationForm(ModelForm[None]):
     @work(group="save", exclusive=True)
     async def _save(self, fields: dict[str, Any]) -> None:
         try:
-            chat = await (await self._link.client()).change(self._chat.id, **fields)
+            chat = await self._change(**fields)
         except AgentTuiError as error:
             sent = {name: field for name, field in _FIELDS.items() if field in fields}
             self.blame(str(error), sent)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from agent_tui.events import ConversationInfo
+from tui.first_chat import NEW
 from tui.link import ChatLink
 from tui.screens.conversation_settings import ConversationForm
 from tui.screens.conversations_acts import ConversationActs
@@ -70,21 +72,24 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
         await self.deletions.settle()
 
     def action_new(self) -> None:
-        """Begin a chat."""
+        """Begin a chat, which is stored with its first question."""
         if self.can("new"):
-            self.do(self._begin())
+            self.do(self._open(NEW))
 
-    async def _begin(self) -> None:
-        made = await self.acts.make()
-        if made is not None:
-            self._list.go_to(made.id)
-            await self._open(made.id)
+    def go_to_chat(self, chat: ConversationInfo) -> None:
+        """Put the cursor on a chat, a new one too; nothing happens for one that is not stored."""
+        if chat.id != NEW:
+            if self.listing.get(chat.id) is None:
+                self.acts.seen(chat)
+                self.show_all()
+            self._list.go_to(chat.id)
 
     def action_settings(self) -> None:
         """Change what holds for the chat under the cursor."""
         chat = self.one_for("settings")
         if chat is not None:
-            form = ConversationForm(chat, self._link, self._changed, ascii_only=self._ascii_only)
+            change = partial(self.acts.change_now, chat.id)
+            form = ConversationForm(chat, self._link, change, self._changed, ascii_only=self._ascii_only)
             self.app.push_screen(form)
 
     def _changed(self, chat: ConversationInfo) -> None:

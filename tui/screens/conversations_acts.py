@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_tui.errors import AgentTuiError, Refused
 from agent_tui.events import ConversationInfo
-from tui.first_chat import new_chat
 from tui.screens.list_acts import ListActs
 
 if TYPE_CHECKING:
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
 class ConversationActs(ListActs["ChatClient", ConversationInfo]):
     """Asks for changes of chats."""
 
-    async def make(self) -> ConversationInfo | None:
-        """Make a chat; return it."""
-        return await self._make(new_chat(self._link))
+    async def change_now(self, conversation_id: str, **fields: Any) -> ConversationInfo:
+        """Change a chat and return it; raises what ``ChatClient.change`` does."""
+        return await (await self._link.client()).change(conversation_id, **fields)
 
     async def show_branch(self, conversation_id: str, message_id: str) -> None:
         """Have the chat show the branch of a message, where it shows another one."""

@@ -90,7 +90,7 @@ class RoomComposer(Writing):
         self.line.take_away(text)
         self.line.past = self._drafts.sent(text)
         self.tell("")
-        self._keep_text()
+        self.keep_text()
 
     def action_when(self) -> None:
         """Mean the other moment."""

@@ -75,7 +75,7 @@ class Writing(Vertical):
 
     def on_unmount(self) -> None:
         """Keep what was written: the last letters too."""
-        self._keep_text()
+        self.keep_text()
 
     # --- what is shown ---------------------------------------------------------------------------------
 
@@ -118,14 +118,15 @@ class Writing(Vertical):
             self._told = ""
         self._show_note()
         if self._saving is None:
-            self._saving = self.set_timer(DRAFT_SECONDS, self._keep_text)
+            self._saving = self.set_timer(DRAFT_SECONDS, self.keep_text)
 
     @property
     def _draft(self) -> str:
         """The words to be kept."""
         return self.line.text
 
-    def _keep_text(self) -> None:
+    def keep_text(self) -> None:
+        """Keep the draft now."""
         if self._saving is not None:
             self._saving.stop()
             self._saving = None

@@ -1,0 +1,212 @@
+"""A chat is stored with its first question; what is typed behind a slash works in the whole program."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.message import Message
+from textual.message_pump import MessagePump
+
+import tui
+import widgets
+from agent_tui.errors import Refused
+from tests.backend.engine.chat_house import speaks
+from tests.fakes.chat_link import FakeChatClient, FakeChatLink
+from tests.state.chat_events import loaded
+from tests.tui.chats_listed import Real, real_list
+from tests.tui.one_chat import LIVE, Chat, OneChat
+from tui.chat_commands import COMMANDS
+from tui.first_chat import NEW, NewChat
+from tui.screens.chat import ChatScreen
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+
+
+async def stored(seen: Real) -> list[dict[str, Any]]:
+    """Return the chats that the server has."""
+    answer = await seen.backend.client.call("GET", "/api/conversations")
+    listed: list[dict[str, Any]] = answer.json["conversations"]
+    return listed
+
+
+async def begin(seen: Real) -> None:
+    """Open a new chat from the list."""
+    await seen.pilot.press("n")
+    await seen.until("a new chat", "Ask something")
+
+
+async def submit(seen: Real, words: str) -> None:
+    for letter in words:
+        await seen.pilot.press("space" if letter == " " else letter)
+    await seen.pilot.press("enter")
+
+
+# --- commands, as a person types them ----------------------------------------------------------------------
+
+
+async def test_new_opens_another_chat_and_stores_nothing(tmp_path: Path) -> None:
+    async with real_list(tmp_path, speaks(["Yes."]), size=(100, 30)) as seen:
+        await seen.pilot.press("enter")
+        await seen.until("First", "✓ ready")
+        for _ in range(3):
+            before = seen.app.screen
+            await submit(seen, "/new")
+            while seen.app.screen is before:
+                await seen.look()
+            assert "/new" not in await seen.until("a new chat", "Ask something")
+        assert [chat["title"] for chat in await stored(seen)] == ["First"]
+        await submit(seen, "Why?")
+        await seen.until("Yes.", "✓ ready")
+        assert [chat["title"] for chat in await stored(seen)] == ["Why?", "First"]
+
+
+async def test_chats_goes_to_the_one_that_is_chosen(tmp_path: Path) -> None:
+    async with real_list(tmp_path, speaks(["Yes."]), size=(100, 30)) as seen:
+        await seen.made("Second")
+        await begin(seen)
+        await submit(seen, "/chats")
+        await seen.until("First", "Second")
+        await seen.pilot.press(*"Sec", "enter")
+        await seen.until("Second", "✓ ready")
+        assert seen.app.chat is not None
+        assert seen.app.chat.state.conversation.title == "Second"
+        assert sum(isinstance(one, ChatScreen) for one in seen.app.screen_stack) == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+async def test_every_command_does_something_that_is_seen(tmp_path: Path, command: str) -> None:
+    async with real_list(tmp_path, speaks(["Yes."]), size=(100, 30)) as seen:
+        await seen.pilot.press("enter")
+        await seen.until("First", "✓ ready")
+        before, screen = await seen.text(), seen.app.screen
+        await submit(seen, f"/{command}")
+        while seen.app.screen is screen and seen.now == before:
+            await seen.look()
+
+
+def test_every_message_of_ours_is_heard_by_the_name_it_calls() -> None:
+    for package in (tui, widgets):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)
+    ours = [one for one in _below(Message) if one.__module__.split(".")[0] in ("tui", "widgets")]
+    hearing = [one for one in _below(MessagePump) if one.__module__.split(".")[0] in ("tui", "widgets")]
+    assert len(ours) > 20
+    for message in [one for one in ours if not one.__subclasses__()]:
+        by_name = any(hasattr(one, message.handler_name) for one in hearing)
+        decorated = any(message in getattr(one, "_decorated_handlers", {}) for one in hearing)
+        assert by_name or decorated, f"{message.__qualname__} calls {message.handler_name}: nobody has that"
+
+
+def _below(kind: type[Any]) -> list[type[Any]]:
+    return [kind for below in kind.__subclasses__() for kind in (below, *_below(below))]
+
+
+# --- a chat that is not stored yet -------------------------------------------------------------------------
+
+
+async def test_what_was_chosen_before_the_first_question_holds_for_it(tmp_path: Path) -> None:
+    async with real_list(tmp_path, speaks(["Yes."]), size=(100, 30)) as seen:
+        await begin(seen)
+        for command in (
+            "/title Plan",
+            "/temperature 0.5",
+            "/thinking on",
+            "/system Be brief.",
+            "/tools none",
+        ):
+            await submit(seen, command)
+            await seen.text()
+        await seen.until("Plan")
+        assert len(await stored(seen)) == 1
+        await submit(seen, "Why?")
+        await seen.until("Yes.", "✓ ready")
+        chat = (await stored(seen))[0]
+        told = seen.backend.model.calls[0].request
+        assert (chat["title"], chat["temperature"], chat["thinking_enabled"]) == ("Plan", 0.5, True)
+        assert (chat["system_prompt"], chat["enabled_tools"]) == ("Be brief.", [])
+        assert "Be brief." in repr(told.messages)
+
+
+async def test_the_form_of_a_new_chat_keeps_what_is_entered_for_its_first_question(tmp_path: Path) -> None:
+    async with real_list(tmp_path, speaks(["Yes."]), size=(100, 40)) as seen:
+        await begin(seen)
+        await seen.pilot.press("tab", "ctrl+o")
+        await seen.until("title")
+        await seen.pilot.press(*"Plan", "ctrl+s")
+        await seen.until("Plan", "Ask something")
+        assert len(await stored(seen)) == 1
+        await seen.pilot.press("i")
+        await submit(seen, "Why?")
+        await seen.until("Yes.", "✓ ready")
+        assert (await stored(seen))[0]["title"] == "Plan"
+
+
+async def test_what_a_new_chat_cannot_do_yet_is_said(tmp_path: Path) -> None:
+    async with real_list(tmp_path, speaks([]), size=(100, 30)) as seen:
+        await begin(seen)
+        await submit(seen, "/export out.md")
+        await seen.until("nothing to export yet")
+
+
+def new_chat(**fields: Any) -> tuple[OneChat, FakeChatLink]:
+    link = FakeChatLink()
+    return OneChat(link, chat=NewChat(link, fields)), link  # type: ignore[arg-type]  # stands for a ChatLink
+
+
+async def test_a_question_that_cannot_be_stored_stays_and_goes_with_the_next_try() -> None:
+    app, link = new_chat(workspace="/srv/x")
+    link.calls.refuse = Refused("no room left")
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        chat = Chat(app, link, pilot)
+        assert "no room left" in await chat.write("Why?", "enter")
+        assert app.chat._composer.line.text == "Why?"
+        link.calls.refuse = None
+        await chat.press("enter")
+        await chat.send(loaded(), LIVE)
+        assert chat.asked[-1] == "create {'workspace': '/srv/x'}"
+        assert [question.content for question in link.questions] == ["Why?"]
+        assert app.chat.state.conversation.id != NEW
+
+
+async def test_the_draft_of_a_new_chat_is_kept_until_the_next_one_and_ends_with_its_question() -> None:
+    app, link = new_chat()
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await Chat(app, link, pilot).write("Half a though")
+    app, link = new_chat()
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        chat = Chat(app, link, pilot)
+        assert "Half a though" in await chat.text()
+        await chat.press("t", "enter")
+        await chat.send(loaded(), LIVE)
+        assert link.questions[0].content == "Half a thought"
+    app, link = new_chat()
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        assert "Half" not in await Chat(app, link, pilot).text()
+
+
+class LateClient(FakeChatClient):
+    """Changes are chosen while it stores the chat."""
+
+    chat: NewChat | None = None
+
+    async def create(self, **fields: Any) -> Any:
+        assert self.chat is not None
+        self.chat.change({"temperature": 0.5})
+        return await super().create(**fields)
+
+
+async def test_what_is_chosen_while_the_chat_is_being_stored_is_not_lost() -> None:
+    link = FakeChatLink()
+    link.calls = LateClient()
+    link.calls.chat = NewChat(link, {})  # type: ignore[arg-type]  # stands for a ChatLink
+    await link.calls.chat.store()
+    assert link.calls.asked == ["create {}", "change {'temperature': 0.5}"]
