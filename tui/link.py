@@ -84,10 +84,10 @@ class Link(Generic[C]):
         client: C = make(opened, server.paths)
         return client
 
-    async def close(self) -> None:
-        """Close the client; the next use opens another."""
+    async def close(self, failed: C | None = None) -> None:
+        """Close the client; the next use opens another. ``failed``: only if that one is still in use."""
         async with self._opening:
-            if self._client is not None:
+            if self._client is not None and failed in (None, self._client):
                 await self._client.aclose()
                 self._client = None
 
@@ -108,7 +108,7 @@ class Link(Generic[C]):
                 if not self._embedded:
                     raise
             yield LinkChanged("connecting", say("link.starting"))
-            await self.close()
+            await self.close(client)
 
 
 class RoomLink(Link["RoomsClient"]):

@@ -129,9 +129,12 @@ class Folding(Reading):
         self._fold_by_reader(number, step, is_folded=not step.is_folded)
         return step.key
 
-    def fold_all(self, which: Iterable[str] | str | None = None, *, is_folded: bool | None = None) -> None:
+    def fold_all(
+        self, which: Iterable[str] | str | None = None, *, is_folded: bool | None = None
+    ) -> dict[str, bool]:
         """Fold or unfold steps for the reader: all, those with these keys, or those of one kind (a text:
         what their head rows begin with). Without ``is_folded``: fold if any is unfolded, else unfold.
+        Return the keys of these steps, each with whether it is folded now.
         """
         if which is None or isinstance(which, str):
             steps = [
@@ -148,6 +151,7 @@ class Folding(Reading):
             step.is_kept = True
             step.fold(is_folded)
         self._redraw()
+        return {step.key: is_folded for step in steps}
 
     def on_click(self, event: events.Click) -> None:
         """Fold or unfold the step whose head row is clicked, and choose it."""

@@ -91,6 +91,7 @@ class Net:
         once = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         self._calls = httpx.AsyncClient(transport=Pools(routes, keep), trust_env=False)
         self._streams = httpx.AsyncClient(transport=Pools(routes, once), trust_env=False)
+        self._is_closed = False
 
     def __repr__(self) -> str:
         return f"Net({self.base_url!r})"
@@ -109,7 +110,8 @@ class Net:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close every connection; what is asked from now on raises ``ConnectFailed``."""
+        self._is_closed = True
         await self._calls.aclose()
         await self._streams.aclose()
 
@@ -241,6 +243,8 @@ class Net:
         return [(name.encode("ascii"), value.encode()) for name, value in all_headers.items()]
 
     async def _send(self, client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
+        if self._is_closed:  # httpx would raise a bare RuntimeError
+            raise ConnectFailed(f"cannot connect to {_origin(request.url)}", "this connection was closed")
         seconds = CONNECT_SECONDS + (request.extensions["timeout"]["read"] or self._timeout)
         sockets = Sockets()
         request.extensions["trace"] = sockets.trace

@@ -50,5 +50,5 @@ class Pools(httpx.AsyncBaseTransport):
         return await self._pools[key].handle_async_request(request)
 
     async def aclose(self) -> None:
-        for pool in self._pools.values():
+        for pool in list(self._pools.values()):  # a request under way may add one
             await pool.aclose()

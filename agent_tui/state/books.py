@@ -103,8 +103,9 @@ class Books:
             self._text_added(event)
             return
         turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, "")
-        if turn.status != "speaking":
-            self._count(ev.Unknown("message_chunk", repr(event), "a step after its turn's end"))
+        is_late_status = isinstance(event, ev.ToolStatusChanged) and event.status != "asks"
+        if turn.status != "speaking" and not is_late_status:
+            self._count(ev.Unknown("process_step", repr(event), "a step after its turn's end"))
             return
         turn.apply(event)
         self.changed.add(turn.agent_id)

@@ -360,3 +360,37 @@ async def test_two_hundred_streams_are_open_at_once(server: FakeServer, net: Net
     await everybody_there.wait()
     assert set(await asyncio.gather(*streaming)) == {b"data: 1\n\n"}
     await server.until(lambda: server.open == 0)
+
+
+# --- a client that was closed ------------------------------------------------------------------------------
+
+
+async def test_a_closed_client_says_so_with_an_error_of_ours(server: FakeServer) -> None:
+    server.on("GET", "/api/rooms", answers_json([]))
+    net = Net(server.url, environ={})
+    assert await net.call("GET", "/api/rooms") == []
+    await net.aclose()
+    with pytest.raises(ConnectFailed, match="closed"):
+        await net.call("GET", "/api/rooms")
+    with pytest.raises(ConnectFailed, match="closed"):
+        async with net.stream("GET", "/api/rooms"):
+            pass
+    with pytest.raises(ConnectFailed, match="closed"):
+        await net.methods("/api/rooms")
+
+
+async def test_closing_ends_a_call_under_way_with_an_error_of_ours(server: FakeServer) -> None:
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def never(request: Request, reply: Reply) -> None:
+        asked.set()
+        await answer.wait()
+
+    server.on("GET", "/api/rooms", never)
+    net = Net(server.url, environ={})
+    calling = asyncio.create_task(net.call("GET", "/api/rooms"))
+    await asked.wait()
+    await net.aclose()
+    with pytest.raises(TransportError):
+        await calling
+    answer.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any
@@ -85,9 +86,12 @@ class FakeChatLink(EventLink[FakeChatClient]):
         super().__init__(FakeChatClient())
         self.questions: list[Question] = []
         self.refuse: AgentTuiError | None = None
+        self.held: asyncio.Event | None = None  # set when a question shall be taken
 
     async def begin(self, conversation_id: str, question: Question) -> None:
         self.questions.append(question)
+        if self.held is not None:
+            await self.held.wait()
         if self.refuse is not None:
             raise self.refuse
 

@@ -33,7 +33,7 @@ class EventLink(Generic[C]):
     async def client(self) -> C:
         return self.calls
 
-    async def close(self) -> None:
+    async def close(self, failed: C | None = None) -> None:
         pass
 
     def send(self, *events: Event) -> None:

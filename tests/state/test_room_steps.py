@@ -111,3 +111,20 @@ def test_a_step_after_the_end_of_its_turn_is_counted_and_one_of_no_turn_is_kept(
 def test_what_the_room_allows_is_known() -> None:
     state = loaded(enabled_tools=("look",), workspace="/work")
     assert (state.enabled_tools, state.workspace) == (("look",), "/work")
+
+
+def test_what_became_of_a_tool_may_come_after_its_turn_and_is_nothing_unknown() -> None:
+    state = feed(
+        loaded(status="running"),
+        start("1"),
+        ev.StepSet("1", CALL),
+        ev.TurnEnded("1", "", 0, interrupted="stop"),
+        ev.ToolStatusChanged("1", "step-1", "denied", 0.5),
+    )
+    steps = state.turns["1"].steps
+    assert steps is not None
+    assert (steps.all["step-1"].status, state.unknown_count) == ("denied", 0)
+    feed(state, ev.ToolStatusChanged("1", "step-1", "asks", ask=ASK), ev.StepSet("1", RESULT))
+    assert (steps.all["step-1"].status, state.unknown_count) == ("denied", 2)  # nobody can answer it now
+    assert [unknown.name for unknown in state.unknown] == ["process_step", "process_step"]
+    assert state.asking == []

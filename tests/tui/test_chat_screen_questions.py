@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -258,3 +259,72 @@ async def test_an_answer_that_broke_off_there_keeps_its_words_and_is_not_asked_a
         assert "Half" in text
         assert "┄ cut: the end never came" in text
         assert questions(chat) == ["Why?"]
+
+
+# --- what an answer that ends early, late or unheard means for what waits ---------------------------------
+
+
+async def test_an_answer_that_ends_before_its_question_is_known_to_be_taken_lets_the_next_one_go() -> None:
+    async with opened() as chat:
+        chat.link.held = asyncio.Event()
+        await chat.write("First?", "enter", "ctrl+u")
+        await chat.write("Second?", "enter")
+        await chat.send(ev.MessageStored(message("q9", "First?")), started("a9", "q9"), *WHOLE)
+        assert questions(chat) == ["First?"]
+        chat.link.held.set()
+        await chat.text()
+        assert questions(chat) == ["First?", "Second?"]
+
+
+async def test_a_question_that_waits_for_another_terminals_answer_goes_when_that_ended_meanwhile() -> None:
+    async with opened() as chat:
+        chat.link.held, chat.link.refuse = asyncio.Event(), AgentBusy("an answer is under way")
+        await chat.write("Mine?", "enter")
+        await chat.send(ev.MessageStored(message("q9", "Theirs?")), started("a9", "q9"), *WHOLE)
+        chat.link.refuse = None
+        held, chat.link.held = chat.link.held, None
+        chat.link.refuse = AgentBusy("an answer is under way")
+        held.set()
+        while len(questions(chat)) < 2:
+            await chat.look()
+        assert questions(chat) == ["Mine?", "Mine?"]
+        assert len({question.client_key for question in chat.link.questions}) == 1
+
+
+async def test_an_answer_that_ended_while_nothing_was_heard_lets_the_next_question_go() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"))
+        await chat.write("Next?", "enter")
+        assert questions(chat) == []
+        await chat.send(ev.LinkChanged("waiting", "lost", 1.0), loaded(*said(9, "Look.", "Done.")), LIVE)
+        assert questions(chat) == ["Next?"]
+
+
+async def test_an_answer_that_was_cut_while_nothing_was_heard_holds_what_waits() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"))
+        await chat.write("Next?", "enter")
+        text = await chat.send(loaded(*said(9, "Look.", "Do", interrupted="crash")), LIVE)
+        assert questions(chat) == []
+        assert "waits: Next? (1)" in text
+
+
+async def test_after_a_reconnect_escape_stops_the_answer_again() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"), words("So", turn_id="a9"))
+        await chat.press("escape")
+        assert chat.asked == ["stop"]
+        cut = message("a9", "So", "assistant", parent_id="q9", status="streaming")
+        text = await chat.send(ev.LinkChanged("waiting", "lost", 1.0), loaded(message("q9"), cut), LIVE)
+        assert "stopping" not in text
+        await chat.press("escape")
+        assert chat.asked == ["stop", "stop"]
+
+
+async def test_what_waits_is_held_when_the_question_before_it_cannot_be_sent() -> None:
+    async with opened() as chat:
+        chat.link.held, chat.link.refuse = asyncio.Event(), ConnectFailed("cannot connect")
+        await chat.write("First?", "enter", "ctrl+u")
+        await chat.write("Second?", "enter")
+        chat.link.held.set()
+        assert "waits: Second? (1)" in await chat.text()

@@ -147,6 +147,17 @@ async def test_a_chat_that_is_begun_is_listed_once_it_was_asked_something(tmp_pa
         assert len([one for one in seen.app.screen_stack if isinstance(one, ConversationsScreen)]) == 1
 
 
+async def test_an_archived_chat_that_is_deleted_elsewhere_is_listed_no_more(tmp_path: Path) -> None:
+    gone = chat(2, title="Gone", archived=True)
+    async with fake_list(tmp_path, chat(1), gone) as seen:
+        await seen.pilot.press("A")
+        await seen.until("with archived chats", "Gone", "2 in all")
+        del seen.client.chats[gone.id]
+        await seen.pilot.press("A", "A")
+        await seen.until("with archived chats", "1 in all")
+        assert "Gone" not in seen.now
+
+
 async def test_a_title_is_changed_and_a_chat_is_put_away_and_found_again(tmp_path: Path) -> None:
     async with real_list(tmp_path, speaks([])) as seen:
         await seen.pilot.press("R", *["backspace"] * 5, *"Plan", "enter")

@@ -13,6 +13,7 @@ import pytest
 from tests.tui.programs import own_environ, reap
 from tui import runtime
 from tui.link import RoomLink
+from tui.request import Server
 
 
 @pytest.fixture
@@ -41,3 +42,15 @@ async def test_a_backend_that_ended_or_was_killed_is_started_again_for_the_next_
         assert [listed.id for listed in await (await link.client()).list()] == [room.id]
     finally:
         await link.close()
+
+
+async def test_who_failed_on_a_client_that_was_replaced_does_not_close_the_new_one() -> None:
+    link = RoomLink(Server("http://127.0.0.1:9"))
+    first = await link.client()
+    await link.close(first)
+    second = await link.client()
+    await link.close(first)
+    assert await link.client() is second
+    await link.close()
+    assert await link.client() is not second
+    await link.close()

@@ -313,3 +313,18 @@ async def test_a_pause_takes_the_question_away() -> None:
         )
         assert "run_command asks" not in text
         assert "no tool asks" in await screen.press("a")
+
+
+async def test_what_the_reader_folds_all_at_once_stays_so_when_the_room_is_loaded_again() -> None:
+    async with opened() as screen:
+        await screen.send(*begun(), *used(), *ended())
+        assert "the second" in await screen.press("F")
+        stored = ended()[1]
+        assert isinstance(stored, ev.MessageStored)
+        again = loaded(status="running", current_round=1, agents=(MIKA,)).room
+        load = ev.RoomLoaded(again, (replace(stored.message, agent_id="a"),))
+        assert "the second" in await screen.send(load)
+        assert "the second" in await screen.press("t")  # the timeline has the same steps
+        assert "the second" not in await screen.press("F")
+        assert "the second" not in await screen.send(load)
+        assert "the second" not in await screen.press("t")

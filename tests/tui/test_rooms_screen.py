@@ -234,6 +234,17 @@ async def test_a_server_without_changes_is_looked_at_now_and_then(
             await seen.pilot.pause()
 
 
+async def test_an_archived_room_that_is_deleted_elsewhere_is_listed_no_more(tmp_path: Path) -> None:
+    gone = room(2, name="Gone", archived=True)
+    async with listed(tmp_path, room(1), room(3), gone, tells_changes=False) as seen:
+        await seen.press("A")
+        await seen.until("Gone", "3 in all")
+        del seen.client.rooms[gone.id]
+        await seen.press("A", "A")
+        await seen.until("with archived rooms", "2 in all")
+        assert "Gone" not in seen.now
+
+
 async def test_archived_rooms_are_asked_for_as_soon_as_they_are_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

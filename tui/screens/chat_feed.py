@@ -74,8 +74,7 @@ class ChatFeed:
             if not kind or turn.turn.steps.all[step_id].type == kind
         ]
         is_folded = any(not self.transcript.is_folded(key) for key in keys)
-        self.transcript.fold_all(keys, is_folded=is_folded)
-        self._folds.update(dict.fromkeys(keys, is_folded))
+        self._folds.update(self.transcript.fold_all(keys, is_folded=is_folded))
 
     def fold(self, key: str, *, is_folded: bool) -> None:
         """Fold or unfold a step, unless the reader did."""

@@ -20,4 +20,4 @@ class ConversationsFeed(ListFeed["ChatClient", ConversationInfo]):
     async def _ask(self, client: ChatClient, archived: bool) -> tuple[ListSeen[ConversationInfo], float]:
         chats = tuple(await client.conversations(archived))
         is_busy = any(chat.status == "running" for chat in chats)
-        return ListSeen(chats, is_all=True), BUSY_SECONDS if is_busy else IDLE_SECONDS
+        return ListSeen(chats, is_all=True, has_archived=archived), BUSY_SECONDS if is_busy else IDLE_SECONDS

@@ -48,11 +48,11 @@ class ListActs(Generic[C, T]):
             del self.marks[item.id]
         self._listing.put(item)
 
-    def seen_all(self, items: Iterable[T]) -> None:
+    def seen_all(self, items: Iterable[T], *, has_archived: bool) -> None:
         """Take note that there are no others; a list without archived ones says nothing about them."""
         known = {item.id for item in items}
         for item in self._listing.items:
-            if item.id not in known and not item.archived:
+            if item.id not in known and (has_archived or not item.archived):
                 self.gone(item.id)
 
     def gone(self, item_id: str) -> None:

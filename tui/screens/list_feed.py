@@ -18,11 +18,14 @@ RETRY_SECONDS: Final = (1.0, 2.0, 4.0, 8.0)
 
 @dataclass(frozen=True, slots=True)
 class ListSeen(Generic[T]):
-    """Those that changed as they are now, ids of those that are gone; ``is_all``: there are no others."""
+    """Those that changed as they are now, ids of those that are gone; ``is_all``: there are no others, and
+    with ``has_archived`` no archived ones either.
+    """
 
     items: tuple[T, ...]
     removed: tuple[str, ...] = ()
     is_all: bool = False
+    has_archived: bool = False
 
 
 class ListFeed(Generic[C, T]):
@@ -37,7 +40,7 @@ class ListFeed(Generic[C, T]):
         """Yield what changes, from what was seen last, without an end; ``archived`` says whether archived
         ones are wanted too.
         """
-        asked = None
+        asked: C | None = None
         while True:
             try:
                 client = await self._link.client()
@@ -50,14 +53,14 @@ class ListFeed(Generic[C, T]):
                 if is_gone and self._link.is_embedded and not self._attempt:
                     self._attempt = 1
                     yield LinkChanged("connecting", say("link.starting"))
-                    await self._link.close()
+                    await self._link.close(asked)
                     continue
                 delay = RETRY_SECONDS[min(self._attempt, len(RETRY_SECONDS) - 1)]
                 self._attempt += 1
                 status = "waiting" if is_gone else "refused"
                 yield LinkChanged(status, str(error), delay, self._attempt)  # type: ignore[arg-type]  # both are
                 if is_gone and self._link.is_embedded:
-                    await self._link.close()
+                    await self._link.close(asked)
                 await asyncio.sleep(delay)
                 continue
             self._attempt = 0

@@ -155,7 +155,7 @@ class ListScreen(Screen[None], Generic[T]):
                     continue
                 if event.is_all:
                     self._is_known = True
-                    self.acts.seen_all(event.items)
+                    self.acts.seen_all(event.items, has_archived=event.has_archived)
                 for item in event.items:
                     self.acts.seen(item)
                 for item_id in event.removed:

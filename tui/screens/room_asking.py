@@ -94,5 +94,4 @@ class RoomAsking(Asking):
 
     def action_fold_all(self) -> None:
         """Fold all steps of the pane; unfold them if all are folded."""
-        if self._panes.active is not None:
-            self._panes.active.fold_all()
+        self._panes.fold_all()

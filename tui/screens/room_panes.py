@@ -306,6 +306,11 @@ class RoomPanes(Container):
         """Keep it so."""
         self._folds[event.key] = event.is_folded
 
+    def fold_all(self) -> None:
+        """Fold all steps of what keys act on; unfold them if all are folded. It stays so."""
+        if self.active is not None:
+            self._folds.update(self.active.fold_all())
+
     def on_agent_strip_chosen(self, event: AgentStrip.Chosen) -> None:
         """Show the agent whose line was clicked."""
         self.go_to(event.key)

@@ -32,8 +32,11 @@ class RoomsFeed(ListFeed["RoomsClient", RoomInfo]):
                 self._cursor = changes.cursor or None
                 self._is_plain = not changes.cursor
                 seen = ListSeen(
-                    tuple(changes.rooms), tuple(changes.removed), changes.is_all or self._is_plain
+                    tuple(changes.rooms),
+                    tuple(changes.removed),
+                    changes.is_all or self._is_plain,
+                    has_archived=changes.is_all and not self._is_plain,  # protocol: all means all
                 )
                 return seen, PLAIN_SECONDS if self._is_plain else PACE_SECONDS
         rooms = await client.list(archived)
-        return ListSeen(tuple(rooms), is_all=True), PLAIN_SECONDS
+        return ListSeen(tuple(rooms), is_all=True, has_archived=archived), PLAIN_SECONDS
