@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from typing import cast
 
 import pytest
 
 from agent_tui import events as ev
 from agent_tui.errors import NotOffered, StreamLost, Unauthorized
+from tests.fakes.room_link import FakeLink
 from tests.tui.one_room import AGENTS, LIVE, crowd, loaded, opened, speaking, start
+from tui.link import RoomLink
 from tui.screens.quit import QuitScreen
+from tui.screens.room import RoomScreen
 
 
 async def test_every_agent_speaks_in_its_own_pane_with_its_model_named() -> None:
@@ -323,3 +328,30 @@ async def test_many_events_at_once_tell_the_headers_once() -> None:
         room._show_lines = counted  # type: ignore[method-assign]  # counts and does
         await screen.send(*speaking(crowd(16)))
         assert 0 < shows < 16
+
+
+@pytest.mark.parametrize("is_left_first", [False, True])
+async def test_a_room_may_be_left_at_any_moment_while_its_panes_are_made(is_left_first: bool) -> None:
+    async with opened() as screen:
+        app = screen.app
+        for moment in range(40):  # turns of the event loop in between
+            link = FakeLink()
+            room = RoomScreen(cast("RoomLink", link), "r", app.clock, start=False, ascii_only=False)
+            await app.push_screen(room)
+            if is_left_first:
+                leaving = app.pop_screen()
+                await turns(moment)
+                link.send(loaded(agents=crowd(8)), LIVE)
+            else:
+                link.send(loaded(agents=crowd(8)), LIVE)
+                await turns(moment)
+                leaving = app.pop_screen()
+            await leaving
+            link.end()
+        await screen.text()
+
+
+async def turns(count: int) -> None:
+    """Let the event loop turn that often."""
+    for _ in range(count):
+        await asyncio.sleep(0)

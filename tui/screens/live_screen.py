@@ -69,6 +69,8 @@ class LiveScreen(FindingScreen[None]):
         try:
             async with aclosing(self._events()) as events:
                 async for event in events:
+                    if not self.is_attached:  # it is being left: its parts may be gone
+                        return
                     await self._apply(event)
         except AgentTuiError as error:
             self.failure = error

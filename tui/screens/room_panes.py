@@ -177,7 +177,8 @@ class RoomPanes(Container):
             self._state.changed.update(new)
             self._current = self._current if self._current in self._panes else next(iter(agents), "")
             await self.remove_children(gone)
-            await self.mount_all(new.values())
+            if self.is_attached:  # the room may be left meanwhile
+                await self.mount_all(new.values())
             self._arrange_anew()
             self.focus_current()
         if self._generation != self._state.generation:
@@ -292,8 +293,8 @@ class RoomPanes(Container):
         self.post_message(self.Changed())
 
     def focus_current(self) -> None:
-        """Give the focus to what keys act on."""
-        if self.active is not None:
+        """Give the focus to what keys act on, unless the room is being left."""
+        if self.active is not None and self.is_attached:
             self.screen.set_focus(self.active, scroll_visible=False)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
