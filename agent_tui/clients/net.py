@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 from socksio.exceptions import SOCKSError
@@ -44,7 +45,11 @@ KEEPALIVE_SECONDS = 3.0
 MAX_REDIRECTS = 10
 MAX_BODY_BYTES = 64 * 1024 * 1024
 EVENT_STREAM = "text/event-stream"
+SOCKETS = "agent_tui.sockets"  # the extension of a request that holds what it opened
 
+R = TypeVar("R")
+
+_UNDOING: set[asyncio.Task[None]] = set()
 _REDIRECTS = (301, 302, 303, 307, 308)
 _NO_CONTENT = (204, 205)
 _FAILURES = (httpx.HTTPError, SOCKSError, OSError)  # OSError: a broken TLS record passes httpx as it is
@@ -131,9 +136,12 @@ class Net:
         ``StreamLost``, ``TimedOut``), ``Refused`` (``Unauthorized``, ``NotFound``, ``NotOffered``) or
         ``ProtocolError``.
         """
+        return await _cancelled_once(self._call(method, self._url(path, params), json, patience))
+
+    async def _call(self, method: str, url: httpx.URL, json: object, patience: float) -> Any:
         wait = httpx.Timeout(self._timeout + patience, connect=CONNECT_SECONDS, pool=None)
         headers = {"Accept": "application/json"}
-        response = await self._open(self._calls, method, self._url(path, params), headers, json, wait)
+        response = await self._open(self._calls, method, url, headers, json, wait)
         try:
             await self._check_status(response)
             body = await self._whole_body(response)
@@ -154,8 +162,11 @@ class Net:
 
         ``None`` where the server does not say. Raises ``TransportError`` or ``ProtocolError``.
         """
+        return await _cancelled_once(self._methods(self._url(path, None)))
+
+    async def _methods(self, url: httpx.URL) -> frozenset[str] | None:
         wait = httpx.Timeout(self._timeout, connect=CONNECT_SECONDS, pool=None)
-        response = await self._open(self._calls, "OPTIONS", self._url(path, None), {}, None, wait)
+        response = await self._open(self._calls, "OPTIONS", url, {}, None, wait)
         try:
             await self._excerpt(response)  # read, so that the connection can be used again
         finally:
@@ -184,7 +195,8 @@ class Net:
         """
         wait = httpx.Timeout(self._timeout, connect=CONNECT_SECONDS, read=None, pool=None)
         sent = {"Accept": EVENT_STREAM, "Cache-Control": "no-cache", **(headers or {})}
-        response = await self._open(self._streams, method, self._url(path, params), sent, json, wait)
+        url = self._url(path, params)
+        response = await _cancelled_once(self._open(self._streams, method, url, sent, json, wait), _closed)
         try:
             await self._check_status(response)
             kind = _media_type(response)
@@ -194,7 +206,7 @@ class Net:
             async with aclosing(self._body(response)) as body:
                 yield Answer(response.status_code, dict(response.headers), body)
         finally:
-            await response.aclose()
+            await _cancelled_once(_closed(response))
 
     def _url(self, path: str, params: Mapping[str, str] | None) -> httpx.URL:
         try:
@@ -247,7 +259,7 @@ class Net:
             raise ConnectFailed(f"cannot connect to {_origin(request.url)}", "this connection was closed")
         seconds = CONNECT_SECONDS + (request.extensions["timeout"]["read"] or self._timeout)
         sockets = Sockets()
-        request.extensions["trace"] = sockets.trace
+        request.extensions |= {"trace": sockets.trace, SOCKETS: sockets}
         response = None
         try:
             # httpx bounds each step; this bounds them all, handshakes with SOCKS proxies among them.
@@ -325,6 +337,40 @@ class Net:
                     if len(body) >= EXCERPT_BYTES:
                         break
         return bytes(body[:EXCERPT_BYTES])
+
+
+async def _cancelled_once(
+    work: Coroutine[Any, Any, R], undo: Callable[[R], Coroutine[Any, Any, None]] | None = None
+) -> R:
+    """Return what ``work`` returns. However often the caller is cancelled, ``work`` is only once.
+
+    httpx leaves a socket open when a second cancellation comes while it closes the connection. ``undo`` gets
+    a result that comes too late.
+    """
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.cancel()
+        task.add_done_callback(partial(_drop, undo))
+        await asyncio.wait({task})
+        raise
+
+
+def _drop(undo: Callable[[R], Coroutine[Any, Any, None]] | None, done: asyncio.Task[R]) -> None:
+    """Undo what nobody waits for any more."""
+    if not done.cancelled() and done.exception() is None and undo is not None:
+        undoing = asyncio.create_task(undo(done.result()))
+        _UNDOING.add(undoing)  # asyncio itself does not hold on to a task
+        undoing.add_done_callback(_UNDOING.discard)
+
+
+async def _closed(response: httpx.Response) -> None:
+    """Close a streamed answer, and its socket where httpx was interrupted when it did so."""
+    try:
+        await response.aclose()
+    finally:
+        await response.request.extensions[SOCKETS].aclose()
 
 
 def _base_url(text: str) -> httpx.URL:

@@ -5,6 +5,7 @@ import gzip
 import json
 import zlib
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 
@@ -394,3 +395,41 @@ async def test_closing_ends_a_call_under_way_with_an_error_of_ours(server: FakeS
     with pytest.raises(TransportError):
         await calling
     answer.set()
+
+
+@pytest.mark.parametrize("path", ["/silent", "/half", "/stream"])
+async def test_a_call_that_is_cancelled_twice_leaves_no_connection_open(
+    server: FakeServer, path: str
+) -> None:
+    async def half(request: Request, reply: Reply) -> None:
+        await reply.head(200, {"Content-Type": "application/json", "Content-Length": "20"}, chunked=False)
+        await reply.raw(b"[]")
+        await reply.stay()
+
+    async def silent(request: Request, reply: Reply) -> None:
+        await reply.stay()
+
+    server.on("GET", "/quick", answers_json([]))
+    server.on("GET", "/half", half)
+    server.on("GET", "/silent", silent)
+    server.on("GET", "/stream", streams(b"data: x\n\n", then="stay"))
+    net = Net(server.url, environ={})
+
+    async def ask() -> None:
+        if path != "/stream":
+            await net.call("GET", path)
+        async with net.stream("GET", path) as answer:
+            await body_of(answer)
+
+    for first in range(25):  # turns of the event loop before it is cancelled, and then cancelled again
+        for second in range(4):
+            await net.call("GET", "/quick")  # there is a connection to be used again
+            asking = asyncio.create_task(ask())
+            for turns in (first, second):
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                asking.cancel()
+            with suppress(asyncio.CancelledError):
+                await asking
+    await server.until(lambda: server.open <= 1)  # the one that is kept for the next call
+    await net.aclose()
