@@ -146,7 +146,7 @@ class Net:
             await self._check_status(response)
             body = await self._whole_body(response)
         finally:
-            await response.aclose()
+            await _close(response)
         kind = _media_type(response)
         if not body.strip():
             return None
@@ -170,7 +170,7 @@ class Net:
         try:
             await self._excerpt(response)  # read, so that the connection can be used again
         finally:
-            await response.aclose()
+            await _close(response)
         if response.status_code == 404:
             return frozenset()
         allowed = response.headers.get("allow")
@@ -196,7 +196,7 @@ class Net:
         wait = httpx.Timeout(self._timeout, connect=CONNECT_SECONDS, read=None, pool=None)
         sent = {"Accept": EVENT_STREAM, "Cache-Control": "no-cache", **(headers or {})}
         url = self._url(path, params)
-        response = await _cancelled_once(self._open(self._streams, method, url, sent, json, wait), _closed)
+        response = await _cancelled_once(self._open(self._streams, method, url, sent, json, wait), _close)
         try:
             await self._check_status(response)
             kind = _media_type(response)
@@ -206,7 +206,7 @@ class Net:
             async with aclosing(self._body(response)) as body:
                 yield Answer(response.status_code, dict(response.headers), body)
         finally:
-            await _cancelled_once(_closed(response))
+            await _close(response, is_stream=True)
 
     def _url(self, path: str, params: Mapping[str, str] | None) -> httpx.URL:
         try:
@@ -233,7 +233,7 @@ class Net:
             response = await self._send(client, request)
             if response.status_code not in _REDIRECTS:
                 return response
-            await response.aclose()
+            await _close(response)
             url = _redirect_target(response, method)
         raise ProtocolError(
             "the server redirects without end", f"{MAX_REDIRECTS} times, last to {_origin(url)}"
@@ -310,7 +310,9 @@ class Net:
     async def _body(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
         inflater = Inflater(response.headers.get("content-encoding", ""))
         try:
-            async for chunk in response.aiter_raw():
+            # Not ``aiter_raw``, which closes the answer at its end: that could be cancelled.
+            assert isinstance(response.stream, httpx.AsyncByteStream)
+            async for chunk in response.stream:
                 for piece in inflater.pieces(chunk):
                     yield piece
         except httpx.TimeoutException as error:
@@ -365,12 +367,23 @@ def _drop(undo: Callable[[R], Coroutine[Any, Any, None]] | None, done: asyncio.T
         undoing.add_done_callback(_UNDOING.discard)
 
 
-async def _closed(response: httpx.Response) -> None:
-    """Close a streamed answer, and its socket where httpx was interrupted when it did so."""
-    try:
+async def _close(response: httpx.Response, *, is_stream: bool = False) -> None:
+    """Close an answer, to the end, however often the caller is cancelled.
+
+    httpx leaves the socket open when it is cancelled while it closes.
+    """
+
+    async def close() -> None:
         await response.aclose()
-    finally:
-        await response.request.extensions[SOCKETS].aclose()
+        if is_stream:  # its connection is not used again, and httpx may have been interrupted before
+            await response.request.extensions[SOCKETS].aclose()
+
+    closing = asyncio.create_task(close())
+    try:
+        await asyncio.shield(closing)
+    except asyncio.CancelledError:
+        await asyncio.wait({closing})
+        raise
 
 
 def _base_url(text: str) -> httpx.URL:
