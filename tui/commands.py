@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from os.path import commonprefix
 from typing import Any, Generic, Protocol, TypeVar
 
 from agent_tui.clients.chat import ChatClient
@@ -34,6 +37,7 @@ Answer = TypeVar("Answer")
 Item = TypeVar("Item")
 Opened = Callable[[Server], AbstractAsyncContextManager[Client]]  # ``connect.rooms_client``, say
 MAX_NAME_CHARACTERS = 60
+SHORT_ID_CHARACTERS = 8
 
 
 def asked(source: Source, opened: Opened[Client], question: Callable[[Client], Awaitable[Answer]]) -> Answer:
@@ -120,12 +124,30 @@ def told(text: str, value: object, output_format: OutputFormat) -> int:
 
 
 def listed(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> int:
-    """Print a table for a person; without rows stderr says ``nothing``."""
+    """Print a table for a person; without rows stderr says ``nothing``. The second column, a name, is cropped
+    where the table would be wider than the terminal.
+    """
     if found := list(rows):
-        output.say(output.table([head, *found]))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        output.say(output.table([head, *found], width=width, crops=1))
     else:
         output.notice(nothing)
     return exits.DONE
+
+
+def short_ids(named: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return for each id the shortest beginning, of at least ``SHORT_ID_CHARACTERS``, that means it alone.
+
+    ``named`` has the id and the name of each, as ``tui.pick`` looks through them.
+    """
+    words = sorted({word for pair in named for word in pair if word})
+    shortest = {}
+    for id_, name in named:
+        at = bisect_left(words, id_)
+        others = [word for word in words[max(0, at - 2) : at + 3] if word not in (id_, name)]
+        shared = max((len(commonprefix((id_, other))) for other in others), default=0)  # noqa: RUF071  no paths
+        shortest[id_] = id_[: max(SHORT_ID_CHARACTERS, shared + 1)]
+    return shortest
 
 
 def called(id_: str, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient
@@ -20,6 +21,7 @@ from tui.commands import (
     listed,
     model_named,
     of_one,
+    short_ids,
     show_one,
     spent,
     told,
@@ -42,8 +44,10 @@ def list_conversations(source: Source, archived: bool, output_format: OutputForm
             asked(source, connect.chat_client, lambda client: client.conversations_raw(archived))
         )
         return exits.DONE
-    conversations = asked(source, connect.chat_client, lambda client: client.conversations(archived))
-    return listed(HEAD, map(_row, conversations), NO_CONVERSATIONS)
+    everything = asked(source, connect.chat_client, lambda client: client.conversations(archived=True))
+    short = short_ids([(conversation.id, conversation.title) for conversation in everything])
+    wanted = [conversation for conversation in everything if archived or not conversation.archived]
+    return listed(HEAD, [_row(conversation, short) for conversation in wanted], NO_CONVERSATIONS)
 
 
 def search(source: Source, words: str, limit: int, output_format: OutputFormat) -> int:
@@ -83,9 +87,9 @@ def _called(conversation: ConversationInfo) -> str:
     return called(conversation.id, conversation.title)
 
 
-def _row(conversation: ConversationInfo) -> tuple[str, ...]:
+def _row(conversation: ConversationInfo, short: Mapping[str, str]) -> tuple[str, ...]:
     return (
-        conversation.id,
+        short[conversation.id],
         inert_line(conversation.title, MAX_NAME_CHARACTERS) or UNTITLED,
         _status(conversation),
         model_named(conversation.provider_id, conversation.model),

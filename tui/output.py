@@ -15,6 +15,7 @@ OutputFormat = Literal["text", "json"]
 PROGRAM = "agent-tui"
 MAX_LINE_CHARACTERS = 1000
 COLUMN_GAP = "  "
+MIN_CROPPED_CELLS = 12
 
 is_writing = False  # to a stream that somebody may not read: until they do, nothing else is done
 
@@ -116,12 +117,20 @@ def json_line(value: object) -> str:
     return inert_json(encodable(text))
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Return ``rows`` as lines with their columns aligned by terminal cells; cells are made harmless."""
-    from rich.cells import cell_len  # lazy: only the text views need it
+def table(rows: Sequence[Sequence[str]], *, width: int | None = None, crops: int = 0) -> str:
+    """Return ``rows`` as lines with their columns aligned by terminal cells; cells are made harmless.
+
+    Where a line would be wider than ``width`` cells, column ``crops`` is cut, but not to nothing.
+    """
+    from rich.cells import cell_len, set_cell_size  # lazy: only the text views need it
 
     harmless = [[inert_line(cell, MAX_LINE_CHARACTERS) for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*harmless, strict=True)]
+    if width is not None and (over := sum(widths) + len(COLUMN_GAP) * (len(widths) - 1) - width) > 0:
+        most = widths[crops] = max(min(widths[crops], MIN_CROPPED_CELLS), widths[crops] - over)
+        for row in harmless:
+            if cell_len(row[crops]) > most:
+                row[crops] = set_cell_size(row[crops], most - 1).rstrip() + "…"
     lines = []
     for row in harmless:
         padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]

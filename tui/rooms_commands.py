@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from agent_tui.clients.rooms import RoomsClient
@@ -20,6 +21,7 @@ from tui.commands import (
     listed,
     model_named,
     of_one,
+    short_ids,
     show_one,
     spent,
     status_of,
@@ -40,7 +42,8 @@ def list_rooms(source: Source, output_format: OutputFormat) -> int:
         output.write_json(asked(source, connect.rooms_client, lambda client: client.list_raw()))
         return exits.DONE
     rooms = asked(source, connect.rooms_client, lambda client: client.list())
-    return listed(HEAD, map(_row, rooms), NO_ROOMS)
+    short = short_ids([(room.id, room.name) for room in rooms])
+    return listed(HEAD, [_row(room, short) for room in rooms], NO_ROOMS)
 
 
 def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:
@@ -85,10 +88,10 @@ def _called(room: RoomInfo) -> str:
     return called(room.id, room.name)
 
 
-def _row(room: RoomInfo) -> tuple[str, ...]:
+def _row(room: RoomInfo, short: Mapping[str, str]) -> tuple[str, ...]:
     name = inert_line(room.name or room.task, MAX_NAME_CHARACTERS)
     rounds = f"{room.current_round}/{room.max_rounds}"
-    return room.id, name, room.status, rounds, str(len(room.agents)), age(room.updated_at)
+    return short[room.id], name, room.status, rounds, str(len(room.agents)), age(room.updated_at)
 
 
 def _described(room: RoomInfo) -> str:

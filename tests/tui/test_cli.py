@@ -170,7 +170,7 @@ def test_list_as_text_has_a_line_for_each_room(home: Home) -> None:
     room_id = home.new_room(TASK, name="会话 listed as text")
     done = home.main("rooms", "list")
     assert (done.returncode, done.stderr) == (0, "")
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith(room_id)]
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith(room_id[:8])]
     assert "会话 listed as text" in line
     assert "idle" in line
 

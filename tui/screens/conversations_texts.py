@@ -35,8 +35,9 @@ def title_of(chat: ConversationInfo) -> str:
 
 
 def words_of(chat: ConversationInfo) -> Iterable[str]:
-    """Return its title and which model speaks."""
-    return (chat.title, chat.model)
+    """Return its title, which model speaks, and its state as it is shown."""
+    title, model = chat.title or say("chat.untitled"), chat.model or say("chat.model.default")
+    return (title, model, state(chat, NO_MARK).text)
 
 
 def rank_of(chat: ConversationInfo) -> int:

@@ -28,6 +28,7 @@ from widgets.painter import cropped
 
 MAX_AGENT_CHARACTERS: Final = 24
 ROUND_CELLS: Final = (10, 5, 5, 5)  # of the round, by how wide a row is
+STATE_CELLS: Final = 200  # of the state, where it is looked through
 MAX_AGENTS: Final = 32  # more are never named in one row
 _SIGNS: Final = {
     "running": signs.SPEAKING,
@@ -54,8 +55,10 @@ def name_of(room: RoomInfo) -> str:
 
 
 def words_of(room: RoomInfo) -> Iterable[str]:
-    """Return its name, its task, its state and who is in it."""
-    return (room.name, room.task, room.status, *(agent.name for agent in room.agents))
+    """Return its name, its task, who is in it, and its state: in the protocol's word and as it is shown."""
+    shown = "".join(piece.text for piece in state(room, NO_MARK, STATE_CELLS))
+    about = (room.status, round_text(room, ROUND_CELLS[0]), shown)
+    return (room.name, room.task, *about, *(agent.name for agent in room.agents))
 
 
 def rank_of(room: RoomInfo) -> int:
