@@ -38,11 +38,14 @@ def main() -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    if completing(os.environ):
+        from tui.cli import complete
+
+        return complete(arguments)
     connection, rest = take_connection(arguments)
-    if not completing(os.environ):
-        done = _shortcut(connection, rest)
-        if done is not None:
-            return done
+    done = _shortcut(connection, rest)
+    if done is not None:
+        return done
     from tui.cli import run
 
     return run(connection, rest)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from agent_tui.errors import ConfigError
 
+HELP_OPTIONS = ("--help", "-h")
 CONNECTION_OPTIONS = ("--url", "--token", "--backend")
 # The options that take a value: the word behind one of them is never an option itself.
 VALUED_OPTIONS = frozenset(
@@ -112,12 +113,14 @@ def screen_arguments(rest: Sequence[str]) -> ScreenArguments | None:
 
 def help_page(rest: Sequence[str]) -> str | None:
     """Return the name of the help page asked for (``""`` is the first one), or ``None``."""
-    match list(rest):
-        case ["--help"]:
+    if not rest or rest[-1] not in HELP_OPTIONS:
+        return None
+    match list(rest[:-1]):
+        case []:
             return ""
-        case [command, "--help"] if command in COMMANDS:
+        case [command] if command in COMMANDS:
             return command
-        case [command, word, "--help"] if word in COMMANDS.get(command, ()):
+        case [command, word] if word in COMMANDS.get(command, ()):
             return f"{command} {word}"
         case _:
             return None

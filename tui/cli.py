@@ -16,8 +16,8 @@ from typer.main import get_command
 import agent_tui
 from agent_tui.errors import ConfigError
 from agent_tui.inert import inert_line
-from tui import backend_commands, config_commands, exits, output
-from tui.arguments import Connection, completing
+from tui import backend_commands, completion, config_commands, exits, output
+from tui.arguments import HELP_OPTIONS, Connection
 from tui.cli_chat import add_chat_commands
 from tui.cli_parts import OPEN_ROOM, Command, Group, Output, connection_of, no_connection
 from tui.cli_rooms import rooms
@@ -31,10 +31,11 @@ def run(connection: Connection, arguments: Sequence[str]) -> int:
 
     Raises ``ConfigError`` for wrong usage and whatever the command itself raises.
     """
+    if (wanted := completion.asked_for_script(arguments)) is not None:
+        completion.set_up(*wanted)
+        return exits.DONE
     start_logging()
     command = get_command(app)
-    if completing(os.environ):
-        command.main(args=list(arguments), prog_name=PROGRAM)  # answers the shell and exits
     try:
         with command.make_context(PROGRAM, list(arguments), obj=connection) as context:
             return int(command.invoke(context))
@@ -42,6 +43,12 @@ def run(connection: Connection, arguments: Sequence[str]) -> int:
         return finished.exit_code
     except typer.TyperException as error:
         raise _wrong_usage(error) from error
+
+
+def complete(arguments: Sequence[str]) -> int:
+    """Answer a shell that asks what may come next on its command line."""
+    completion.answer(get_command(app), arguments, os.environ)
+    return exits.DONE
 
 
 def _wrong_usage(error: typer.TyperException) -> ConfigError:
@@ -54,7 +61,12 @@ def _wrong_usage(error: typer.TyperException) -> ConfigError:
 # --- the program -----------------------------------------------------------------------------------------
 
 app = typer.Typer(
-    cls=Group, invoke_without_command=True, rich_markup_mode=None, pretty_exceptions_enable=False
+    cls=Group,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": [*HELP_OPTIONS]},
 )
 backend = typer.Typer(cls=Group, rich_markup_mode=None)
 config = typer.Typer(cls=Group, rich_markup_mode=None)

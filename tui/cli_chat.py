@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from agent_tui.errors import ConfigError
+from tui import completion
 from tui.cli_parts import Command, Group, OutFile, Output, RunOutput, Yes, connection_of, given
 from tui.output import PROGRAM
 from tui.request import CHAT
@@ -19,7 +20,7 @@ from tui.startup import choose_source, open_chat
 NO_TOOLS = "none"
 _NAMED = ("CONVERSATION", "conversations")
 
-Conversation = Annotated[str, typer.Argument()]
+Conversation = Annotated[str, typer.Argument(autocompletion=completion.conversations)]
 ExportFormat = Annotated[Literal["md", "json", "html"], typer.Option("--format")]
 
 conversations = typer.Typer(cls=Group, rich_markup_mode=None)
@@ -39,7 +40,7 @@ def add_chat_commands(app: typer.Typer) -> None:
 
 def _chat(
     context: typer.Context,
-    conversation: Annotated[str | None, typer.Argument()] = None,
+    conversation: Annotated[str | None, typer.Argument(autocompletion=completion.conversations)] = None,
     new: Annotated[bool, typer.Option("--new")] = False,
 ) -> int:
     wanted = "" if conversation is None else given(conversation, "CONVERSATION", "chat")
@@ -55,10 +56,12 @@ def _ask(
     context: typer.Context,
     text: Annotated[list[str] | None, typer.Argument()] = None,
     files: Annotated[list[Path] | None, typer.Option("--file", "-f")] = None,
-    conversation: Annotated[str | None, typer.Option("--conversation")] = None,
+    conversation: Annotated[
+        str | None, typer.Option("--conversation", autocompletion=completion.conversations)
+    ] = None,
     chat_id: Annotated[int | None, typer.Option("--chat-id")] = None,
     model: Annotated[str | None, typer.Option("--model")] = None,
-    provider: Annotated[str | None, typer.Option("--provider")] = None,
+    provider: Annotated[str | None, typer.Option("--provider", autocompletion=completion.providers)] = None,
     tool_names: Annotated[str | None, typer.Option("--tools")] = None,
     allow: Annotated[list[str] | None, typer.Option("--allow")] = None,
     workspace: Annotated[Path | None, typer.Option("--workspace")] = None,

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import typer
+from typer._click.shell_completion import CompletionItem
 
 from agent_tui.errors import ConfigError
-from tui import exits
+from tui import completion, exits
 from tui.cli_parts import (
     OPEN_ROOM,
     Command,
@@ -33,8 +34,8 @@ from tui.startup import choose_source, open_rooms
 
 _BY_NAME = "tui.rooms.by_name"
 
-Room = Annotated[str, typer.Argument()]
-OptionalRoom = Annotated[str | None, typer.Argument()]
+Room = Annotated[str, typer.Argument(autocompletion=completion.rooms)]
+OptionalRoom = Annotated[str | None, typer.Argument(autocompletion=completion.rooms)]
 ExportFormat = Annotated[Literal["md", "json", "html", "toml"], typer.Option("--format")]
 
 
@@ -44,7 +45,7 @@ _OF_A_ROOM: Final[Mapping[str, Any]] = {
     "task": Annotated[str | None, typer.Option("--task")],
     "name": Annotated[str | None, typer.Option("--name")],
     "agents": Annotated[list[str] | None, typer.Option("--agent")],
-    "templates": Annotated[list[str] | None, typer.Option("--template")],
+    "templates": Annotated[list[str] | None, typer.Option("--template", autocompletion=completion.templates)],
     "rounds": Annotated[int | None, typer.Option("--rounds", min=1)],
     "mode": Annotated[Mode | None, typer.Option("--mode")],
     "max_tokens": Annotated[int | None, typer.Option("--max-tokens", min=0)],
@@ -84,6 +85,11 @@ class RoomsGroup(Group):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[_BY_NAME] = args[:1] == ["--"]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        items = super().shell_complete(ctx, incomplete)
+        rooms = [] if incomplete.startswith("-") else completion.rooms()
+        return [*items, *(CompletionItem(word, help=about) for word, about in rooms)]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         if ctx.meta[_BY_NAME]:
@@ -196,7 +202,7 @@ def _export(context: typer.Context, room: Room, form: ExportFormat = "md", out: 
 def _templates(
     context: typer.Context,
     output_format: Output = "text",
-    keep: Annotated[str | None, typer.Option("--keep")] = None,
+    keep: Annotated[str | None, typer.Option("--keep", autocompletion=completion.templates)] = None,
 ) -> int:
     no_connection(context, "the templates are on this machine")
     from tui import template_commands

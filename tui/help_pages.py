@@ -57,10 +57,13 @@ The terminal for conversations with agents.
   agent-tui doctor        what on this machine is not as it should be, and how
                           to mend it
 
-  --help                  this page; every command has one
+  -h, --help              this page; every command has one
   --version               the version
-  --install-completion    set up completion for your shell
-  --show-completion       print what that would set up
+  --install-completion [SHELL]
+                          set up completion: bash, zsh or fish (default: the
+                          shell you are in)
+  --show-completion [SHELL]
+                          print the script for it
 {SERVER}
 Exit codes
   0  done
