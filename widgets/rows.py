@@ -18,6 +18,7 @@ from widgets.step_row import head_row, title_row
 from widgets.wrap import wrap
 
 CODE_BAR: Final = "│ "
+CODE_GOES_ON: Final = "↳ "  # instead of the bar: the row goes on with the line above it
 RULE_SIGN: Final = "─"
 _CLOSING_SIGNS: Final = re.compile(r"(?:^|[ \t]+)#+$")
 
@@ -138,5 +139,7 @@ def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
     if block.lines:
         code = block.code or Code(block.label)
         for runs in code.runs(code_lines(block, text), is_open=is_open):
-            rows.extend(_barred(bar, row) for row in wrap(runs, room, words=False))
+            first, *others = wrap(runs, room, words=False)
+            rows.append(_barred(bar, first))
+            rows.extend(_barred(bar and CODE_GOES_ON, row) for row in others)
     return rows

@@ -343,3 +343,26 @@ async def test_an_idle_pane_with_marks_asks_for_no_frame() -> None:
         hand.turn_until_clean()
         assert pane.draw() is False
         assert hand.waiting == []
+
+
+@pytest.mark.parametrize(("ascii_only", "sign"), [(False, "↳"), (True, "\\")])
+async def test_a_code_line_that_goes_on_says_so_and_the_sign_is_not_copied(
+    ascii_only: bool, sign: str
+) -> None:
+    hand = Hand()
+    pane = Transcript(clock=hand.clock(), ascii_only=ascii_only)
+    pane.turn_opened("1", "Ada")
+    line = "abcdefghij" * 6
+    pane.text_added("1", f"```\n{line}\nshort\n```")
+    pane.turn_closed("1")
+    app = Reader(pane)
+    async with app.run_test(size=(30, 12)) as pilot:
+        hand.turn_until_clean()
+        rows = [row.rstrip("▐# ").strip() for row in screen_of(pane)]
+        first = next(at for at, row in enumerate(rows) if "abc" in row)
+        assert [row[0] == sign for row in rows[first : first + 4]] == [False, True, True, False]
+        mouse = Mouse(pilot, pane, hand)
+        await mouse.drag((3, first), (20, first + 3))
+        await pilot.press("y")
+        assert f"{line}\nshort" in app.copies[-1][0]
+        assert sign not in app.copies[-1][0]
