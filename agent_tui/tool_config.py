@@ -20,11 +20,13 @@ Fail = Callable[[str, str], ConfigError]
 @dataclass(frozen=True, slots=True)
 class ToolsConfig:
     """The ``[tools]`` table: ``allow`` are patterns of calls that run without asking, ``private_hosts``
-    the ``host`` or ``host:port`` of this machine or network that pages may be fetched from.
+    the ``host`` or ``host:port`` of this machine or network that pages may be fetched from, ``pass_env`` the
+    environment variables that commands get beside the harmless ones.
     """
 
     allow: tuple[str, ...] = ()
     private_hosts: tuple[str, ...] = ()
+    pass_env: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ def read_tools(table: Mapping[str, Any], fail: Fail, warnings: list[str]) -> Too
     for host in hosts:
         if not _HOST.fullmatch(host):
             raise fail("tools.private_hosts", f'{host!r} must look like "127.0.0.1:8000" or "wiki.home"')
-    return ToolsConfig(allow, tuple(host.lower() for host in hosts))
+    pass_env = _variables(table, "pass_env", "tools", fail)
+    return ToolsConfig(allow, tuple(host.lower() for host in hosts), pass_env)
 
 
 def read_mcp(name: str, entry: Mapping[str, Any], fail: Fail, warnings: list[str]) -> McpConfig:
@@ -71,16 +74,14 @@ def read_mcp(name: str, entry: Mapping[str, Any], fail: Fail, warnings: list[str
     env = entry.get("env", {})
     if not isinstance(env, Mapping) or not all(isinstance(value, str) for value in env.values()):
         raise fail(f"{where}.env", "must be a table of strings")
-    env_from = _texts(entry, "env_from", where, fail)
-    for variable in (*env, *env_from):
-        if not _ENV_NAME.fullmatch(variable):
-            raise fail(where, f"{variable!r} cannot name an environment variable")
+    for variable in env:
+        _check_variable(variable, f"{where}.env", fail)
     return McpConfig(
         name,
         command,
         _texts(entry, "args", where, fail),
         dict(env),
-        env_from,
+        _variables(entry, "env_from", where, fail),
         url,
         _text(entry, "token_env", where, fail),
         _texts(entry, "read_only", where, fail),
@@ -105,3 +106,15 @@ def _texts(table: Mapping[str, Any], key: str, where: str, fail: Fail) -> tuple[
     if not isinstance(value, list) or not all(isinstance(one, str) and "\0" not in one for one in value):
         raise fail(f"{where}.{key}", "must be a list of strings")
     return tuple(value)
+
+
+def _variables(table: Mapping[str, Any], key: str, where: str, fail: Fail) -> tuple[str, ...]:
+    names = _texts(table, key, where, fail)
+    for name in names:
+        _check_variable(name, f"{where}.{key}", fail)
+    return names
+
+
+def _check_variable(name: str, where: str, fail: Fail) -> None:
+    if not _ENV_NAME.fullmatch(name):
+        raise fail(where, f"{name!r} cannot name an environment variable")

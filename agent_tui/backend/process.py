@@ -31,6 +31,7 @@ from agent_tui.backend.models.providers import Models
 from agent_tui.backend.options import Settings
 from agent_tui.backend.server import Face, Traffic, build_app
 from agent_tui.backend.store.store import Store
+from agent_tui.backend.tools.orphans import ORPHANS
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.tools_routes import Tools
 from agent_tui.backend.tracebacks import note_unheard
@@ -56,6 +57,7 @@ def run(settings: Settings) -> None:
     something of what was asked for cannot be used.
     """
     os.umask(0o077)  # the database, its journal and the log hold conversations
+    ORPHANS.adopt()  # what a command of a tool leaves behind comes here, and is ended
     with database_lock(settings.lock_file, settings.mode) as lock:
         start_logging(settings.log_file, stderr=settings.mode == "serve")
         with bound_socket(settings.host, settings.port) as listener:

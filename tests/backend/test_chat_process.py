@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -17,6 +18,7 @@ from tests.backend.chat_backend import A_PATH, FULL, PLAIN, grown, names
 from tests.backend.processes import TOKEN, Process, running, serve
 from tests.backend.wire_client import Frame, WireClient
 from tests.fakes import mcp_server
+from tests.fakes.model_server import AskedCall, FakeModelServer, says
 
 MCP_SERVER = str(Path(mcp_server.__file__).resolve())
 SLOW = "10"  # tokens/s of the demo model: an answer of three quarters of a minute
@@ -155,4 +157,32 @@ async def test_serve_lets_tools_work_in_the_folder_that_it_is_told(tmp_path: Pat
             call = process.client.call
             assert (await call("POST", A_PATH, {"workspace": str(inside)})).status == allowed
             assert (await call("POST", A_PATH, {"workspace": str(tmp_path)})).status == 422
+            assert await process.end() == 0
+
+
+@pytest.mark.parametrize("attack", ["kill -9 $PPID; wait", "kill -STOP $PPID; echo well > done; wait"])
+async def test_what_a_command_left_that_attacks_its_keeper_ends_with_its_call(
+    tmp_path: Path, attack: str
+) -> None:
+    command = f"env -i setsid sleep 600 & echo $! > pid; {attack}"
+    call = AskedCall("a", "run_command", (json.dumps({"command": command}),))
+    async with FakeModelServer() as models:
+        provider = f'[providers.local]\nkind = "openai"\nbase_url = "{models.url}"\nmodel = "some-model"\n'
+        (tmp_path / "config.toml").write_text(f'{provider}[tools]\nallow = ["run_command"]\n')
+        models.will(says("I run it.", calls=[call], finish="tool_calls"), says("Done."))
+        async with running(*serve(tmp_path, "--workspace", str(tmp_path)), folder=tmp_path) as process:
+            path = await made(process.client, workspace=str(tmp_path), enabled_tools=["run_command"])
+            question = {"content": "Go."}
+            async with process.client.open("POST", f"{path}/messages", question, FULL) as stream:
+                frames = stream.frames()
+                if "STOP" in attack:
+                    while not (tmp_path / "done").exists():
+                        await asyncio.to_thread((tmp_path / "done").exists)
+                    await process.client.call("POST", f"{path}/stop")
+                heard = [frame async for frame in frames]
+            pid = int((tmp_path / "pid").read_text())
+            assert living([pid]) == []
+            if "STOP" not in attack:
+                result = "".join(json.dumps(frame.fields) for frame in heard)
+                assert "ended because it killed the process that watches it, with everything" in result
             assert await process.end() == 0

@@ -5,35 +5,43 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import secrets
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 from agent_tui.backend.tools.environment import UMASK
+from agent_tui.backend.tools.orphans import LOOK_SECONDS, ORPHANS, is_stopped
 from agent_tui.backend.tools.tool import ToolError
 
 GRACE_SECONDS = 1.0  # between asking a program to end and killing it
 END_SECONDS = 10.0  # for the keeper itself; it needs a moment after the grace
+KILLED_SECONDS = 1.0  # for a killed keeper to be gone
 PIPE_BYTES = 256 * 1024
-MARK = "CALL_OF_A_TOOL"  # names the variable by which programs are found whose keeper was killed
 
 _log = logging.getLogger(__name__)
 _KEEPER = Path(__file__).with_name("keeper.py")
 
 
 class Child:
-    """One running program. ``async with`` it: whatever happens, it is over afterwards."""
+    """One running program. ``async with`` it: whatever happens, it is over afterwards.
 
-    def __init__(self, process: asyncio.subprocess.Process, lifeline: int, mark: str) -> None:
+    ``left`` says what could not be ended, as "name (process id)".
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, lifeline: int) -> None:
+        self.left: tuple[str, ...] = ()
         self._process = process
         self._lifeline = lifeline
-        self._mark = mark
         self._is_held = True
+        self._keeper_ended = asyncio.Event()
+        ORPHANS.keepers.add(process.pid)
+        # The keeper holds the other end: its end is told here, whoever still holds its output.
+        asyncio.get_running_loop().add_reader(lifeline, self._keeper_ended.set)
 
     @classmethod
     async def start(
@@ -50,7 +58,8 @@ class Child:
         ``errors`` says where stderr goes, as for ``subprocess``. A program that is not there ends with 127.
         Raises ``ToolError`` when not even the keeper can be started.
         """
-        ours, theirs, mark = None, None, secrets.token_hex(16)
+        ours, theirs = None, None
+        ORPHANS.starting += 1
         try:
             theirs, ours = os.pipe()
             process = await asyncio.create_subprocess_exec(
@@ -60,12 +69,13 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 cwd=folder,
-                env={**environ, MARK: mark},
+                env=environ,
                 pass_fds=(theirs,),
                 start_new_session=True,
                 umask=UMASK,
                 limit=PIPE_BYTES,
             )
+            return cls(process, ours)
         except BaseException as error:
             if ours is not None:
                 os.close(ours)
@@ -73,9 +83,9 @@ class Child:
                 raise ToolError(f"no program can be started: {error}") from error
             raise
         finally:
+            ORPHANS.starting -= 1
             if theirs is not None:
                 os.close(theirs)
-        return cls(process, ours, mark)
 
     @property
     def stdout(self) -> asyncio.StreamReader:
@@ -92,45 +102,64 @@ class Child:
         assert self._process.stdin is not None
         return self._process.stdin
 
-    async def wait(self) -> int:
-        """Return the exit code, as a shell says it, when the program and all it started are over."""
-        return await self._process.wait()
+    async def wait(self) -> int | None:
+        """Return the exit code, as a shell says it, when the program and all it started are over.
+
+        ``None``: its keeper was killed, so that nobody knows the code; the rest was ended then.
+        """
+        await self._keeper_ended.wait()
+        return await self.end()
 
     def let_go(self) -> None:
         """Have everything ended; returns at once, and cannot fail."""
         if self._is_held:
             self._is_held = False
+            with suppress(RuntimeError):  # the loop is closed
+                asyncio.get_running_loop().remove_reader(self._lifeline)
             os.close(self._lifeline)
-        code = self._process.returncode
-        if code is not None and code < 0:
-            _end_marked(self._mark)  # somebody killed the keeper, so that nobody keeps the others
+            self._keeper_ended.set()
+
+    async def end(self) -> int | None:
+        """End everything and return what ``wait`` does; what cannot be ended is in ``left`` afterwards.
+
+        A keeper that was stopped, or does not get it done, is killed; what it kept is ended here.
+        """
+        self.let_go()
+        deadline = time.monotonic() + END_SECONDS
+        while (code := self._process.returncode) is None:
+            late = time.monotonic() - deadline
+            if late >= KILLED_SECONDS:
+                break
+            if late >= 0 or is_stopped(self._process.pid):
+                with suppress(ProcessLookupError):
+                    self._process.send_signal(signal.SIGKILL)
+            await asyncio.sleep(LOOK_SECONDS)
+        ORPHANS.keepers.discard(self._process.pid)
+        if code is not None and code >= 0:
+            return code
+        if not self.left:
+            self.left = await ORPHANS.end()
+            if self.left:
+                _log.warning("%d programs could not be ended", len(self.left))
+        return None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.let_go()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
         try:
-            async with asyncio.timeout(END_SECONDS):
-                await asyncio.gather(_emptied(self._process.stdout), _emptied(self._process.stderr))
-                await self._process.wait()
-        except TimeoutError:
-            _log.warning("a program that was ended still holds its output")
+            await self.end()
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(KILLED_SECONDS):
+                    await asyncio.gather(_emptied(self._process.stdout), _emptied(self._process.stderr))
+                    await self._process.wait()
         finally:
             # When even that did not help, at least nothing of ours stays open.
             transport = getattr(self._process, "_transport", None)
             if isinstance(transport, asyncio.SubprocessTransport):
                 transport.close()
-
-
-def _end_marked(mark: str) -> None:
-    """Kill all programs that have the mark in their environment, where /proc shows it."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
-                os.kill(int(folder.name), signal.SIGKILL)
 
 
 async def _emptied(pipe: asyncio.StreamReader | None) -> None:

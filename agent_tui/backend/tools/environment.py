@@ -1,39 +1,44 @@
-"""What tools and the programs that they start have of their environment: everything but the secrets."""
+"""What programs that tools start have of our environment: little, and nothing that could be a secret."""
 
 from __future__ import annotations
 
 import os
-import re
-
-from agent_tui.config import Config
+from collections.abc import Sequence
 
 # Who may read what tools make is the user's to say: the backend sets a stricter one for its own files. It can
 # only be read by setting it: once, while there are no threads yet.
 UMASK = os.umask(0o077)
 os.umask(UMASK)
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|^AGENT_TUI_", re.IGNORECASE)
 # There is no terminal and nobody to answer.
 _QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
-_FOR_SERVERS = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER")
-
-
-def secret_names(config: Config) -> frozenset[str]:
-    """Return the variables that the config file names as holding something secret."""
-    names = {provider.api_key_env for provider in config.providers.values()}
-    names |= {backend.token_env for backend in config.backends.values()}
-    for server in config.mcp.values():
-        names |= {server.token_env, *server.env_from}
-    return frozenset(names - {""})
-
-
-def command_environment(secrets: frozenset[str]) -> dict[str, str]:
-    """Return our environment without everything that is, or sounds like, a secret."""
-    kept = {
-        name: value for name, value in os.environ.items() if name not in secrets and not _SECRET.search(name)
+# Names whose values say who, where and in which language, or where tools for developers are installed.
+# What holds secrets has names of every kind, so nothing else is passed on unless the config file names it.
+HARMLESS = frozenset(
+    {
+        *("HOME", "LOGNAME", "USER", "SHELL", "PATH", "TMPDIR", "TZ", "LANG", "LANGUAGE", "MANPATH"),
+        *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
+        *("VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT", "JAVA_HOME", "GOPATH", "GOROOT", "GOBIN"),
+        *("CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "NVM_BIN", "PNPM_HOME", "GEM_HOME", "SDKROOT"),
+        *("LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "NO_COLOR"),
     }
-    return {**kept, **_QUIET}
+)
+_HARMLESS_PREFIX = "LC_"
+_PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
 
 
-def server_environment() -> dict[str, str]:
-    """Return the little that a program needs to be found and to find its home."""
-    return {name: os.environ[name] for name in _FOR_SERVERS if name in os.environ}
+def passed_environment(named: Sequence[str] = ()) -> dict[str, str]:
+    """Return what a program gets of our environment: harmless variables, proxies that need no login, and
+    those that are ``named``.
+    """
+    return {name: value for name, value in os.environ.items() if name in named or _is_harmless(name, value)}
+
+
+def command_environment(named: Sequence[str] = ()) -> dict[str, str]:
+    """Return the environment of a command, which has no terminal."""
+    return {**passed_environment(named), **_QUIET}
+
+
+def _is_harmless(name: str, value: str) -> bool:
+    if name.upper() in _PROXIES:
+        return "@" not in value
+    return name in HARMLESS or name.startswith(_HARMLESS_PREFIX)

@@ -3,8 +3,9 @@
 The program gets a session of its own. When it ends, or when the other end of the pipe LIFELINE is closed
 (the backend wants it so, or was killed), everything that it has started ends too: first asked, and after
 GRACE seconds killed. On Linux orphans come to this process (a subreaper), so that a child which left its
-session, its group and its environment is found all the same. Ends with the program's exit code, 128 + N
-after the signal N, as a shell does.
+session, its group and its environment is found all the same. Elsewhere the children are found as long as
+their parents live. Ends with the program's exit code, 128 + N after the signal N, as a shell does. When
+something could not be ended, it kills itself: the backend then takes over (``orphans``).
 
 Only the standard library, and little of it: this runs before every command (``-I -S``, some 20 ms).
 """
@@ -16,18 +17,19 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 
 _PR_SET_CHILD_SUBREAPER = 36
 _LOOK_SECONDS = 0.01
-_MOST_ROUNDS = 2000  # of killing; who forks faster than that for 20 s has won
+_KILL_SECONDS = 6.0  # for killing everything; after that the backend takes over
 
 
 def main(arguments: list[str]) -> int:
     """Run the program of ``arguments`` and return what to exit with."""
     lifeline, grace, program = int(arguments[0]), float(arguments[1]), arguments[2:]
     os.set_inheritable(lifeline, False)
-    _adopt_orphans()
+    adopt_orphans()
     ended, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -46,12 +48,16 @@ def main(arguments: list[str]) -> int:
     return code if code is not None else last
 
 
-def _adopt_orphans() -> None:
+def adopt_orphans(*, wanted: bool = True) -> bool:
+    """Make this process the parent of all processes below it whose own parents end, or stop doing so.
+
+    Returns whether the system offers that (Linux does).
+    """
     if not sys.platform.startswith("linux"):
-        return
+        return False
     import ctypes  # only where it is needed: it takes as long as everything else here
 
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0) == 0)
 
 
 def _start(program: list[str]) -> int:
@@ -87,20 +93,22 @@ def _reap(child: int) -> int | None:
 def _end_all(child: int, grace: float) -> int:
     """End everything below this process; return the exit code of ``child``, 137 when that is not known."""
     code = None
-    until = time.monotonic() + grace
+    now = time.monotonic()
+    until, give_up = now + grace, now + grace + _KILL_SECONDS
     if grace:
-        _signal(child, _below(), signal.SIGTERM)
-    for _ in range(_MOST_ROUNDS):
+        # The group first, at one moment: a shell whose child ends before it is told itself does not tidy up.
+        send(signal.SIGTERM, [-child, *below({os.getpid()}, processes())])
+    while True:
         found = _reap(child)
         code = found if code is None else code
         if not _has_children():
-            break
-        if time.monotonic() >= until:
-            below = _below()
-            _signal(child, below, signal.SIGSTOP)  # who stands still starts nothing new
-            _signal(child, below | _below(), signal.SIGKILL)
+            return 137 if code is None else code
+        now = time.monotonic()
+        if now >= give_up:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if now >= until:
+            stop_and_kill({os.getpid()}, {-child})
         time.sleep(_LOOK_SECONDS)
-    return 137 if code is None else code
 
 
 def _has_children() -> bool:
@@ -111,31 +119,54 @@ def _has_children() -> bool:
     return True
 
 
-def _signal(child: int, pids: set[int], number: int) -> None:
-    for target in (-child, *pids):  # a group, where /proc does not show who belongs to it
+def stop_and_kill(roots: set[int], more: set[int]) -> None:
+    """Kill all processes below ``roots``, and those (or, below 0, groups) in ``more``."""
+    found = below(roots, processes())
+    send(signal.SIGSTOP, found | more)  # a stopped process starts nothing new
+    send(signal.SIGKILL, found | below(roots, processes()) | more)
+
+
+def send(number: int, targets: Iterable[int]) -> None:
+    """Send a signal to processes, or groups below 0; those that are gone or not ours are left out."""
+    for target in targets:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(target, number)
 
 
-def _below() -> set[int]:
-    """Return the ids of all processes below this one, as far as /proc shows them."""
+def below(roots: set[int], parents: dict[int, int]) -> set[int]:
+    """Return the ids of all processes below ``roots``, themselves left out."""
+    children: dict[int, list[int]] = {}
+    for pid, parent in parents.items():
+        children.setdefault(parent, []).append(pid)
+    found = set[int]()
+    waiting = list(roots)
+    while waiting:
+        new = set(children.get(waiting.pop(), ())) - found - roots
+        found |= new
+        waiting += new
+    return found
+
+
+def processes() -> dict[int, int]:
+    """Return the parent of every process on this machine."""
+    if not os.path.exists("/proc/self/stat"):  # noqa: PTH110 - pathlib takes longer to import than all else
+        return processes_by_ps()
     parents: dict[int, int] = {}
-    try:
-        names = os.listdir("/proc")  # noqa: PTH208 - pathlib takes longer to import than all else
-    except OSError:
-        return set()
-    for name in names:
+    for name in os.listdir("/proc"):  # noqa: PTH208 - as above
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - as above
                     parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
             except (OSError, IndexError, ValueError):
                 continue
-    mine, found = {os.getpid()}, set[int]()
-    while mine:
-        mine = {pid for pid, parent in parents.items() if parent in mine}
-        found |= mine
-    return found
+    return parents
+
+
+def processes_by_ps() -> dict[int, int]:
+    """Return what ``processes`` does where there is no /proc (macOS)."""
+    with os.popen("ps -A -o pid= -o ppid=") as lines:  # noqa: S605 - no word of it is anybody else's
+        pairs = [line.split() for line in lines]
+    return {int(pid): int(parent) for pid, parent in pairs}
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import mcp_types
 from mcp.shared.message import SessionMessage
 
 from agent_tui.backend.tools.child import GRACE_SECONDS, PIPE_BYTES, Child
-from agent_tui.backend.tools.environment import server_environment
+from agent_tui.backend.tools.environment import passed_environment
 from agent_tui.backend.tools.texts import Spool
 from agent_tui.inert import inert_line
 from agent_tui.tool_config import McpConfig
@@ -37,7 +37,7 @@ async def stdio_transport(
 ) -> AsyncGenerator[TransportStreams]:
     """Start the server and connect to it; ``ended(why)`` is called once when it ends by itself."""
     program = (_with_home(config.command), *config.args)
-    variables = {**server_environment(), **environ}
+    variables = {**passed_environment(), **environ}
     child = await Child.start(program, Path.home(), variables, is_fed=True, errors=asyncio.subprocess.PIPE)
     words = Spool(LAST_WORDS_BYTES)
     async with child:

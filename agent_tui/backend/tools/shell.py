@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
@@ -36,13 +35,15 @@ _SPEC = ToolSpec(
 
 
 class RunCommand:
-    """``run_command``: ``seconds`` is the command's own time; ``secrets`` are variables it must not see."""
+    """``run_command``: ``seconds`` is the command's own time; ``pass_env`` names the variables of our
+    environment that it gets beside the harmless ones.
+    """
 
     permission: Permission = "ask"
 
-    def __init__(self, secrets: frozenset[str] = frozenset(), seconds: float = COMMAND_SECONDS) -> None:
+    def __init__(self, pass_env: tuple[str, ...] = (), seconds: float = COMMAND_SECONDS) -> None:
         self.spec = _SPEC
-        self._secrets = secrets
+        self._pass_env = pass_env
         self._limit = seconds
 
     @property
@@ -61,26 +62,40 @@ class RunCommand:
         return ToolAsk(line, preview, "text", pattern_for(_SPEC.name, arguments))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Return ``{"success", "exit_code", "output"}``; at the time-out exit_code is null, and so said."""
+        """Return ``{"success", "exit_code", "output"}``. At the time-out, and where the command killed the
+        process that watches it, exit_code is null and "error" says so, with what could not be ended.
+        """
         command = _command(arguments)
         folder = Workspace.of(place).checked_root()
         spool = Spool(MAX_OUTPUT_CHARACTERS // 2)
+        why = "ended because it killed the process that watches it"
         code: int | None = None
-        child = await Child.start(("/bin/sh", "-c", command), folder, command_environment(self._secrets))
+        environ = command_environment(self._pass_env)
+        child = await Child.start(("/bin/sh", "-c", command), folder, environ)
         async with child:
+            reading = asyncio.create_task(_read(child, spool))
             try:
-                async with asyncio.timeout(self._limit):
-                    await _read(child, spool)
-                    code = await child.wait()
-            except TimeoutError:
-                child.let_go()
-                with suppress(TimeoutError):  # the system itself hangs: then nothing more is read
-                    async with asyncio.timeout(END_SECONDS):
-                        await _read(child, spool)
+                try:
+                    async with asyncio.timeout(self._limit):
+                        code = await child.wait()
+                except TimeoutError:
+                    why = f"ended after {self._limit:g} s"
+                    await child.end()
+                # What could not be ended may hold the output: then nothing more is read.
+                await asyncio.wait([reading], timeout=1.0 if child.left else END_SECONDS)
+            finally:
+                reading.cancel()
+                await asyncio.wait([reading])
         fields: dict[str, Any] = {"success": code == 0, "exit_code": code}
         if code is None:
-            fields["error"] = f"ended after {self._limit:g} s, with everything it had started"
+            fields["error"] = why + _told_of(child.left)
         return ToolOutput(structure({**fields, "output": spool.text()}, "output"), code == 0, spool.size)
+
+
+def _told_of(left: tuple[str, ...]) -> str:
+    if left:
+        return f", but these programs could not be ended: {', '.join(left)}"
+    return ", with everything it had started"
 
 
 async def _read(child: Child, spool: Spool) -> None:

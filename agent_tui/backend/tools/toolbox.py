@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.backend.tools.environment import secret_names
 from agent_tui.backend.tools.fetching import FetchUrl
 from agent_tui.backend.tools.files import ListFiles, ReadFile
 from agent_tui.backend.tools.mcp_server import McpServer
@@ -96,7 +95,7 @@ class Toolbox:
                 PatchFile(),
             ),
             FetchUrl(config.tools.private_hosts),
-            RunCommand(secret_names(config), self._command_seconds),
+            RunCommand(config.tools.pass_env, self._command_seconds),
         ]
         self._ours = {tool.spec.name: tool for tool in ours}
         before = {server.config.name: server for server in self._servers}
