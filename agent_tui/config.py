@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from typing import Any
 from platformdirs import user_config_path, user_data_path
 
 from agent_tui.errors import ConfigError
+from agent_tui.redaction import hide_secrets
 from agent_tui.tool_config import McpConfig, ToolsConfig, read_mcp, read_tools
 
 APP = "agent-tui"
@@ -33,12 +35,11 @@ PROVIDER_KINDS = tuple(PROVIDER_URLS)
 DEFAULT_CONTEXT_TOKENS = 100_000
 EMBEDDED = "embedded"  # the reserved name of the backend that we start ourselves
 DEMO_PROVIDER = "demo"  # the reserved name of the provider that needs no key and no network
-HIDDEN = "********"
-SECRET_KEYS = ("token", "api_key", "auth_header")
 SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp")
 MOTIONS = ("full", "reduced")
 FRAME_RATES = (1, 60)  # frames a second, least and most
 MAX_KEYS = 500
+_SECRET_ARGUMENT = re.compile("key|token|secret|passw|login|auth", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,17 +156,6 @@ def read_table(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: not valid TOML", str(error)) from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read", error.strerror or str(error)) from error
-
-
-def hide_secrets(value: Any, key: str = "") -> Any:
-    """Return ``value`` with everything secret replaced, for showing."""
-    if isinstance(value, Mapping):
-        if key == "env":  # what a program is given is as often as not a secret
-            return {name: HIDDEN if entry else entry for name, entry in value.items()}
-        return {name: hide_secrets(entry, str(name)) for name, entry in value.items()}
-    if isinstance(value, list):
-        return [hide_secrets(entry, key) for entry in value]
-    return HIDDEN if key in SECRET_KEYS and value else value
 
 
 class _Reader:
@@ -314,8 +304,19 @@ class _Reader:
         return float(value)
 
     def warn_if_readable(self, table: Mapping[str, Any]) -> None:
-        if hide_secrets(table) == table:
+        if not _holds_secret(table):
             return
         mode = self._path.stat().st_mode
         if mode & (stat.S_IRGRP | stat.S_IROTH):
             self.warnings.append(f"{self._path}: holds a secret and others may read it; chmod 600 it")
+
+
+def _holds_secret(table: Mapping[str, Any]) -> bool:
+    """Say whether something in the file is a secret; arguments of programs count only where they look so."""
+    servers = table.get("mcp", {})
+    arguments = [server.get("args", []) for server in servers.values()]
+    if any(_SECRET_ARGUMENT.search(str(one)) for listed in arguments for one in listed):
+        return True
+    kept = {name: {**server, "args": []} for name, server in servers.items()}
+    table = {**table, "mcp": kept}
+    return bool(hide_secrets(table) != table)

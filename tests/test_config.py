@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.config import Config, ScreenConfig, config_path, data_path, hide_secrets, load
+from agent_tui.config import Config, ScreenConfig, config_path, data_path, load
 from agent_tui.errors import ConfigError
+from agent_tui.redaction import hide_secrets
 
 GOOD = """
 theme = "light"

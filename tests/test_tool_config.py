@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.config import Config, hide_secrets, load, read_table
+from agent_tui.config import Config, load, read_table
 from agent_tui.errors import ConfigError
+from agent_tui.redaction import hide_secrets
 
 GOOD = """
 [tools]

@@ -78,7 +78,7 @@ def _crashed(error: Exception) -> int:
     from tui.logs import log_crash
 
     path = log_crash()
-    where = f"the log has it all: {path}" if path else "the log cannot be written"
+    where = f"the log says where: {path}" if path else "the log cannot be written"
     output.complain(f"a bug of ours, {type(error).__name__}: {where}")
     return exits.BUG
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 
-from agent_tui.config import Config, config_path, hide_secrets, load, read_table
+from agent_tui.config import Config, config_path, load, read_table
 from agent_tui.inert import inert_line
+from agent_tui.redaction import hide_secrets
 from agent_tui.tool_rules import PATTERN_FORM, is_pattern
 from tui import exits, output
 from tui.output import MAX_LINE_CHARACTERS, OutputFormat
 from tui.toml_text import toml_text
 
 NO_KEY = "–"
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s\"@]+@")  # user:password@ of an address
 
 
 def path() -> int:
@@ -29,7 +28,7 @@ def show() -> int:
         output.say(f"# {config_path()}: no settings, the defaults hold")
         return exits.DONE
     output.say(f"# {config_path()}")
-    output.say(_CREDENTIALS.sub("********@", toml_text(hide_secrets(table))))
+    output.say(toml_text(hide_secrets(table)))
     return exits.DONE
 
 
@@ -116,6 +115,7 @@ def _missing_variables(config: Config) -> list[str]:
     for server in config.mcp.values():
         named += [(f"mcp.{server.name}.token_env", server.token_env)]
         named += [(f"mcp.{server.name}.env_from", variable) for variable in server.env_from]
+    named += [("tools.pass_env", variable) for variable in config.tools.pass_env]
     return [
         f"{where}: {variable} is not set in this environment"
         for where, variable in named

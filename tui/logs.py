@@ -1,4 +1,8 @@
-"""The program's own log: a rotating file in the data folder, never the terminal."""
+"""The program's own log: a rotating file in the data folder, never the terminal.
+
+It holds no words of a conversation and no secrets: of an exception it says what it is and where it was
+raised.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from agent_tui.config import data_path
+from agent_tui.tracebacks import WordlessFormatter
 
 LOG_FILE = "agent-tui.log"
 MAX_LOG_BYTES = 1_000_000
@@ -27,7 +32,7 @@ def start_logging() -> None:
 
 
 def log_crash() -> Path | None:
-    """Write the traceback of the exception being handled; return the file, ``None`` if it cannot be."""
+    """Write where the exception being handled was raised; return the file, ``None`` if it cannot be."""
     file = _LogFile()
     logger = logging.getLogger("agent_tui.crash")
     logger.propagate = False
@@ -44,7 +49,7 @@ class _LogFile(RotatingFileHandler):
     def __init__(self) -> None:
         super().__init__(data_path() / LOG_FILE, maxBytes=MAX_LOG_BYTES, backupCount=KEPT_LOGS, delay=True)
         self.failed = False
-        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        self.setFormatter(WordlessFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
 
     def _open(self) -> io.TextIOWrapper:
         path = Path(self.baseFilename)

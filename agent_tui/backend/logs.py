@@ -7,9 +7,9 @@ import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from agent_tui.backend.tracebacks import WordlessFormatter
 from agent_tui.errors import ConfigError
 from agent_tui.inert import inert_line
+from agent_tui.tracebacks import WordlessFormatter
 
 MAX_LOG_BYTES = 1024 * 1024
 OLD_LOGS = 3

@@ -34,8 +34,8 @@ from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.orphans import ORPHANS
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.tools_routes import Tools
-from agent_tui.backend.tracebacks import note_unheard
 from agent_tui.backend.workspaces import Workspaces
+from agent_tui.tracebacks import note_unheard
 
 # Seconds after it was told to end at which each of these is over, done or not: within three all is. What is
 # later is left: programs of tools end with this process (``tools.child``), half a commit is none.

@@ -23,7 +23,7 @@ from agent_tui.causes import reason, tls_cause
 from agent_tui.clients.answers import EXCERPT_BYTES, parse_json, refusal, unexpected
 from agent_tui.clients.inflate import Inflater
 from agent_tui.clients.pools import Pools, Sockets
-from agent_tui.clients.proxy import resolve_proxy, without_credentials
+from agent_tui.clients.proxy import resolve_proxy
 from agent_tui.clients.routes import Routes
 from agent_tui.errors import (
     AgentTuiError,
@@ -35,6 +35,7 @@ from agent_tui.errors import (
     TransportError,
 )
 from agent_tui.inert import inert_line
+from agent_tui.redaction import redacted, shown_url
 from agent_tui.tls import tls_failure
 from agent_tui.wire.content import dump
 
@@ -280,7 +281,7 @@ class Net:
         """Return our error for a request that got no answer."""
         where = _origin(url)
         proxy = resolve_proxy(str(url), self._environ)
-        route = f"{where} through the proxy {without_credentials(proxy)}" if proxy else where
+        route = f"{where} through the proxy {shown_url(proxy)}" if proxy else where
         if (tls := tls_cause(error)) is not None:
             return tls_failure(tls, where)
         match error:
@@ -391,14 +392,15 @@ def _base_url(text: str) -> httpx.URL:
         url = httpx.URL(text.strip())
     except httpx.InvalidURL as error:
         raise ConfigError("that is not an address", "It should look like http://host:port.") from error
+    shown = inert_line(redacted(text))
     if url.userinfo:
         raise ConfigError("the address holds a name or password", "Give the token with --token instead.")
     if url.scheme not in ("http", "https") or not url.host:
-        raise ConfigError("an address begins with http:// or https://", inert_line(text))
+        raise ConfigError("an address begins with http:// or https://", shown)
     if not _port_is_valid(url):
-        raise ConfigError("the address has no valid port", inert_line(text))
+        raise ConfigError("the address has no valid port", shown)
     if url.query or url.fragment:
-        raise ConfigError("the address has a ? or # part", inert_line(text))
+        raise ConfigError("the address has a ? or # part", shown)
     return url
 
 
@@ -427,7 +429,7 @@ def _redirect_target(response: httpx.Response, method: str) -> httpx.URL:
     status, location = response.status_code, response.headers.get("location", "").strip()
     if not location:
         raise ProtocolError("the server redirects without saying where", f"HTTP {status} without a Location")
-    shown = inert_line(location)
+    shown = inert_line(redacted(location))
     if method != "GET":
         raise ProtocolError(
             f"the server redirects a {method}", f"HTTP {status} to {shown}; use that address."

@@ -37,12 +37,6 @@ def resolve_proxy(url: str, environ: Mapping[str, str]) -> str | None:
     return None
 
 
-def without_credentials(proxy: str) -> str:
-    """Return the proxy's URL as it may be shown."""
-    parts = urlsplit(proxy)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-
-
 def is_loopback(host: str) -> bool:
     """Say whether ``host`` (a name or an address, without brackets) is this machine."""
     host = host.lower()

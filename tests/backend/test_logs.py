@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.logs import start_logging
-from agent_tui.backend.tracebacks import note_unheard
+from agent_tui.tracebacks import note_unheard
 from tests.backend.engine.chat_house import call, open_chats, results, speaks
 from tests.backend.in_process import backend
 from tests.fakes.scripted_model import FakeModels, ScriptedModel

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agent_tui.clients.net import Net
-from agent_tui.clients.proxy import resolve_proxy, without_credentials
+from agent_tui.clients.proxy import resolve_proxy
 from agent_tui.errors import ConfigError, ConnectFailed, TransportError
 from tests.fakes.http_server import FakeServer, answers, answers_json, listening
 from tests.fakes.tls_server import CA, tls_server
@@ -104,10 +104,6 @@ def test_a_bad_proxy_is_one_line_that_names_the_variable_only(value: str) -> Non
     assert caught.value.detail
     assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_proxy_is_shown_without_its_password() -> None:
-    assert without_credentials("http://user:pass@proxy.test:3128") == "http://proxy.test:3128"
 
 
 # --- on the wire ---------------------------------------------------------------------------------------

@@ -51,6 +51,62 @@ def test_show_hides_every_secret_and_keeps_the_rest(home: Home) -> None:
     assert shown["backends"]["work"]["kind"] == "rooms"
 
 
+HIDING = """
+[providers.local]
+kind = "openai"
+base_url = "http://user:geheim@127.0.0.1:1/v1?key=geheim&plain=geheim"
+[backends.work]
+kind = "rooms"
+url = "http://127.0.0.1:1/?geheim"
+[mcp.files]
+command = "files-server"
+args = ["--root", "geheim", "-y", "--token=geheim", "-pgeheim", "https://a.example/?key=geheim"]
+env = { LOGIN = "geheim" }
+[mcp.far]
+url = "https://a:geheim@tools.example/mcp?api_key=geheim"
+"""
+
+
+def test_show_hides_arguments_logins_and_queries_wherever_they_stand(home: Home) -> None:
+    home.config.write_text(HIDING, encoding="utf-8")
+    done = home.main("config", "show")
+    assert done.returncode == 0
+    assert "geheim" not in done.stdout + done.stderr
+    shown = tomllib.loads(done.stdout)
+    hidden = "********"
+    assert shown["providers"]["local"]["base_url"] == (
+        f"http://{hidden}@127.0.0.1:1/v1?key={hidden}&plain={hidden}"
+    )
+    assert shown["backends"]["work"]["url"] == f"http://127.0.0.1:1/?{hidden}"
+    assert shown["mcp"]["files"]["args"] == ["--root", hidden, "-y", f"--token={hidden}", hidden, hidden]
+    assert shown["mcp"]["far"]["url"] == f"https://{hidden}@tools.example/mcp?api_key={hidden}"
+
+
+def test_no_command_prints_a_key_that_stands_in_an_address(home: Home) -> None:
+    home.config.write_text(HIDING, encoding="utf-8")
+    try:
+        for command in ("config check", "doctor", "models", "tools list", "rooms list --backend work"):
+            done = home.main(*command.split())
+            log = home.data / "backend.log"
+            logged = log.read_text(encoding="utf-8") if log.exists() else ""
+            assert "geheim" not in done.stdout + done.stderr + logged, command
+        done = home.main("rooms", "list", "--url", "http://127.0.0.1:1/?key=geheim")
+        assert (done.returncode, "geheim" in done.stderr) == (2, False)
+    finally:
+        home.stop()
+
+
+def test_variables_for_commands_are_checked(home: Home) -> None:
+    for wrong in ('"HOME"', "[1]", '["A B"]', '["A=B"]'):
+        home.config.write_text(f"[tools]\npass_env = {wrong}\n", encoding="utf-8")
+        done = home.main("config", "check")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "tools.pass_env" in one_line(done.stderr)
+    home.config.write_text('[tools]\npass_env = ["NOT_SET_ANYWHERE"]\n', encoding="utf-8")
+    said = "tools.pass_env: NOT_SET_ANYWHERE is not set in this environment\n"
+    assert home.main("config", "check").stdout == said
+
+
 def test_show_without_a_file_says_so_in_a_comment(home: Home) -> None:
     done = home.main("config", "show")
     assert done.returncode == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,17 +41,40 @@ def test_warnings_of_libraries_and_our_own_words_go_to_a_private_file(data: Path
     assert log.stat().st_mode & 0o777 == 0o600
 
 
+WORDS = "the words of a conversation"
+
+
 def crash() -> Path | None:
     try:
-        raise RuntimeError("the reason")
+        raise RuntimeError(WORDS)
     except RuntimeError:
         return log_crash()
 
 
-def test_a_crash_is_logged_with_its_traceback(data: Path) -> None:
+def test_a_crash_is_logged_with_its_place_and_without_its_words(data: Path) -> None:
     path = crash()
     assert path == data / "agent-tui.log"
-    assert "RuntimeError: the reason" in path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    assert "builtins.RuntimeError" in text
+    assert f"{__file__}:{crash.__code__.co_firstlineno + 2} in crash" in text
+    assert WORDS not in text
+
+
+def test_what_asyncio_says_of_a_forgotten_task_is_logged_without_words(data: Path) -> None:
+    async def fail() -> None:
+        raise ValueError(WORDS)
+
+    async def forget() -> None:
+        task = asyncio.create_task(fail())
+        await asyncio.wait([task])
+
+    start_logging()
+    asyncio.run(forget())
+    gc.collect()
+    text = (data / "agent-tui.log").read_text(encoding="utf-8")
+    assert "Task exception was never retrieved" in text
+    assert "builtins.ValueError" in text
+    assert WORDS not in text
 
 
 def test_a_log_that_cannot_be_written_is_left_out_without_a_word(

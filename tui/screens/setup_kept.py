@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 from agent_tui.config import PROVIDER_URLS, read_table
 from agent_tui.errors import ConfigError
 from agent_tui.keys import forget_key, read_key, store_key
+from agent_tui.redaction import shown_url
 from tui.setting import add_table, change_table, remove_table
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One ``[providers.NAME]``; ``address`` is where it is, without a login that may stand in the file."""
+    """One ``[providers.NAME]``; ``address`` is the file's without login and query."""
 
     name: str
     kind: str
@@ -48,7 +48,7 @@ class Wanted:
     model: str = ""
 
     def url(self, kept: Kept | None) -> str:
-        """Return the address to ask: with the login of the file, while nobody has typed another one."""
+        """Return the address to ask: the file's, with login and query, unless a person typed another."""
         return kept.url if kept is not None and kept.url and kept.address == self.address else self.address
 
     def fields(self, kept: Kept | None) -> dict[str, str | bool | None]:
@@ -86,21 +86,13 @@ def _kept(name: str, table: Mapping[str, object]) -> Kept:
     return Kept(
         name,
         kind,
-        _without_login(text("base_url") or PROVIDER_URLS[kind]),
+        shown_url(text("base_url") or PROVIDER_URLS[kind]),
         text("api_key_env"),
         text("model"),
         table.get("keyring") is True,
         text("base_url"),
         text("api_key"),
     )
-
-
-def _without_login(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if parts.netloc else url
 
 
 def keep(path: Path, wanted: Wanted, kept: Kept | None) -> None:

@@ -112,11 +112,6 @@ def api_root(kind: str, url: str) -> str:
     return urlunsplit(parts._replace(path=path))
 
 
-def shown_url(url: str) -> str:
-    """Return what an error may show of a URL: no query, which may hold a key."""
-    return urlunsplit(urlsplit(url)._replace(query="", fragment=""))
-
-
 def unusable(endpoint: Endpoint) -> ModelError:
     """Return the error for a base_url that is none; it quotes nothing, for a password may be in it."""
     where = "base_url" if endpoint.provider_id == "test" else f"providers.{endpoint.provider_id}.base_url"

@@ -18,13 +18,13 @@ from agent_tui.backend.models.endpoints import (
     LOOPBACK_HOSTS,
     Endpoint,
     api_root,
-    shown_url,
     unusable,
     with_key,
     without_login,
 )
 from agent_tui.errors import ConfigError, ModelError
 from agent_tui.inert import inert_line
+from agent_tui.redaction import shown_url
 
 if TYPE_CHECKING:
     import httpx

@@ -32,7 +32,6 @@ from agent_tui.backend.models.endpoints import (
     LOOPBACK_HOSTS,
     Endpoint,
     api_root,
-    shown_url,
     unusable,
     without_login,
 )
@@ -43,6 +42,7 @@ from agent_tui.backend.models.remote_errors import FAILURES, Teller
 from agent_tui.backend.models.remote_history import Kept, has_thoughts, told
 from agent_tui.backend.models.remote_pieces import Pieces
 from agent_tui.errors import ConfigError, ModelError
+from agent_tui.redaction import shown_url
 from agent_tui.tls import tls_context
 from agent_tui.wire.content import encodable
 

@@ -17,16 +17,15 @@ from urllib.parse import urlsplit
 from httpx2 import HTTPError, InvalidURL
 from pydantic_ai import exceptions as failed
 
-from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, Endpoint, shown_url, without_login
+from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, Endpoint
 from agent_tui.causes import reason, tls_cause
 from agent_tui.errors import ModelError
 from agent_tui.inert import inert_line
+from agent_tui.redaction import redacted, shown_url
 from agent_tui.tls import tls_failure
 
 MAX_SAID_CHARACTERS = 300
 MAX_DETAIL_CHARACTERS = 500
-MIN_SECRET_CHARACTERS = 3  # hiding shorter ones would make a riddle of every error
-HIDDEN = "***"
 # What pydantic-ai raises beside the SDK's own, and what both let through when a 200 answer holds JSON of
 # another shape than the API's: they construct their objects without checking them.
 FAILURES = (
@@ -124,7 +123,7 @@ class Teller:
 
     def elsewhere(self, status: int, address: str) -> ModelError:
         """The server sends whoever asks to another address; where a key goes is for a person to say."""
-        detail = f"status {status}: to {shown_url(without_login(address)[0])}. Is that the base_url to use?"
+        detail = f"status {status}: to {shown_url(address)}. Is that the base_url to use?"
         return self._make("{url} sends to another address", detail)
 
     def refused_list(self, status: int, body: bytes, retry_after: str) -> ModelError:
@@ -205,7 +204,7 @@ class Teller:
         if host in LOOPBACK_HOSTS or urllib.request.proxy_bypass(host):
             return ""
         proxies = urllib.request.getproxies()
-        return without_login(proxies.get(url.scheme) or proxies.get("all", ""))[0]
+        return shown_url(proxies.get(url.scheme) or proxies.get("all", ""))
 
     def _others(self, model: str, known: tuple[str, ...]) -> str:
         if known and model not in known:
@@ -217,15 +216,9 @@ class Teller:
         title = self._line(title.replace("{url}", self.shown_url), MAX_SAID_CHARACTERS)
         return ModelError(title, self._line(detail, MAX_DETAIL_CHARACTERS), retryable=retryable)
 
-    def _hide(self, text: str) -> str:
-        for secret in self.secrets:
-            if len(secret) >= MIN_SECRET_CHARACTERS:
-                text = text.replace(secret, HIDDEN)
-        return text
-
     def _line(self, text: str, limit: int) -> str:
         """Return one harmless line; hidden before it is cut, which could leave half a secret."""
-        return self._hide(inert_line(self._hide(text), limit))
+        return redacted(inert_line(redacted(text, self.secrets), limit), self.secrets)
 
     def _said(self, body: object) -> str:
         """Return the server's own words, wherever its answer has them."""

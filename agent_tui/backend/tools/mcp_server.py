@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.causes import reason, tls_cause
 from agent_tui.inert import inert_line
+from agent_tui.redaction import redacted
 from agent_tui.tls import tls_failure
 from agent_tui.tool_config import McpConfig
 
@@ -32,6 +33,7 @@ CHECK_SECONDS = 5.0  # for a server that did not answer in time to show that it 
 PAUSE_SECONDS = 10.0  # between two starts
 MAX_TOOLS = 200
 MAX_PAGES = 20
+MIN_SECRET_CHARACTERS = 8  # a shorter value is a setting like "info", which errors may say
 
 _log = logging.getLogger(__name__)
 
@@ -176,7 +178,7 @@ class McpServer:
         from agent_tui.backend.tools.mcp_stdio import stdio_transport
 
         def ended(why: str) -> None:
-            self._why = why
+            self._why = redacted(why, self._secrets())
             over.set()
 
         def answered(status: int) -> None:
@@ -208,7 +210,14 @@ class McpServer:
             error = error.exceptions[0]
         if (tls := tls_cause(error)) is not None:
             return tls_failure(tls, "the server").title
-        return (inert_line(reason(error), 300) or type(error).__name__) + self._how_answered()
+        said = redacted(reason(error), self._secrets())
+        return (inert_line(said, 300) or type(error).__name__) + self._how_answered()
+
+    def _secrets(self) -> tuple[str, ...]:
+        """Return what it was given and may repeat in an error."""
+        names = (*self.config.env_from, self.config.token_env)
+        given = (*self.config.env.values(), *(os.environ.get(name, "") for name in names if name))
+        return tuple(value for value in given if len(value) >= MIN_SECRET_CHARACTERS)
 
     def _how_answered(self) -> str:
         """Return what its status adds to an answer, which the package only calls an error."""

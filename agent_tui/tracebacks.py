@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import traceback
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the command line logs, too, and does without
+    import asyncio
 
 MAX_ERRORS = 20  # of a chain, or of a group
 
@@ -17,7 +19,12 @@ class WordlessFormatter(logging.Formatter):
     """Says of an exception what it is and where it happened."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record's line and, below it, its exception."""
+        """Return the record's line and, below it, its exception.
+
+        Of asyncio's own messages only the first line: the others show tasks with what they raised.
+        """
+        if record.name == "asyncio" and not record.args:
+            record = logging.makeLogRecord({**record.__dict__, "msg": str(record.msg).partition("\n")[0]})
         record.exc_text = None  # another formatter may have left there what it made of it
         return super().format(record)
 

@@ -1,0 +1,63 @@
+"""What may be shown of settings, addresses and errors: the one place that decides what is a secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+HIDDEN = "********"
+SECRET_KEYS = ("token", "api_key", "auth_header")
+MIN_SECRET_CHARACTERS = 3  # hiding shorter ones would make errors unreadable
+_LOGIN = re.compile(r"(?<=://)[^/\s\"'<>]+(?=@)")  # user:password of an address
+_QUERY = re.compile(r"(?<=[\w/.\]])\?[^\s\"'<>#]+")  # behind an address: "?key=…&more=…"
+_QUERY_PART = re.compile(r"([?&])([^&=]*=)?[^&]+")
+_OPTION = re.compile(r"(--[A-Za-z][A-Za-z-]*|-[A-Za-z])(=.*)?", re.DOTALL)
+
+
+def shown_url(url: str) -> str:
+    """Return what may be shown of an address: no login, and no query, which may hold a key."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return HIDDEN
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
+    return urlunsplit(bare) if parts.netloc else url
+
+
+def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return ``text`` without the ``secrets`` and, in every address, without login and values of a query."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= MIN_SECRET_CHARACTERS:
+            text = text.replace(secret, HIDDEN)
+    if "://" not in text:
+        return text
+    return _QUERY.sub(_hidden_query, _LOGIN.sub(HIDDEN, text))
+
+
+def hide_secrets(value: Any, key: str = "") -> Any:
+    """Return ``value``, a table of the config file or a part of one, with everything secret replaced."""
+    match value:
+        case Mapping():
+            if key == "env":  # what a program is given is as often as not a secret
+                return {name: HIDDEN if entry else entry for name, entry in value.items()}
+            return {name: hide_secrets(entry, str(name)) for name, entry in value.items()}
+        case list():
+            return [_hidden_argument(entry) if key == "args" else hide_secrets(entry, key) for entry in value]
+        case str() if value:
+            return HIDDEN if key in SECRET_KEYS else redacted(value)
+        case _:
+            return HIDDEN if key in SECRET_KEYS and value else value
+
+
+def _hidden_query(query: re.Match[str]) -> str:
+    return _QUERY_PART.sub(lambda part: f"{part[1]}{part[2] or ''}{HIDDEN}", query[0])
+
+
+def _hidden_argument(argument: Any) -> Any:
+    """Return an argument of a program: of an option its name, of everything else nothing."""
+    option = _OPTION.fullmatch(argument) if isinstance(argument, str) else None
+    if option is None:
+        return HIDDEN
+    return f"{option[1]}={HIDDEN}" if option[2] else option[1]
