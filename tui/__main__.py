@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import agent_tui
 from agent_tui.errors import AgentTuiError
 from tui import exits, output
-from tui.arguments import Connection, completing, help_page, screen_arguments, take_connection
+from tui.arguments import Connection, completing, help_page, hide_token, screen_arguments, take_connection
 
 
 def main() -> int:
@@ -43,6 +43,8 @@ def _run(arguments: Sequence[str]) -> int:
 
         return complete(arguments)
     connection, rest = take_connection(arguments)
+    if connection.token:
+        hide_token(connection.token)
     done = _shortcut(connection, rest)
     if done is not None:
         return done

@@ -1,18 +1,21 @@
 """The command line before any heavy import: which server it means, and whether it asks for a screen.
 
-``--url``, ``--token`` and ``--backend`` may stand at every level, so they are taken off here, once, and
-the commands of ``tui.cli`` see the rest. Plain code, because it runs before the first frame.
+The options that name a server may stand at every level, so they are taken off here, once, and the commands
+of ``tui.cli`` see the rest. Plain code, because it runs before the first frame.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from agent_tui.errors import ConfigError
 
 HELP_OPTIONS = ("--help", "-h")
-CONNECTION_OPTIONS = ("--url", "--token", "--backend")
+CONNECTION_OPTIONS = ("--url", "--token", "--backend", "--token-file")
 # The options that take a value: the word behind one of them is never an option itself.
 VALUED_OPTIONS = frozenset(
     {
@@ -39,11 +42,14 @@ COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # what a shell sets when it asks fo
 
 
 class Connection(NamedTuple):
-    """What the flags say about the server; ``None`` where they say nothing."""
+    """What the flags say about the server; ``None`` where they say nothing. ``token`` stood on the command
+    line, where others can read it.
+    """
 
     url: str | None = None
     token: str | None = None
     backend: str | None = None
+    token_file: str | None = None
 
     def __repr__(self) -> str:  # the token stays out of logs and tracebacks
         return f"Connection(url={self.url!r}, backend={self.backend!r})"
@@ -80,7 +86,7 @@ def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
             value = value if has_value else next(words, "")
             if not value:
                 raise ConfigError(f"{name} needs a value")
-            found[name.removeprefix("--")] = value
+            found[name.removeprefix("--").replace("-", "_")] = value
             continue
         rest.append(word)
         if word == "--" or rest == ["serve"]:
@@ -88,6 +94,22 @@ def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
         elif word in VALUED_OPTIONS:
             rest.extend(value for value in (next(words, None),) if value is not None)
     return Connection(**found), rest
+
+
+def hide_token(token: str) -> None:
+    """Overwrite ``--token`` in the command line that other programs see of this process, where that can be
+    done (Linux); for the moment before, others can still have read it.
+    """
+    with suppress(OSError, ValueError, IndexError):
+        fields = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()
+        begin, end = int(fields[45]), int(fields[46])  # proc_pid_stat(5): arg_start, arg_end
+        if not 0 < begin < end:
+            return
+        import ctypes  # lazy: it loads as long as the rest of a command line, and is needed only here
+
+        seen = ctypes.string_at(begin, end - begin)
+        for found in re.finditer(rb"--token[=\0](" + re.escape(token.encode()) + rb")\0", seen):
+            ctypes.memset(begin + found.start(1), ord("*"), len(found[1]))
 
 
 def screen_arguments(rest: Sequence[str]) -> ScreenArguments | None:

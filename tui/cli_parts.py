@@ -51,7 +51,7 @@ def connection_of(context: typer.Context) -> Connection:
 def no_connection(context: typer.Context, subject: str) -> None:
     """Refuse flags that point elsewhere where the command is about this machine."""
     if any(value is not None for value in connection_of(context)):
-        raise ConfigError(f"{subject}: --url, --token and --backend have no meaning here")
+        raise ConfigError(f"{subject}: --url, --token, --token-file and --backend have no meaning here")
 
 
 def given(value: str, what: str, command: str) -> str:

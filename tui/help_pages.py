@@ -193,9 +193,9 @@ again. The first line on stdout is: listening on http://HOST:PORT
   --host ADDRESS          where to listen (default: 127.0.0.1)
   --port N                at which port (default: 0, any free one)
   --database URL          sqlite:///path/file.db
-  --token TOKEN           what clients must show  (AGENT_TUI_TOKEN); without one
+  --token-file FILE       what clients must show  (AGENT_TUI_TOKEN); without one
                           it is made up and written to a file that stderr names
-  --token-file FILE       read it from a file
+  --token TOKEN           the same; others can read it in the list of processes
   --no-token              ask for none; on a loopback address only
   --demo-rate N           tokens a second of each agent of the demo model,
                           0: as fast as it goes

@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from agent_tui.config import EMBEDDED, BackendConfig, Config, load
 from agent_tui.errors import ConfigError
+from tui import output
 from tui.arguments import Connection
 from tui.background import Query
 from tui.runtime import Starting
 
+WARNING = (
+    "--token can be read by others in the list of processes; use AGENT_TUI_TOKEN, --token-file,"
+    " or token_env in the config file"
+)
 ROOMS, CHAT = "rooms", "chat"  # kinds of servers, as the config file has them
 
 
@@ -78,9 +84,17 @@ def wants_embedded(connection: Connection) -> bool:
 def other_server(connection: Connection, kind: str = ROOMS) -> Server:
     """Return the server that flags, environment and file name, in this order of strength.
 
-    ``kind`` is what it has to speak. Raises ``ConfigError`` when what they name cannot be used.
+    ``kind`` is what it has to speak. A token on the command line is warned about. Raises ``ConfigError``
+    when what they name cannot be used.
     """
-    token = connection.token or os.environ.get("AGENT_TUI_TOKEN", "")
+    server = _named_server(connection, kind)
+    if connection.token is not None:
+        output.complain(WARNING)
+    return server
+
+
+def _named_server(connection: Connection, kind: str) -> Server:
+    token = _flag_token(connection) or os.environ.get("AGENT_TUI_TOKEN", "")
     if connection.backend is not None:
         if connection.url is not None:
             raise ConfigError("--url and --backend name two servers", "give one of them")
@@ -88,6 +102,22 @@ def other_server(connection: Connection, kind: str = ROOMS) -> Server:
     if connection.url is not None:
         return Server(_checked(connection.url, "--url"), token)
     return Server(_checked(os.environ.get("AGENT_TUI_URL", ""), "AGENT_TUI_URL"), token)
+
+
+def _flag_token(connection: Connection) -> str:
+    if connection.token_file is None:
+        return connection.token or ""
+    if connection.token is not None:
+        raise ConfigError("--token and --token-file name two tokens", "give one of them")
+    path = Path(connection.token_file).expanduser()
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not text"
+        raise ConfigError(f"--token-file {path} cannot be read", why or str(error)) from error
+    if not token:
+        raise ConfigError(f"--token-file {path} is empty")
+    return token
 
 
 def _from_file(name: str, config: Config, token: str, kind: str) -> Server:

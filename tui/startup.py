@@ -9,9 +9,9 @@ from typing import NoReturn
 
 from agent_tui.config import config_path, load
 from agent_tui.errors import ConfigError
-from tui import background
+from tui import background, output
 from tui.arguments import Connection, ScreenArguments
-from tui.request import CHAT, ROOMS, ScreenRequest, Source, other_server, wants_embedded
+from tui.request import CHAT, ROOMS, WARNING, ScreenRequest, Source, other_server, wants_embedded
 from tui.runtime import begin
 from tui.terminal import is_terminal, restored
 
@@ -26,8 +26,9 @@ def choose_source(connection: Connection, kind: str = ROOMS) -> Source:
     Raises ``ConfigError`` when flags, environment or file are wrong.
     """
     if wants_embedded(connection):
-        if connection.token is not None:
-            raise ConfigError("--token needs --url or --backend", "your own backend has its own token")
+        if connection.token is not None or connection.token_file is not None:
+            option = "--token" if connection.token is not None else "--token-file"
+            raise ConfigError(f"{option} needs --url or --backend", "your own backend has its own token")
         return begin()
     return other_server(connection, kind)
 
@@ -88,5 +89,25 @@ def serve(connection: Connection, options: Sequence[str]) -> NoReturn:
     if any(value is not None for value in connection):
         raise ConfigError("serve is a server itself", "its own options stand behind the word serve")
     command = [sys.executable, "-P", "-m", "agent_tui.backend", "serve", "--config", str(config_path())]
+    options, token = _without_token(options)
+    if token:
+        os.environ["AGENT_TUI_TOKEN"] = token
+        output.complain(WARNING)
     sys.stdout.flush()
     os.execv(sys.executable, [*command, *options])  # noqa: S606  our own interpreter, no shell to want
+
+
+def _without_token(options: Sequence[str]) -> tuple[list[str], str]:
+    """Return the options of `serve` without ``--token``, and its value: the list of processes would show it
+    as long as the backend runs. Where another option about tokens stands, all stay for the backend to refuse.
+    """
+    rest, token = [], ""
+    words = iter(options)
+    for word in words:
+        name, has_value, value = word.partition("=")
+        if name == "--token":
+            token = value if has_value else next(words, "")
+        else:
+            rest.append(word)
+    asks_otherwise = any(word.partition("=")[0] in ("--token-file", "--no-token") for word in rest)
+    return (list(options), "") if asks_otherwise or not token else (rest, token)

@@ -211,7 +211,7 @@ def _token(given: argparse.Namespace, host: str) -> str | None:
         token, source = os.environ.get("AGENT_TUI_TOKEN", ""), "AGENT_TUI_TOKEN"
         if not token and not loopback:
             raise ConfigError(
-                f"--host {host} needs a token option", "others may reach it: --token or --token-file"
+                f"--host {host} needs a token option", "others may reach it: AGENT_TUI_TOKEN or --token-file"
             )
         if not token:
             return ""

@@ -37,7 +37,9 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> AgentTuiErr
     title, detail = said if said is not None else ("", first_line(body))
     if status in (401, 403):
         default = "the server refused the token" if status == 401 else "the server does not allow that"
-        return Unauthorized(title or default, detail or "Check --token or AGENT_TUI_TOKEN.", status=status)
+        return Unauthorized(
+            title or default, detail or "Check AGENT_TUI_TOKEN or --token-file.", status=status
+        )
     if status == 404:
         return NotFound(title or "not found", detail, status=status)
     if status in (405, 501):

@@ -394,7 +394,10 @@ def _base_url(text: str) -> httpx.URL:
         raise ConfigError("that is not an address", "It should look like http://host:port.") from error
     shown = inert_line(redacted(text))
     if url.userinfo:
-        raise ConfigError("the address holds a name or password", "Give the token with --token instead.")
+        raise ConfigError(
+            "the address holds a name or password",
+            "Use AGENT_TUI_TOKEN instead.",
+        )
     if url.scheme not in ("http", "https") or not url.host:
         raise ConfigError("an address begins with http:// or https://", shown)
     if not _port_is_valid(url):

@@ -158,10 +158,15 @@ def home_at(folder: Path, rate: str = "0") -> Iterator[Home]:
 
 @contextmanager
 def served(
-    home: Home, *options: str, database: str = "served.db"
+    home: Home, *options: str, database: str = "served.db", token: str | Sequence[str] = ()
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Give a running ``serve`` and its address; it asks for no token."""
-    process = home.start("serve", "--no-token", "--database", f"sqlite:///{home.folder / database}", *options)
+    """Give a running ``serve`` and its address; it asks for no token, or for ``token``, which may be the
+    options that say so.
+    """
+    variables = {"AGENT_TUI_TOKEN": token} if isinstance(token, str) else {}
+    asking = () if variables else token or ("--no-token",)
+    url = f"sqlite:///{home.folder / database}"
+    process = home.start("serve", *asking, "--database", url, *options, **variables)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 
 import agent_tui
 from tests.fakes.terminal import terminal
-from tests.tui.programs import PROGRAM, Home, finish, home_at, one_line, own_environ
+from tests.tui.programs import PROGRAM, Home, finish, home_at, one_line, own_environ, served
 
 TASK = "Which tea for the office?"
 
@@ -324,9 +325,69 @@ def test_a_server_that_does_not_answer_is_exit_code_5(home: Home) -> None:
 
 def test_a_token_that_is_wrong_is_exit_code_6(home: Home) -> None:
     url = json.loads(home.main("backend", "status", "--output", "json").stdout)["url"]
-    done = home.main("rooms", "list", "--url", url, "--token", "geheim")
+    done = home.main("rooms", "list", "--url", url, AGENT_TUI_TOKEN="geheim")
     assert (done.returncode, done.stdout) == (6, "")
     assert "geheim" not in one_line(done.stderr)
+
+
+WARNING = "agent-tui: --token can be read by others in the list of processes; "
+
+
+def test_a_token_on_the_command_line_works_and_is_warned_about_once(home: Home) -> None:
+    with served(home, "--demo-rate", "0", token="let-me-in") as (_, url):
+        for arguments in (("rooms", "list"), ("rooms", "list", "--output", "json"), ("ask", "Well?")):
+            done = home.main(*arguments, "--url", url, "--token", "let-me-in")
+            assert done.returncode == 0
+            assert [line for line in done.stderr.splitlines() if "--token" in line] == [
+                line for line in done.stderr.splitlines() if line.startswith(WARNING)
+            ]
+            assert done.stderr.count(WARNING) == 1
+            assert "--token" not in done.stdout
+
+
+def test_a_token_in_a_file_or_a_variable_works_without_a_warning(home: Home) -> None:
+    path = home.folder / "token"
+    path.write_text("let-me-in\n", encoding="utf-8")
+    with served(home, "--demo-rate", "0", token="let-me-in") as (_, url):
+        for arguments, variables in (
+            (("--token-file", str(path)), {}),
+            ((f"--token-file={path}",), {"AGENT_TUI_TOKEN": "another"}),
+            ((), {"AGENT_TUI_TOKEN": "let-me-in"}),
+        ):
+            done = home.main("rooms", "list", "--url", url, *arguments, **variables)
+            assert (done.returncode, "--token" in done.stderr) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--url http://127.0.0.1:1 --token-file no-such-file", "cannot be read"),
+        ("--url http://127.0.0.1:1 --token-file empty", "is empty"),
+        ("--url http://127.0.0.1:1 --token-file full --token t", "two tokens"),
+        ("--token-file full", "needs --url"),
+        ("--token-file", "needs a value"),
+    ],
+)
+def test_a_token_file_that_cannot_be_used_is_wrong_usage(home: Home, arguments: str, said: str) -> None:
+    (home.folder / "empty").write_text("\n", encoding="utf-8")
+    (home.folder / "full").write_text("t\n", encoding="utf-8")
+    done = home.main("rooms", "list", *arguments.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in one_line(done.stderr)
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
+@pytest.mark.parametrize("form", [("--token", "geheim"), ("--token=geheim",)])
+def test_a_token_does_not_stay_in_the_list_of_processes(home: Home, form: tuple[str, ...]) -> None:
+    with served(home, "--demo-rate", "2", token=form) as (process, url):
+        assert b"geheim" not in Path(f"/proc/{process.pid}/cmdline").read_bytes()
+        run = home.start("rooms", "run", "--task", TASK, "--url", url, *form)
+        assert run.stdout is not None
+        run.stdout.readline()
+        seen = Path(f"/proc/{run.pid}/cmdline").read_bytes()
+        run.send_signal(signal.SIGINT)
+        finish(run)
+        assert (run.returncode, b"rooms\0run" in seen, b"geheim" in seen) == (3, True, False)
 
 
 def test_commands_that_start_at_once_share_one_backend(tmp_path: Path) -> None:

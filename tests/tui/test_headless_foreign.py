@@ -167,12 +167,10 @@ def test_what_a_server_refuses_has_its_code_and_its_end(
             "r1",
             "--url",
             server.url,
-            "--token",
-            "geheim",
             "--output",
             "stream-json",
         )
-        done = home.main(*arguments)
+        done = home.main(*arguments, AGENT_TUI_TOKEN="geheim")
         assert len(server.asked("POST", "/api/rooms/r1/run")) == 1
     assert done.returncode == code
     (end,) = lines(done.stdout)
