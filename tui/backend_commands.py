@@ -23,7 +23,7 @@ def status(output_format: OutputFormat) -> int:
         output.write_json({"running": True, **about_it, **counts})
     else:
         about = f"running: process {endpoint.pid}, version {endpoint.version}, {endpoint.url}"
-        output.say(f"{about}; {_said(rooms, answers)} under way")
+        output.say(f"{about}; {runtime.said(rooms, answers)} under way")
     return exits.DONE
 
 
@@ -33,10 +33,5 @@ def stop() -> int:
     if cut is None:
         output.say("not running")
     else:
-        output.say(f"stopped, which cut {_said(*cut)}" if any(cut) else "stopped")
+        output.say(f"stopped, which cut {runtime.said(*cut)}" if any(cut) else "stopped")
     return exits.DONE
-
-
-def _said(rooms: int, answers: int) -> str:
-    room, answer = "room" if rooms == 1 else "rooms", "answer" if answers == 1 else "answers"
-    return f"{rooms} {room} and {answers} {answer}"

@@ -42,7 +42,7 @@ SHORT_ID_CHARACTERS = 8
 
 def asked(source: Source, opened: Opened[Client], question: Callable[[Client], Awaitable[Answer]]) -> Answer:
     """Return what the server answers; the embedded backend is waited for first."""
-    server = reach(source)
+    server = reach(source, output.notice)
 
     async def ask() -> Answer:
         async with opened(server) as client:

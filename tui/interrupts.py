@@ -124,7 +124,7 @@ def carried_out(source: Source, errand: Errand[T], nothing: T) -> tuple[Ending, 
     """
     with Interrupts() as interrupts:
         try:
-            return asyncio.run(interrupts.ending(errand(reach(source), interrupts)))
+            return asyncio.run(interrupts.ending(errand(reach(source, output.notice), interrupts)))
         except (KeyboardInterrupt, asyncio.CancelledError):
             return Ending("interrupted"), nothing
         except AgentTuiError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TextIO
 
 from agent_tui.errors import ConfigError
@@ -90,6 +90,21 @@ def agrees(question: str) -> bool:
     sys.stderr.write(f"{inert_line(question, MAX_LINE_CHARACTERS)} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def choice(question: str, choices: Mapping[str, str]) -> str:
+    """Ask on stderr until one of the letters of ``choices`` is typed and return it; the last one at the end
+    of input.
+    """
+    offered = ", ".join(f"{letter} = {meaning}" for letter, meaning in choices.items())
+    while True:
+        sys.stderr.write(f"{inert_line(question, MAX_LINE_CHARACTERS)} {offered}: ")
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            return list(choices)[-1]
+        if (letter := line.strip().lower()[:1]) in choices:
+            return letter
 
 
 def write_json(value: object) -> None:

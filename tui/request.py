@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -63,14 +63,15 @@ class ScreenRequest:
         return isinstance(self.source, Starting)
 
 
-def reach(source: Source) -> Server:
-    """Return the server behind ``source``; blocks while the embedded backend comes up (20 s at most).
+def reach(source: Source, tell: Callable[[str], object] = lambda line: None) -> Server:
+    """Return the server behind ``source``; blocks while the embedded backend comes up (20 s at most), and
+    for 10 s where the backend of another version is at work, which ``tell`` is told in a line.
 
     Raises what ``Starting.wait`` raises.
     """
     if isinstance(source, Server):
         return source
-    endpoint = source.wait()
+    endpoint = source.wait(tell)
     return Server(endpoint.url, endpoint.token)
 
 

@@ -15,6 +15,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -34,7 +35,10 @@ ANSWER_SECONDS = 2.0
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 MAX_RUNTIME_BYTES = 64 * 1024
 MAX_COMPLAINT_BYTES = 64 * 1024
-OK, BAD_REQUEST = 200, 400  # HTTP
+INSTEAD_OF_CUTTING = "try again when it is done, or cut it: agent-tui backend stop"
+BUSY_SECONDS = 10.0  # for the work of another version to end
+BUSY_POLL_SECONDS = 0.2
+OK, BAD_REQUEST, CONFLICT = 200, 400, 409  # HTTP
 EXIT_DONE = 0  # the backend's own exit codes: nobody asked it anything for a while
 EXIT_USAGE = 2  # a folder or file is wrong
 EXIT_LOCKED = 6  # somebody else has the database
@@ -64,6 +68,7 @@ class _Runtime:
     version: str
     pid: int
     instance: str
+    protocol: int = 0  # of versions that did not say it
 
 
 class Starting:
@@ -90,29 +95,51 @@ class Starting:
         runtime = _read_runtime(self._data)
         return runtime is not None and runtime.url == url and _alive(runtime)
 
-    def wait(self) -> Endpoint:
+    def wait(self, tell: Callable[[str], object] = lambda line: None) -> Endpoint:
         """Return the running backend, ours or the one somebody else started meanwhile.
 
-        Blocks for at most 20 s. Raises ``ConfigError`` for a folder or database that cannot be used,
-        ``AgentBusy`` when ``agent-tui serve`` has the database, ``ConnectFailed`` when nothing answers.
+        A backend of another version is used when its protocol is ours, and replaced when it is older and
+        idle. It is never ended at work: what it does is waited for, for 10 s, which ``tell`` is told.
+        Blocks for at most 20 s more. Raises ``ConfigError`` for a folder or database that cannot be used,
+        ``AgentBusy`` when ``agent-tui serve`` has the database or another version is at work or is newer,
+        ``ConnectFailed`` when nothing answers.
         """
         try:
-            return self._wait()
+            return self._wait(tell)
         finally:
             self._forget_complaints()
 
-    def _wait(self) -> Endpoint:
+    def _wait(self, tell: Callable[[str], object]) -> Endpoint:
         deadline = time.monotonic() + START_SECONDS
+        busy_since = 0.0
         while time.monotonic() < deadline:
             runtime = _read_runtime(self._data)
             if runtime is not None and _is_it(runtime):
-                if runtime.version == agent_tui.__version__:
+                if _is_usable(runtime):
                     return self._endpoint(runtime)
-                _end(self._data, runtime)
+                if work := _work_of(runtime):
+                    if not busy_since:
+                        busy_since = time.monotonic()
+                        tell(f"waiting for {work}")
+                    if time.monotonic() - busy_since > BUSY_SECONDS:
+                        raise AgentBusy(f"{work} under way", INSTEAD_OF_CUTTING)
+                    deadline = time.monotonic() + START_SECONDS
+                    time.sleep(BUSY_POLL_SECONDS)
+                    continue
+                _end(self._data, runtime, if_idle=True)
                 self._child = None
             self._spawn_if_needed()
             time.sleep(POLL_SECONDS)
         raise ConnectFailed("the backend does not answer", f"see {self._data / LOG_FILE}")
+
+    def in_the_way(self) -> str:
+        """Return what a backend of another version does that must not be cut and that this program cannot
+        use, as "2 rooms and 1 answer of agent-tui 0.1.0", else nothing.
+        """
+        runtime = _read_runtime(self._data)
+        if runtime is None or runtime.version == agent_tui.__version__:
+            return ""  # at once: this is asked before the first frame
+        return "" if not _is_it(runtime) or _is_usable(runtime) else _work_of(runtime)
 
     def _endpoint(self, runtime: _Runtime) -> Endpoint:
         ours = self._child is not None and self._child.pid == runtime.pid
@@ -198,7 +225,16 @@ def stop() -> tuple[int, int] | None:
     return _end(data_path(), runtime)
 
 
-def under_way(endpoint: Endpoint) -> tuple[int, int]:
+def said(rooms: int, answers: int) -> str:
+    """Return "2 rooms and 1 answer"."""
+    return f"{_counted(rooms, 'room')} and {_counted(answers, 'answer')}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def under_way(endpoint: Endpoint | _Runtime) -> tuple[int, int]:
     """Return how many rooms and how many answers are under way in a backend; raises ``ConnectFailed``."""
     status, answer = _call(endpoint.url, "GET", "/api/backend", endpoint.token)
     if status != OK:
@@ -235,7 +271,9 @@ def _read_runtime(data: Path) -> _Runtime | None:
     if not all(isinstance(text, str) and text for text in texts) or not isinstance(pid, int) or pid <= 0:
         return None
     url, token, version, instance = map(str, texts)
-    return _Runtime(url, token, version, pid, instance) if _LOOPBACK_URL.fullmatch(url) else None
+    protocol = value.get("protocol")
+    protocol = protocol if type(protocol) is int else 0
+    return _Runtime(url, token, version, pid, instance, protocol) if _LOOPBACK_URL.fullmatch(url) else None
 
 
 def _alive(runtime: _Runtime | None) -> bool:
@@ -298,12 +336,51 @@ def _is_it(runtime: _Runtime) -> bool:
     return status == OK and answer.get("instance") == runtime.instance
 
 
-def _end(data: Path, runtime: _Runtime) -> tuple[int, int]:
-    """Ask a backend to stop and wait until it has let go of the database; return what it cut."""
+def _is_usable(runtime: _Runtime) -> bool:
+    """Say whether this program may use a backend as it is: one of its own version, or with its protocol that
+    is newer or at work. Raises ``AgentBusy`` for a newer one with another protocol.
+    """
+    if runtime.version == agent_tui.__version__:
+        return True
+    is_newer = _numbers(runtime.version) > _numbers(agent_tui.__version__)
+    if runtime.protocol == agent_tui.BACKEND_PROTOCOL:
+        return is_newer or any(_under_way_now(runtime))
+    if is_newer and not any(_under_way_now(runtime)):
+        title = f"the backend of a newer agent-tui ({inert_line(runtime.version, 40)}) is running"
+        raise AgentBusy(title, "use that program, or end its backend: agent-tui backend stop")
+    return False
+
+
+def _work_of(runtime: _Runtime) -> str:
+    """Return what a backend has under way, and its version; nothing when it is idle."""
+    rooms, answers = _under_way_now(runtime)
+    counted = [text for text in (_counted(rooms, "room"), _counted(answers, "answer")) if text[0] != "0"]
+    return f"{' and '.join(counted)} of agent-tui {inert_line(runtime.version, 40)}" if counted else ""
+
+
+def _under_way_now(runtime: _Runtime) -> tuple[int, int]:
     try:
-        status, answer = _call(runtime.url, "POST", "/api/backend/stop", runtime.token)
+        return under_way(runtime)
+    except ConnectFailed:
+        return 0, 0  # it is ending by itself: nothing can be cut
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d{1,9}", version))
+
+
+def _end(data: Path, runtime: _Runtime, *, if_idle: bool = False) -> tuple[int, int]:
+    """Ask a backend to stop and wait until it has let go of the database; return what it cut.
+
+    ``if_idle``: one that is at work, after all, is left as it is.
+    """
+    path = "/api/backend/stop?if_idle=1" if if_idle else "/api/backend/stop"
+    try:
+        status, answer = _call(runtime.url, "POST", path, runtime.token)
     except ConnectFailed:
         status, answer = 0, {}  # perhaps it was just ending by itself: the lock tells
+    if if_idle and status == CONFLICT:
+        return 0, 0
     if status >= BAD_REQUEST:
         raise ConnectFailed("the backend refuses to stop", f"status {status}, process {runtime.pid}")
     deadline = time.monotonic() + STOP_SECONDS

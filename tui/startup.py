@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from typing import NoReturn
 
 from agent_tui.config import config_path, load
 from agent_tui.errors import ConfigError
-from tui import background, output
+from tui import background, exits, output, runtime
 from tui.arguments import Connection, ScreenArguments
 from tui.request import CHAT, ROOMS, WARNING, ScreenRequest, Source, other_server, wants_embedded
-from tui.runtime import begin
+from tui.runtime import Starting, begin
 from tui.terminal import is_terminal, restored
 
+CHOICES = {"w": "wait for it", "s": "stop it", "q": "quit"}
 INSTEAD = "use agent-tui rooms list or agent-tui rooms run"
 INSTEAD_OF_CHAT = "use agent-tui ask"
 
@@ -63,6 +65,8 @@ def open_screen(connection: Connection, asked: ScreenArguments) -> int:
         raise ConfigError("TERM=dumb cannot show a screen", instead)
     source = choose_source(connection, kind)
     config = load()
+    if isinstance(source, Starting) and not _may_open(source):
+        return exits.DONE
     with restored():
         request = ScreenRequest(
             source,
@@ -79,6 +83,25 @@ def open_screen(connection: Connection, asked: ScreenArguments) -> int:
 
         start_logging()
         return run_rooms(request)
+
+
+def _may_open(source: Starting) -> bool:
+    """Say whether the screen can open: where the backend of another version is at work, which this program
+    cannot show, the person says whether to wait, to stop that work or to leave.
+    """
+    work = source.in_the_way()
+    if not work:
+        return True
+    choice = output.choice(f"{work} under way, which this version cannot show.", CHOICES)
+    if choice == "q":
+        return False
+    if choice == "s":
+        runtime.stop()
+    else:
+        output.notice("waiting; ctrl+c leaves")
+    while source.in_the_way():
+        time.sleep(runtime.BUSY_POLL_SECONDS)
+    return True
 
 
 def serve(connection: Connection, options: Sequence[str]) -> NoReturn:

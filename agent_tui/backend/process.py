@@ -16,7 +16,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_tui import __version__
+from agent_tui import BACKEND_PROTOCOL, __version__
 from agent_tui.backend.auth import KnownHosts, is_loopback
 from agent_tui.backend.chats import Conversations
 from agent_tui.backend.config_file import ConfigFile
@@ -177,6 +177,7 @@ class _Process:
                 "token": token,
                 "pid": os.getpid(),
                 "version": __version__,
+                "protocol": BACKEND_PROTOCOL,
                 "instance": self.instance,
             }
             write_private(settings.runtime_file, json.dumps(told))

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agent_tui import __version__
+from agent_tui import BACKEND_PROTOCOL, __version__
 from agent_tui.backend.auth import Guard, KnownHosts
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.hub import Hub
@@ -89,7 +89,8 @@ def build_app(
     """
 
     async def health(_request: Request) -> Response:
-        return json_answer({"status": "ok", "version": __version__, "instance": face.instance})
+        about = {"version": __version__, "protocol": BACKEND_PROTOCOL, "instance": face.instance}
+        return json_answer({"status": "ok", **about})
 
     def under_way() -> dict[str, int]:
         return {"rooms_running": engine.running(), "answers_running": face.answers()}
@@ -97,8 +98,10 @@ def build_app(
     async def backend(_request: Request) -> Response:
         return json_answer(under_way())
 
-    async def stop(_request: Request) -> Response:
+    async def stop(request: Request) -> Response:
         cut = under_way()
+        if request.query_params.get("if_idle") and any(cut.values()):
+            return problem(HTTPStatus.CONFLICT, "The backend is at work")
         face.stop()
         return json_answer({"status": "stopping", **cut}, HTTPStatus.ACCEPTED)
 

@@ -9,15 +9,17 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import agent_tui
 from agent_tui.errors import AgentBusy, ConfigError, ConnectFailed
-from tests.tui.programs import own_environ, reap
+from tests.fakes.terminal import terminal
+from tests.tui.programs import PROGRAM, Home, finish, one_line, own_environ, reap
 from tui import runtime
 
 
@@ -80,13 +82,149 @@ def test_a_file_left_by_a_killed_backend_is_not_believed(data: Path) -> None:
     assert runtime.begin().wait().pid != killed.pid
 
 
-def test_a_backend_of_another_version_is_asked_to_go_and_replaced(data: Path) -> None:
-    older = runtime.begin().wait()
-    tell(data, told(data) | {"version": "0.0.1"})
-    newer = runtime.begin().wait()
-    assert newer.pid != older.pid
-    assert newer.version == agent_tui.__version__
-    assert told(data)["pid"] == newer.pid
+# --- two versions at once --------------------------------------------------------------------------------
+
+
+def other_version(folder: Path, version: str, protocol: int) -> str:
+    """Return a PYTHONPATH with which our programs are of another version."""
+    folder.mkdir(exist_ok=True)
+    changes = f"agent_tui.__version__, agent_tui.BACKEND_PROTOCOL = {version!r}, {protocol}\n"
+    (folder / "sitecustomize.py").write_text(f"import agent_tui\n{changes}", encoding="utf-8")
+    return os.pathsep.join([str(folder), str(Path(agent_tui.__file__).parents[1])])
+
+
+@dataclass
+class OtherVersion:
+    """The home of a person who has a backend of another version running."""
+
+    home: Home
+    path: str
+    pid: int
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command of the other version."""
+        return self.home.start(*arguments, PYTHONPATH=self.path)
+
+    def begin_work(self, *command: str) -> subprocess.Popen[str]:
+        """Start something that takes long, and return once it speaks."""
+        work = self.start(*command)
+        assert work.stdout is not None
+        assert work.stdout.readline()
+        return work
+
+
+@pytest.fixture
+def another(tmp_path: Path) -> Iterator[Callable[[str, int], OtherVersion]]:
+    """Give what starts a backend of another version with another protocol."""
+    home = Home(tmp_path / "home", own_environ(tmp_path / "home", rate="3"))
+
+    def started(version: str, protocol: int) -> OtherVersion:
+        path = other_version(tmp_path / "other", version, protocol)
+        assert home.run("rooms", "list", PYTHONPATH=path).returncode == 0
+        assert (told(home.data)["version"], told(home.data)["protocol"]) == (version, protocol)
+        return OtherVersion(home, path, int(str(told(home.data)["pid"])))
+
+    yield started
+    home.stop()
+
+
+OURS = agent_tui.BACKEND_PROTOCOL
+RUN = ("rooms", "run", "--task", "Which tea?", "--rounds", "3", "--output", "stream-json")
+ASK = ("ask", "Which tea?", "--output", "stream-json")
+
+
+def interrupted(work: subprocess.Popen[str]) -> str:
+    """End a command as ctrl+c does; return how it ended, as its last line says."""
+    assert work.poll() is None
+    work.send_signal(signal.SIGINT)
+    out, _ = finish(work)
+    return str(json.loads(out.splitlines()[-1])["data"]["reason"])
+
+
+@pytest.mark.parametrize("command", [RUN, ASK], ids=["a room", "an answer"])
+@pytest.mark.parametrize("version", ["0.0.1", "999.0"])
+def test_a_backend_at_work_is_used_as_it_is_when_its_protocol_fits(
+    another: Callable[[str, int], OtherVersion], version: str, command: tuple[str, ...]
+) -> None:
+    other = another(version, OURS)
+    work = other.begin_work(*command)
+    done = other.home.run("rooms", "list")
+    assert (done.returncode, told(other.home.data)["pid"]) == (0, other.pid)
+    assert interrupted(work) == "interrupted"
+
+
+@pytest.mark.parametrize("command", [RUN, ASK], ids=["a room", "an answer"])
+@pytest.mark.parametrize("version", ["0.0.1", "999.0"])
+def test_a_backend_at_work_whose_protocol_does_not_fit_is_waited_for_and_never_ended(
+    another: Callable[[str, int], OtherVersion], version: str, command: tuple[str, ...]
+) -> None:
+    other = another(version, OURS + 1)
+    work = other.begin_work(*command)
+    busy = "1 answer" if command is ASK else "1 room"
+    done = other.home.run("rooms", "list")
+    assert (done.returncode, done.stdout) == (6, "")
+    first, last = done.stderr.splitlines()
+    assert first == f"waiting for {busy} of agent-tui {version}"
+    assert last.startswith(f"agent-tui: {busy} of agent-tui {version} under way: ")
+    assert told(other.home.data)["pid"] == other.pid
+    assert interrupted(work) == "interrupted"
+
+
+def test_a_newcomer_that_waits_goes_on_when_the_work_is_done(
+    another: Callable[[str, int], OtherVersion],
+) -> None:
+    other = another("0.0.1", OURS + 1)
+    work = other.begin_work(*RUN)
+    newcomer = other.home.start("rooms", "list", "--output", "json")
+    assert newcomer.stderr is not None
+    assert newcomer.stderr.readline() == "waiting for 1 room of agent-tui 0.0.1\n"
+    assert interrupted(work) == "interrupted"
+    out, err = finish(newcomer)
+    assert (newcomer.returncode, err) == (0, "")
+    assert [room["status"] for room in json.loads(out)["rooms"]] == ["paused"]
+    assert told(other.home.data)["version"] == agent_tui.__version__
+
+
+@pytest.mark.parametrize("protocol", [OURS, OURS + 1])
+def test_an_older_backend_that_is_idle_is_replaced(
+    another: Callable[[str, int], OtherVersion], protocol: int
+) -> None:
+    other = another("0.0.1", protocol)
+    assert other.home.run("rooms", "list").returncode == 0
+    assert (told(other.home.data)["pid"] != other.pid, told(other.home.data)["version"]) == (
+        True,
+        agent_tui.__version__,
+    )
+
+
+@pytest.mark.parametrize(("protocol", "code"), [(OURS, 0), (OURS + 1, 6)])
+def test_a_newer_backend_that_is_idle_is_never_replaced(
+    another: Callable[[str, int], OtherVersion], protocol: int, code: int
+) -> None:
+    other = another("999.0", protocol)
+    done = other.home.run("rooms", "list")
+    assert (done.returncode, told(other.home.data)["pid"]) == (code, other.pid)
+    if code:
+        assert "the backend of a newer agent-tui (999.0) is running" in one_line(done.stderr)
+
+
+@pytest.mark.parametrize(("letter", "reason"), [("q", "interrupted"), ("s", "error")])
+def test_a_screen_asks_what_to_do_about_the_work_of_another_version(
+    another: Callable[[str, int], OtherVersion], letter: str, reason: str
+) -> None:
+    other = another("0.0.1", OURS + 1)
+    work = other.begin_work(*ASK)
+    with terminal(PROGRAM, other.home.environ, other.home.folder) as screen:
+        screen.wait_for("1 answer of agent-tui 0.0.1 under way, which this version cannot show.")
+        screen.send(f"{letter}\r")
+        if letter == "q":
+            assert screen.wait_for_end() == 0
+            assert interrupted(work) == reason
+            return
+        screen.wait_for("● connected")
+        out, _ = finish(work)
+        assert json.loads(out.splitlines()[-1])["data"]["reason"] == reason
+        assert told(other.home.data)["version"] == agent_tui.__version__
 
 
 class Stranger:
