@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from agent_tui import __version__
+from agent_tui import BACKEND_PROTOCOL, __version__
 from agent_tui.backend.body import MAX_BODY_BYTES
 from agent_tui.errors import ConfigError
 from tests.backend.in_process import Backend, backend
@@ -34,7 +34,8 @@ def assert_problem(answer: Answer, status: int) -> dict[str, Any]:
 async def test_health_says_who_it_is_without_a_token(talking: Backend) -> None:
     answer = await WireClient(talking.client.port).call("GET", "/health")
     assert answer.status == 200
-    assert answer.json == {"status": "ok", "version": __version__, "instance": "instance-1"}
+    about = {"version": __version__, "protocol": BACKEND_PROTOCOL, "instance": "instance-1"}
+    assert answer.json == {"status": "ok", **about}
 
 
 async def test_everything_else_asks_for_the_token(talking: Backend) -> None:

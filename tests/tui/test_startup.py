@@ -41,7 +41,10 @@ def run_rooms(request):
 sys.modules["tui.app"] = types.SimpleNamespace(run_rooms=run_rooms)
 tui.startup.is_terminal = lambda: True
 tui.startup.restored = __import__("contextlib").nullcontext
-tui.startup.begin = lambda: object.__new__(tui.runtime.Starting)
+class Alone(tui.runtime.Starting):
+    def __init__(self): pass
+    def in_the_way(self): return ""
+tui.startup.begin = Alone
 """
 
 # Holds the program up where it wants its screens, and tells what is loaded by then.
@@ -73,7 +76,10 @@ def run_rooms(request):
     os.write(1, b"\\x1b[?1049h\\x1b[?25l\\x1b[?1000h")
     raise RuntimeError("in the middle of a screen")
 sys.modules["tui.app"] = types.SimpleNamespace(run_rooms=run_rooms)
-tui.startup.begin = lambda: object.__new__(tui.runtime.Starting)
+class Alone(tui.runtime.Starting):
+    def __init__(self): pass
+    def in_the_way(self): return ""
+tui.startup.begin = Alone
 """
 
 
