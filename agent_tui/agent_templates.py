@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent_tui.config import config_path
-from agent_tui.errors import ConfigError
+from agent_tui.errors import ConfigError, not_written
 from agent_tui.inert import inert_line
 from agent_tui.toml_string import toml_string
 
@@ -163,7 +163,7 @@ def save_template(template: Template, folder: Path | None = None) -> Path:
         _check_readable(beside, path)
         beside.replace(path)
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be written", error.strerror or str(error)) from error
+        raise not_written(f"{path}: cannot be written", error) from error
     finally:
         with contextlib.suppress(OSError):
             beside.unlink()

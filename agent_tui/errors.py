@@ -2,6 +2,7 @@
 
     AgentTuiError
     ├── ConfigError            a setting, option or file is wrong: the user mends it
+    │   └── DiskFull           a file cannot be written: the command was right, there is no space
     ├── TransportError         the way to the server failed (``retryable`` says if trying again can help)
     │   ├── ConnectFailed      nobody answered, or the name, proxy or certificate is wrong
     │   ├── StreamLost         the stream broke off before its last event
@@ -12,7 +13,8 @@
     │   ├── NotFound           there is no such thing there
     │   ├── NotOffered         this server does not have that call
     │   └── Unauthorized       the token is missing or wrong
-    ├── StoreError             the database cannot be used (locked, full, newer, read-only)
+    ├── StoreError             the database cannot be used (locked, newer, read-only)
+    │   └── StoreFull          it cannot grow: the disk is full
     └── ModelError             the model behind an agent failed (``retryable`` likewise)
 
 Each has a ``title`` (one line: what happened) and a ``detail`` (what it means, what helps); screens and
@@ -20,6 +22,8 @@ the command line show both and never a traceback.
 """
 
 from __future__ import annotations
+
+import errno
 
 
 class AgentTuiError(Exception):
@@ -36,6 +40,16 @@ class AgentTuiError(Exception):
 
 class ConfigError(AgentTuiError):
     """A setting, option or file is wrong."""
+
+
+class DiskFull(ConfigError):
+    """There is no space left to write a file."""
+
+
+def not_written(title: str, error: OSError) -> ConfigError:
+    """Return the error for a file that cannot be written, ``title`` saying which."""
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return (DiskFull if is_full else ConfigError)(title, error.strerror or str(error))
 
 
 class TransportError(AgentTuiError):
@@ -91,6 +105,10 @@ class Unauthorized(Refused):
 
 class StoreError(AgentTuiError):
     """The database cannot be used."""
+
+
+class StoreFull(StoreError):
+    """The database cannot grow."""
 
 
 class ModelError(AgentTuiError):

@@ -26,7 +26,7 @@ from tui.ask_input import Asked, AskOptions
 from tui.ask_tools import ToolNotices, is_allowed
 from tui.commands import check_tools
 from tui.formats import Ending, FormatName
-from tui.interrupts import Interrupts, carried_out, concluded, until_its_end, why_it_goes_on
+from tui.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
 from tui.request import Server, Source
 
 PATIENCE_SECONDS: Final = 10.0  # for everything that should come at once: a stop, a server that comes back
@@ -47,9 +47,10 @@ def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName
         told = _Errand(server, embedded, asked, options, form, state)
         return await told.run(interrupts, wants_record=form_name == "json")
 
-    ending, record = carried_out(source, errand, AskRecord())
-    form.end(ending, state.whole_text(), record)
-    return concluded(ending)
+    def finish(ending: Ending, record: AskRecord) -> None:
+        form.end(ending, state.whole_text(), record)
+
+    return carried_out(source, errand, AskRecord(), finish)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ PAUSED = 3
 FAILED = 4
 UNREACHABLE = 5
 REFUSED = 6
-READER_GONE = 141  # 128 + SIGPIPE, as shells report it: whoever read our output has left
+READER_GONE = 141  # 128 + SIGPIPE, as shells report it: nobody reads what a command prints that runs nothing
 
 # The reasons of an ``end`` line (cli.md) and their codes.
 REASONS = {
@@ -30,6 +30,8 @@ UNPROCESSABLE = 422  # HTTP: a field of the request is out of range, so the comm
 
 def exit_code(error: errors.AgentTuiError) -> int:
     """Return the exit code of the row of cli.md's table that ``error`` belongs to."""
+    if isinstance(error, errors.DiskFull):
+        return FAILED
     if isinstance(error, errors.ConfigError):
         return USAGE
     if isinstance(error, errors.Refused) and error.status == UNPROCESSABLE:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.errors import AgentTuiError, ConfigError, NotFound, NotOffered
+from agent_tui.errors import AgentTuiError, ConfigError, NotFound, NotOffered, not_written
 from agent_tui.events import Message, RoomInfo
 from agent_tui.inert import inert
 from agent_tui.room_file import room_file_text
@@ -160,9 +160,10 @@ def write_file(path: Path, text: str) -> None:
             return
         beside.write_text(text, encoding="utf-8")
         beside.replace(path)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"{path}: cannot be written", why or str(error)) from error
+    except OSError as error:
+        raise not_written(f"{path}: cannot be written", error) from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: cannot be written", str(error)) from error
     finally:
         with contextlib.suppress(OSError, ValueError):
             beside.unlink()

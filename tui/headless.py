@@ -19,7 +19,7 @@ from tui import connect, output
 from tui.answer import Answer
 from tui.commands import check_tools
 from tui.formats import Ending, Format, FormatName, Record, format_named
-from tui.interrupts import Interrupts, carried_out, concluded, until_its_end, why_it_goes_on
+from tui.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
 from tui.new_room import SUFFIX, NewRoom
 from tui.request import Server, Source
 
@@ -51,9 +51,10 @@ def run(
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         return await _Errand(server, embedded, wanted, changes or {}, form, answer).run(interrupts)
 
-    ending, record = carried_out(source, errand, Record())
-    form.end(ending, answer, record)
-    return concluded(ending)
+    def finish(ending: Ending, record: Record) -> None:
+        form.end(ending, answer, record)
+
+    return carried_out(source, errand, Record(), finish)
 
 
 @dataclass(slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TextIO
 
-from agent_tui.errors import ConfigError
+from agent_tui.errors import not_written
 from agent_tui.inert import inert, inert_json, inert_line
 
 OutputFormat = Literal["text", "json"]
@@ -17,6 +17,9 @@ MAX_LINE_CHARACTERS = 1000
 COLUMN_GAP = "  "
 MIN_CROPPED_CELLS = 12
 
+NOT_WRITTEN = "the output cannot be written"
+
+on_lost: Callable[[OSError], object] | None = None  # told when stdout cannot be written any more
 is_writing = False  # to a stream that somebody may not read: until they do, nothing else is done
 
 
@@ -35,15 +38,19 @@ def prepare_streams() -> None:
 def write(text: str) -> None:
     """Write ``text`` to stdout as it is and flush it.
 
-    Raises ``BrokenPipeError`` when nobody reads, ``ConfigError`` when it cannot be written (a full disk).
+    Where that fails, what follows is dropped and ``on_lost`` is told; without it raises ``BrokenPipeError``
+    when nobody reads, ``DiskFull`` or ``ConfigError`` when it cannot be written.
     """
     try:
         _written(sys.stdout, text)
-    except BrokenPipeError:
-        raise
     except OSError as error:
         drop()
-        raise ConfigError("the output cannot be written", error.strerror or str(error)) from error
+        if on_lost is not None:
+            on_lost(error)
+        elif isinstance(error, BrokenPipeError):
+            raise
+        else:
+            raise not_written(NOT_WRITTEN, error) from error
 
 
 def _written(stream: TextIO, text: str) -> None:
@@ -68,14 +75,9 @@ def say(text: str) -> None:
 
 
 def notice(text: str) -> None:
-    """Write one line of progress to stderr; where that cannot be written (a full disk) it is not said.
-
-    Raises ``BrokenPipeError`` when nobody reads.
-    """
+    """Write one line of progress to stderr; where that cannot be written it is not said."""
     try:
         _written(sys.stderr, inert_line(text, MAX_LINE_CHARACTERS) + "\n")
-    except BrokenPipeError:
-        raise
     except OSError:
         drop(2)
 

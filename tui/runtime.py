@@ -22,7 +22,7 @@ from typing import BinaryIO
 
 import agent_tui
 from agent_tui.config import config_path, data_path
-from agent_tui.errors import AgentBusy, AgentTuiError, ConfigError, ConnectFailed
+from agent_tui.errors import AgentBusy, AgentTuiError, ConfigError, ConnectFailed, DiskFull, not_written
 from agent_tui.inert import inert_line
 
 RUNTIME_FILE = "backend.json"
@@ -41,6 +41,7 @@ BUSY_POLL_SECONDS = 0.2
 OK, BAD_REQUEST, CONFLICT = 200, 400, 409  # HTTP
 EXIT_DONE = 0  # the backend's own exit codes: nobody asked it anything for a while
 EXIT_USAGE = 2  # a folder or file is wrong
+EXIT_FULL = 4  # there is no space for them
 EXIT_LOCKED = 6  # somebody else has the database
 
 # Backends that this program started: held so that their ends are taken note of, and by nobody else.
@@ -169,7 +170,7 @@ class Starting:
             self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
             complaints = _nameless_file(self._data)
         except OSError as error:
-            raise ConfigError(f"{self._data}: cannot be written", error.strerror or str(error)) from error
+            raise not_written(f"{self._data}: cannot be written", error) from error
         self._forget_complaints()
         self._complaints = complaints
         self._answered = False
@@ -192,6 +193,8 @@ class Starting:
 
     def _failure(self, code: int) -> AgentTuiError:
         complaint = _last_line(self._complaints) if self._complaints else ""
+        if code == EXIT_FULL:
+            return DiskFull(complaint or f"{self._data}: the disk is full")
         if code == EXIT_USAGE:
             return ConfigError(complaint or f"{self._data}: the backend cannot use this folder")
         return ConnectFailed("the backend ended at its start", complaint or f"exit code {code}")

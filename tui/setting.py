@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from agent_tui.errors import ConfigError
+from agent_tui.errors import ConfigError, not_written
 from agent_tui.inert import inert_line
 from tui.toml_tables import first_that_reads_as, with_changed_table, without_table
 
@@ -40,7 +40,7 @@ def _edit(path: Path, change: Callable[[str], str]) -> None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML", inert_line(str(error))) from error
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be written", error.strerror or str(error)) from error
+        raise not_written(f"{path}: cannot be written", error) from error
 
 
 def with_setting(text: str, key: str, value: str) -> str:

@@ -10,13 +10,14 @@ from typing import NoReturn
 
 from agent_tui.backend.options import parse
 from agent_tui.backend.process import run
-from agent_tui.errors import AgentBusy, AgentTuiError
+from agent_tui.errors import AgentBusy, AgentTuiError, DiskFull, StoreFull
 from agent_tui.inert import inert_line
 
 OK = 0
 BUG = 1
 WRONG_USAGE = 2
 INTERRUPTED = 3
+FULL = 4
 BUSY = 6
 MAX_LINE_CHARACTERS = 1000
 
@@ -30,6 +31,8 @@ def main(arguments: list[str]) -> int:
         run(parse(arguments))
     except AgentBusy as error:
         return _say(error, BUSY)
+    except (DiskFull, StoreFull) as error:
+        return _say(error, FULL)
     except AgentTuiError as error:
         return _say(error, WRONG_USAGE)
     except KeyboardInterrupt:  # before the process listened to signals

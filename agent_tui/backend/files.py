@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent_tui.errors import AgentBusy, ConfigError
+from agent_tui.errors import AgentBusy, not_written
 
 STOPPING = "stopping"
 STOPPING_SECONDS = 5.0  # how long a newcomer waits for a process that said it is stopping
@@ -33,7 +33,7 @@ class DatabaseLock:
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise ConfigError(f"{self._path} cannot be written", error.strerror or str(error)) from error
+            raise not_written(f"{self._path} cannot be written", error) from error
         begun = time.monotonic()
         while not self._try():
             holder = os.pread(self._file, 100, 0).decode("utf-8", "replace").split()
@@ -89,4 +89,4 @@ def write_private(path: Path, text: str) -> None:
             file.write(text)
         draft.replace(path)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be written", error.strerror or str(error)) from error
+        raise not_written(f"{path} cannot be written", error) from error

@@ -7,7 +7,7 @@ import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from agent_tui.errors import ConfigError
+from agent_tui.errors import not_written
 from agent_tui.inert import inert_line
 from agent_tui.tracebacks import WordlessFormatter
 
@@ -34,7 +34,7 @@ def start_logging(path: Path, *, stderr: bool) -> None:
     try:
         file = RotatingFileHandler(path, maxBytes=MAX_LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"{path} cannot be written", error.strerror or str(error)) from error
+        raise not_written(f"{path} cannot be written", error) from error
     file.setFormatter(WordlessFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.setLevel(logging.WARNING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from tests.fakes.rooms_server import (
     in_thread,
     run_events,
 )
-from tests.tui.programs import Home, finish, one_line, own_environ, served
+from tests.tui.programs import PROGRAM, Home, finish, one_line, own_environ, served
 
 TASK = ("--task", "Which tea?", "--agent", "Ada", "--rounds", "1")
 STREAM = ("--output", "stream-json")
@@ -96,20 +97,78 @@ def test_2_a_wrong_config_file_and_what_a_server_finds_out_of_range(home: Home, 
         assert one_line(done.stderr)
 
 
-def test_3_a_room_that_is_paused_by_a_signal(home: Home) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_3_a_room_that_is_paused_by_a_signal(home: Home, number: signal.Signals) -> None:
     with served(home, "--demo-rate", "2") as (_, url):
         run = home.start("rooms", "run", *TASK, "--url", url, *STREAM)
         assert run.stdout is not None
         while json.loads(run.stdout.readline())["event"] != "message_chunk":
             pass
-        run.send_signal(signal.SIGINT)
+        run.send_signal(number)
         out, err = finish(run)
+        assert rooms_at(home, url) == ["paused"]
     assert run.returncode == 3
     assert [json.loads(line)["event"] for line in out.splitlines()[-2:]] == ["room_paused", "end"]
     end = end_of(out)
     assert end["reason"] == "interrupted"
     assert end["text"]
     assert "pausing the room; once more leaves at once" in err.splitlines()
+
+
+def rooms_at(home: Home, url: str) -> list[str]:
+    """Return the states of all rooms of a server."""
+    done = home.main("rooms", "list", "--url", url, "--output", "json")
+    return [room["status"] for room in json.loads(done.stdout)["rooms"]]
+
+
+def test_0_a_run_under_nohup_goes_on_when_its_terminal_is_gone(home: Home) -> None:
+    with served(home, "--demo-rate", "400") as (_, url):
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            run = home.start("rooms", "run", *TASK, "--url", url, *STREAM)
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        assert run.stdout is not None
+        run.stdout.readline()
+        run.send_signal(signal.SIGHUP)
+        out, _ = finish(run)
+    assert (run.returncode, end_of(out)["reason"]) == (0, "completed")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+def test_3_a_room_whose_reader_has_left_is_paused(home: Home, form: str) -> None:
+    with served(home, "--demo-rate", "2") as (_, url):
+        run = home.start("rooms", "run", *TASK, "--url", url, "--output", form)
+        assert run.stdout is not None
+        assert run.stderr is not None
+        if form != "json":
+            assert run.stdout.readline()
+        while rooms_at(home, url) != ["running"]:
+            pass
+        run.stdout.close()
+        with run.stderr:
+            err = run.stderr.read()
+        assert run.wait(60) == 3
+        assert "agent-tui: " not in err
+        assert rooms_at(home, url) == ["paused"]
+
+
+@pytest.mark.parametrize("form", ["text", "stream-json"])
+def test_4_a_room_whose_output_a_full_disk_does_not_take_is_paused(home: Home, form: str) -> None:
+    with served(home, "--demo-rate", "2") as (_, url), Path("/dev/full").open("w") as full:
+        run = subprocess.run(
+            [*PROGRAM, "rooms", "run", *TASK, "--url", url, "--output", form],
+            env=home.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 4
+        last = run.stderr.splitlines()[-1]
+        assert last == "agent-tui: the output cannot be written: No space left on device"
+        assert rooms_at(home, url) == ["paused"]
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,13 @@ def ended_by(number: signal.Signals) -> tuple[Ending, list[type[BaseException]]]
             raise
         return Ending("completed"), None
 
-    return carried_out(Server("http://127.0.0.1:9"), errand, None)[0], thrown
+    endings: list[Ending] = []
+    assert carried_out(Server("http://127.0.0.1:9"), errand, None, lambda end, _: endings.append(end)) == 3
+    (ending,) = endings
+    return ending, thrown
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_errand_is_cancelled_where_it_waits_and_not_in_the_middle_of_a_step(
     number: signal.Signals,
 ) -> None:

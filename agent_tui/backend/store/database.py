@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from agent_tui.backend.store import schema
-from agent_tui.errors import StoreError
+from agent_tui.errors import StoreError, StoreFull
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 # What reading and writing raise; a StoreError is ours: what is asked contradicts what is stored.
@@ -96,8 +96,11 @@ def store_error(file: Path, error: BaseException) -> StoreError:
     if isinstance(error, StoreError):
         return error
     cause = error.orig if isinstance(error, DBAPIError) else error
-    title, detail = _MEANING.get(sqlite_code(error), ("failed", ""))
-    return StoreError(f"The database {file} {title}", detail or str(cause))
+    code = sqlite_code(error)
+    title, detail = _MEANING.get(code, ("failed", ""))
+    return (StoreFull if code == sqlite3.SQLITE_FULL else StoreError)(
+        f"The database {file} {title}", detail or str(cause)
+    )
 
 
 @contextmanager
