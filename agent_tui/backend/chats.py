@@ -131,7 +131,8 @@ class Conversations:
             begun = await self._chats.ask(chat_id, asked)
             batches = self._hub.read(chat_id, begun.after)
             frames = in_form(batches, form, seen, lambda frame: frame.name in TERMINAL)
-            return EventStream(pieces(frames, None), self._keep_alive_seconds, there.pop_all())
+            body = pieces(frames, None)
+            return EventStream(body, self._keep_alive_seconds, there.pop_all(), is_run=True)
 
     async def events(self, request: Request) -> Response:
         """Answer with what comes after an event: to the end of that answer, or with ``follow`` for ever. Who

@@ -117,7 +117,8 @@ class Rooms:
         after = asked.last_event_id(request) or 0
         start = await self._engine.run(room_id)
         frames = run_frames(self._hub.read(room_id, start - 1), after)
-        return EventStream(pieces(frames, self._accumulator(request)), self._keep_alive_seconds)
+        body = pieces(frames, self._accumulator(request))
+        return EventStream(body, self._keep_alive_seconds, is_run=True)
 
     async def events(self, request: Request) -> Response:
         room_id = asked.room_id(request)

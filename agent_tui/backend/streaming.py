@@ -128,7 +128,8 @@ async def run_frames(
 class EventStream(Response):
     """A ``text/event-stream`` answer of ``body`` pieces; ends with them or when the client leaves.
 
-    ``while_open`` is left when it ends, however it does.
+    ``while_open`` is left when it ends, however it does. ``is_run``: it shows one run or answer, so an error
+    that stops that is its last frame, ``error`` without an id; other streams break off and are asked again.
     """
 
     def __init__(
@@ -136,6 +137,8 @@ class EventStream(Response):
         body: AsyncGenerator[bytes, None],
         keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
         while_open: AbstractContextManager[object] = nullcontext(),  # noqa: B008 - holds nothing
+        *,
+        is_run: bool = False,
     ) -> None:
         self.status_code = 200
         self.background = None
@@ -143,6 +146,7 @@ class EventStream(Response):
         self._body = body
         self._keep_alive_seconds = keep_alive_seconds
         self._while_open = while_open
+        self._is_run = is_run
         self._sent_at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -178,6 +182,8 @@ class EventStream(Response):
         except AgentTuiError as error:
             # The headers are out: the stream breaks off, and its client comes back with Last-Event-ID.
             log.error("an event stream broke off: %s", error)
+            if self._is_run:  # nothing more will come: what happened cannot be stored
+                await self._send(send, frame_bytes(None, "error", dump({"content": str(error)})))
 
     async def _keep_alive(self, send: Send) -> None:
         clock = asyncio.get_running_loop().time

@@ -81,10 +81,12 @@ async def read_on(
     try:
         async with aclosing(begun) as items:
             async for item in items:
-                if isinstance(item, Frame) and not fresh.takes(item):
+                ends = isinstance(item, Frame) and is_last(item) and bool(item.data)
+                # An error that could not be stored has no id of its own, and ends the run all the same.
+                if isinstance(item, Frame) and not fresh.takes(item) and not ends:
                     continue
                 yield item
-                if isinstance(item, Frame) and is_last(item):
+                if ends:
                     return
         lost: TransportError = StreamLost("the stream ended before its last event")
     except (StreamLost, TimedOut) as error:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
-from tests.backend.in_process import Backend, backend
+from agent_tui.clients.net import Net
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.clients.sse import Frame
+from tests.backend.in_process import TOKEN, Backend, backend
 from tests.backend.talk import A_TURN, HALF, TEXT, WORDS, names, run_to_end, said, until, until_said
 from tests.backend.wire_client import parse_frame
+from tests.fakes.full_disk import disk
 from tests.fakes.scripted_model import ScriptedModel
 
 
@@ -295,3 +300,37 @@ def test_the_client_of_these_tests_refuses_frames_that_are_not_to_the_letter() -
     for wrong in (b"event: x\ndata: {}", b"id:7\nevent: x\ndata: {}", b"id: 7\ndata: {}\nevent: x"):
         with pytest.raises(AssertionError):
             parse_frame(wrong)
+
+
+async def test_a_run_that_a_full_disk_stops_says_so_as_its_last_frame(tmp_path: Path) -> None:
+    """It cannot be stored, so it has no id; the room is in order once there is space."""
+    model = ScriptedModel(lambda request: ["word ", "x" * 200_000])
+    with disk() as space:
+        async with (
+            backend(tmp_path, model) as talking,
+            Net(f"http://127.0.0.1:{talking.client.port}", token=TOKEN) as net,
+        ):
+            room_id = await talking.room(max_rounds=1)
+            client = RoomsClient(net)
+            run = client.run_frames(room_id, give_up_seconds=5.0)
+            heard: list[Frame] = []
+            async with aclosing(run):
+                async for item in run:
+                    if not isinstance(item, Frame):
+                        continue
+                    heard.append(item)
+                    if item.event == "message_start":
+                        (await model.called(1)).release()
+                    if item.event == "message_chunk":
+                        space.fill()
+                        model.calls[0].finish()
+            last, before = heard[-1], heard[-2]
+            assert (last.event, last.id) == ("error", before.id)  # as a line without an id means
+            assert "the disk is full" in json.loads(last.data)["content"]
+            assert (await client.show(room_id)).status == "paused"
+            space.free()
+            model.free = True
+            while (await client.show(room_id)).last_event_id <= int(before.id):  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0)
+            frames = await run_to_end(talking, room_id)
+            assert frames[-1].name == "room_completed"

@@ -64,18 +64,39 @@ def test_2_wrong_usage(home: Home, command: str) -> None:
     assert one_line(ran.stderr)
 
 
-def test_3_an_answer_that_is_stopped_by_a_signal(home: Home) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_3_an_answer_that_is_stopped_by_a_signal(home: Home, number: signal.Signals) -> None:
     with served(home, "--demo-rate", "2") as (_, url):
         run = home.start("ask", "Which tea?", "--url", url, *STREAM)
         assert run.stdout is not None
         while json.loads(run.stdout.readline())["event"] != "process_step":
             pass
-        run.send_signal(signal.SIGINT)
+        run.send_signal(number)
         out, err = finish(run)
     assert (run.returncode, end_of(out)["reason"]) == (3, "interrupted")
     assert [json.loads(line)["event"] for line in out.splitlines()[-2:]] == ["error", "end"]
     assert end_of(out)["text"]
     assert "stopping the answer; once more leaves at once" in err.splitlines()
+
+
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+def test_3_an_answer_whose_reader_has_left_is_stopped(home: Home, form: str) -> None:
+    def chats() -> list[str]:
+        listed = home.main("conversations", "list", "--url", url, "--output", "json")
+        return [chat["status"] for chat in json.loads(listed.stdout)["conversations"]]
+
+    with served(home, "--demo-rate", "2") as (_, url):
+        run = home.start("ask", "Which tea?", "--url", url, "--output", form)
+        assert run.stdout is not None
+        assert run.stderr is not None
+        while chats() != ["running"]:
+            pass
+        run.stdout.close()
+        with run.stderr:
+            err = run.stderr.read()
+        assert run.wait(60) == 3
+        assert "agent-tui: " not in err
+        assert chats() == ["idle"]
 
 
 def test_3_a_signal_before_anything_was_asked(home: Home) -> None:
