@@ -150,7 +150,9 @@ def test_a_bug_leaves_one_line_and_a_usable_terminal(home: Home) -> None:
         assert "Traceback" not in after
         assert "secret words" not in after
         assert view.is_as_before()
-    assert "secret words" in (home.data / "agent-tui.log").read_text()
+    logged = (home.data / "agent-tui.log").read_text()
+    assert "in boom" in logged
+    assert "secret words" not in logged
 
 
 def test_a_server_with_only_run_that_drops_says_so_and_is_asked_again_only_by_a_person(home: Home) -> None:
