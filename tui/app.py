@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
@@ -37,6 +36,7 @@ from tui.motion import wants_calm
 from tui.request import ScreenRequest, Server
 from tui.screens.signs import wants_ascii
 from tui.screens.words import say
+from tui.terminal import ended_by
 from widgets.frame_clock import FrameClock
 from widgets.keys_in_order import KeysInOrder
 from widgets.signs import twin
@@ -126,16 +126,11 @@ class AgentTuiApp(KeysInOrder[int]):
         super().notify(self._own(message), **options)
 
     def on_mount(self) -> None:
-        """Mind the signals, and open what was asked for as soon as the first frame stands."""
+        """Open what was asked for as soon as the first frame stands."""
         self.set_class(self.ascii_only, "-ascii")
         self.app_suspend_signal.subscribe(self, lambda _: self.clock.stop())
         self.app_resume_signal.subscribe(self, lambda _: self.clock.start())
         self.watch(self, "app_focus", self.clock.hurry, init=False)
-        if not self.is_headless:
-            # Without these the terminal would be left in its full-screen mode.
-            loop = asyncio.get_running_loop()
-            for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-                loop.add_signal_handler(name, self.exit, PAUSED)
         if self._theme_problem:
             self.notify(inert_line(self._theme_problem), severity="warning", markup=False)
         self.call_after_refresh(self._open)
@@ -263,6 +258,19 @@ class AgentTuiApp(KeysInOrder[int]):
         self.notify(clipboard.notice(copied, what), severity=severity, markup=False)
 
     # --- ends that nobody wanted -----------------------------------------------------------------------
+
+    def end_by_signal(self) -> bool:
+        """Leave the screen as soon as the loop comes to it; return whether there is a loop.
+
+        To be called from a signal handler.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        loop.call_soon_threadsafe(self.exit, PAUSED)
+        return True
+
     def _fatal_error(self) -> None:
         """End without a traceback on the terminal: it would hold the words of a conversation.
 
@@ -291,7 +299,8 @@ def run_rooms(request: ScreenRequest) -> int:
     if not os.isatty(2):  # Textual draws on stderr; ``2>file`` must not take the screen with it
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
     app = AgentTuiApp(request)
-    result = app.run(mouse=request.config.screen.mouse)
+    with ended_by(app.end_by_signal):
+        result = app.run(mouse=request.config.screen.mouse)
     if app.crash is not None:
         raise app.crash
     return DONE if result is None else result

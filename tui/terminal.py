@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
+import signal
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from time import monotonic
+from types import FrameType
+from typing import Any, Final
 
-# Leave the alternate screen, show the cursor, end mouse, focus and paste reporting and the extended
-# keyboard, reset colours: harmless where a screen has tidied up already.
+from tui.exits import PAUSED
+
+# Leave the alternate screen, show the cursor, wrap lines, end mouse, focus, size and paste reporting, held
+# frames and the extended keyboard, reset colours: harmless where a screen has tidied up already.
 _RESET = (
-    b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1004l\x1b[?2004l\x1b[<u"
-    b"\x1b[?1049l\x1b[?25h\x1b[0m"
+    b"\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?1004l"
+    b"\x1b[?2048l\x1b[?2004l\x1b[<u\x1b[?1049l\x1b[?7h\x1b[?25h\x1b[0m"
 )
+ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+ANSWER_SECONDS: Final = 0.1  # a program that is ended waits so long for each answer the shell would get
+MOST_SECONDS: Final = 0.5  # and so long for all of them
+
+Handler = Callable[[int, FrameType | None], object]
 
 
 def is_terminal() -> bool:
@@ -23,14 +35,67 @@ def is_terminal() -> bool:
 
 @contextlib.contextmanager
 def restored() -> Iterator[None]:
-    """Put the terminal's modes back at the end, and its screen too when the end is an error."""
+    """Put the terminal's modes back at the end, and its screen too when the end is an error.
+
+    A signal that ends the program puts the modes back itself, at every moment from before they are changed
+    until after they were put back: an exception that it raised could be lost, or cut the tidying short.
+    """
     modes = termios.tcgetattr(0)
-    try:
+
+    def received(number: int, frame: FrameType | None) -> None:
+        _put_back(modes)
+        os._exit(PAUSED)
+
+    with _handled(received):
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.write(1, _RESET)
+            raise
+        finally:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(0, termios.TCSADRAIN, modes)
+
+
+@contextlib.contextmanager
+def ended_by(end: Callable[[], bool]) -> Iterator[None]:
+    """Have a signal that ends the program call ``end``, inside ``restored``.
+
+    ``end`` runs between any two steps of the program. It returns whether it saw to an orderly end; if not,
+    the program ends at once.
+    """
+    before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+
+    def received(number: int, frame: FrameType | None) -> None:
+        former = before[signal.Signals(number)]
+        if not end() and callable(former):
+            former(number, frame)
+
+    with _handled(received):
         yield
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.write(1, _RESET)
-        raise
+
+
+@contextlib.contextmanager
+def _handled(received: Handler) -> Iterator[None]:
+    """Have ``received`` called for the signals that end a program, but not for those that are ignored."""
+    before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    try:
+        for number, former in before.items():
+            if former is not signal.SIG_IGN:
+                signal.signal(number, received)
+        yield
     finally:
-        with contextlib.suppress(termios.error):
-            termios.tcsetattr(0, termios.TCSADRAIN, modes)
+        for number, former in before.items():
+            signal.signal(number, former)
+
+
+def _put_back(modes: list[Any]) -> None:
+    """Put the modes back at once, and keep answers that are still on their way from the shell."""
+    with contextlib.suppress(OSError, termios.error):  # the terminal is gone
+        if termios.tcgetattr(0) != modes:
+            deadline = monotonic() + MOST_SECONDS
+            while monotonic() < deadline and select.select([0], [], [], ANSWER_SECONDS)[0]:
+                if not os.read(0, 1024):
+                    break
+        termios.tcsetattr(0, termios.TCSANOW, modes)
