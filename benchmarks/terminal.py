@@ -25,8 +25,9 @@ KEY_SECONDS: Final = 0.13
 READ_BYTES: Final = 65536
 LEAST_BYTES: Final = 64  # that a slow terminal reads at once
 MOST_SECONDS: Final = 0.05  # of its line that it may read at once
-ASKS_SYNC: Final = b"\x1b[?2026$p"  # Textual asks whether the terminal can hold back half-drawn frames
-KNOWS_SYNC: Final = b"\x1b[?2026;2$y"
+# Textual asks whether the terminal can hold back half-drawn frames, our driver whether it is there.
+ANSWERS: Final = {b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[5n": b"\x1b[0n", b"\x1b[c": b"\x1b[?62;22c"}
+QUESTION: Final = re.compile(b"|".join(map(re.escape, ANSWERS)))
 FRAME_ENDS: Final = b"\x1b[?2026l"
 ECHO: Final = re.compile(rb"<<(\d+)>>")
 MARK: Final = re.compile(rb"mark-\d\d")
@@ -133,8 +134,8 @@ class Player:
         now = time.monotonic()
         self._taken += len(data)
         self.seen.reads.append((now, len(data)))
-        for _ in range(data.count(ASKS_SYNC)):
-            os.write(self._terminal, KNOWS_SYNC)
+        for question in QUESTION.findall(data):
+            os.write(self._terminal, ANSWERS[question])
         *frames, self._frame = (self._frame + data).split(FRAME_ENDS)
         for frame in frames:
             self._look(frame, now)

@@ -52,7 +52,8 @@ class Sieve:
             if color[1] is not None:
                 self.luminance = luminance(*color.group(1, 2, 3))
             data = data[: color.start()] + data[color.end() :]
-        if identity := _IDENTITY.search(data):
+        identity = None if self.is_identified else _IDENTITY.search(data)  # a later one is not for us
+        if identity:
             self.is_identified = True
             data = data[: identity.start()] + data[identity.end() :]
         begun = None if self.is_done else _BEGUN.search(data)

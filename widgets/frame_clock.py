@@ -233,7 +233,7 @@ def terminal_is_behind(app: App[Any]) -> bool:
     """
     driver = getattr(app, "_driver", None)
     if isinstance(driver, PacedDriver):
-        return driver.pace.is_behind(monotonic())
+        return driver.is_behind()
     queue = getattr(getattr(driver, "_writer_thread", None), "_queue", None)
     size = getattr(queue, "qsize", None)
     return size is not None and size() > 0

@@ -6,6 +6,7 @@ Pure arithmetic, told the time by others.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from math import inf
 from typing import Final
 
@@ -19,6 +20,7 @@ ASK_SECONDS: Final = 0.25  # between two questions to the terminal
 FIRST_ANSWERS: Final = 8  # until so many have come, the line is unknown and every frame may ask
 OVERDUE_SECONDS: Final = 0.1  # an answer later than usual by this much means that the terminal is behind
 LONG_SECONDS: Final = 2.0  # by so much, that it may have lost its answer: slow frames again, rather than none
+AGAIN_SECONDS: Final = 0.25  # later than usual by so much, an answer may be lost: another question tells
 LAST_SECONDS: Final = 1.0  # at the end of a screen an answer may be later than usual by so much
 LOST_SECONDS: Final = 10.0  # an answer that has not come by then will not come
 FRAME_SHARE: Final = 0.2  # seconds that a frame may keep a slow line busy
@@ -33,6 +35,15 @@ CHOKED_CHARACTERS: Final = 16_000  # with more than this waiting, what comes on 
 WAY_SECONDS: Final = 120.0  # the quickest answer of so long is what the way there and back takes
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One that was put to the terminal. ``size`` is how much was given since the question before it."""
+
+    kind: str
+    at: float
+    size: int
+
+
 class Pace:
     """What the terminal was given, what it has taken, and what follows from that for the next frame.
 
@@ -41,14 +52,20 @@ class Pace:
     answers tell, which come the later the more stands before the question. A terminal that never answered is
     never waited for. All times are in seconds of one clock of the caller's, sizes in characters.
 
-    ``took`` and ``answered`` may be called from other threads: each sets plain values that only they set.
+    A terminal answers in the order in which it was asked. At most one question of a kind is open, so an
+    answer says which question it belongs to, and that no earlier one will be answered any more. When an
+    answer is late, a question of another kind tells whether it is lost or the terminal is slow.
+
+    ``took`` and ``answered`` may be called from other threads: each sets plain values that only they set. The
+    open questions are set by ``asked``, ``may_ask`` and ``answered``, of which only one may run at a time.
     """
 
     def __init__(self) -> None:
         self._given = self._taken = 0
         self._given_at = self._taken_at = 0.0  # the oldest of what was not taken; the last that was
-        self._asked_at = 0.0
-        self._is_asked = self._is_answering = False
+        self._open: tuple[Question, ...] = ()  # the oldest first
+        self._asked_at = 0.0  # the last one
+        self._is_answering = False
         self._way = self._answer_lag = 0.0
         self._answers = 0
         self._quickest: deque[tuple[float, float]] = (
@@ -56,7 +73,7 @@ class Pace:
         )  # (seconds, when): each quicker than all after it
         self._interval = 0.0
         self._rate = inf  # characters a second; infinite while the line is not slow
-        self._asked_given = self._asked_size = 0
+        self._asked_given = 0
         self._empty_at_given = 0  # what had been given when the line was last free
         self._woke_at = self._woke_taken = 0.0
         self._learned_at = -inf
@@ -91,17 +108,23 @@ class Pace:
     def left(self) -> None:
         """Note that nothing is on its way any more: the terminal was left."""
         self._taken = self._given
+        self._open = ()
 
-    def asked(self, at: float) -> None:
+    def asked(self, kind: str, at: float) -> None:
         """Note that a question was put to the terminal, behind all that was given so far."""
         self._asked_at = at
-        self._is_asked = True
-        self._asked_size = self._given - self._asked_given  # at most so much is before the question
+        self._open = (*self._open, Question(kind, at, self._given - self._asked_given))
         self._asked_given = self._given
 
-    def answered(self, at: float) -> None:
-        """Note that the answer came."""
-        seconds = at - self._asked_at
+    def answered(self, kind: str, at: float) -> None:
+        """Note that an answer came. One that belongs to no open question says only that answers come."""
+        if not self.is_open(kind):
+            self._is_answering = self._is_answering or self._answers > 0
+            return
+        place, question = next((place, asked) for place, asked in enumerate(self._open) if asked.kind == kind)
+        size = sum(asked.size for asked in self._open[: place + 1])  # at most so much is before it
+        self._open = self._open[place + 1 :]
+        seconds = at - question.at
         quickest = self._quickest
         while quickest and quickest[-1][0] >= seconds:
             quickest.pop()
@@ -112,11 +135,10 @@ class Pace:
         self._answer_lag = seconds - self._way
         self._answers += 1
         self._is_answering = True
-        self._is_asked = False
         if self._answer_lag <= NOISE_SECONDS:
-            self._grow(self._asked_size / NOISE_SECONDS)
-        elif self._asked_size >= TELLING_CHARACTERS:
-            self._learn(self._asked_size / self._answer_lag, self._asked_at, at)
+            self._grow(size / NOISE_SECONDS)
+        elif size >= TELLING_CHARACTERS:
+            self._learn(size / self._answer_lag, question.at, at)
 
     def _learn(self, rate: float, began: float, at: float) -> None:
         """Take a rate measured since ``began``; a fast line's is no news, and the first may be chance."""
@@ -135,22 +157,38 @@ class Pace:
 
     # --- what follows ---
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether a question is open."""
+        return bool(self._open)
+
+    def is_open(self, kind: str) -> bool:
+        """Whether a question of that kind is."""
+        return kind in [question.kind for question in self._open]
+
     def may_ask(self, at: float) -> bool:
         """Whether a question may go with the next frame: never two at once, never one without hope."""
-        since = at - self._asked_at
-        if self._is_asked and since > LOST_SECONDS:
-            self._is_asked = self._is_answering = False
+        if self._open and at - self._asked_at > LOST_SECONDS:
+            self._open, self._is_answering = (), False
             self._answer_lag = 0.0
         wait = ASK_SECONDS if self._answers >= FIRST_ANSWERS else 0.0
-        return self._is_answering and not self._is_asked and since >= wait
+        return self._is_answering and not self._open and at - self._asked_at >= wait
+
+    def may_ask_again(self, at: float) -> bool:
+        """Whether the one open question is so late that its answer may be lost: a question of another kind
+        is answered at once where it is, and behind it where the terminal is slow.
+        """
+        return len(self._open) == 1 and self._overdue(at) > AGAIN_SECONDS
 
     def answer_due(self, at: float) -> float:
         """How many seconds the open question deserves to be waited for; 0 if there is none.
 
         For the end of a screen: an answer that came after it would stand on the shell's line.
         """
-        if not self._is_asked or not self._is_answering or at - self._asked_at > LONG_SECONDS:
+        if not self._open or at - self._asked_at > LONG_SECONDS:
             return 0.0
+        if not self._is_answering:  # it may never answer: only the first question has so much patience
+            return 0.0 if self._answers else max(0.0, self._asked_at + LAST_SECONDS - at)
         return min(2 * self._way + LAST_SECONDS, LONG_SECONDS)
 
     def is_behind(self, at: float) -> bool:
@@ -206,8 +244,8 @@ class Pace:
         return max(until - self._given_at, self._answer_lag, self._overdue(at), 0.0)
 
     def _overdue(self, at: float) -> float:
-        """Return by how many seconds the open question's answer is later than the quickest one was."""
-        waited = at - self._asked_at
-        if not self._is_asked or not self._is_answering:
+        """Return by how many seconds the oldest open question's answer is later than the quickest one was."""
+        asked = self._open
+        if not asked or not self._is_answering:
             return 0.0
-        return max(0.0, waited - self._way)
+        return max(0.0, at - asked[0].at - self._way)

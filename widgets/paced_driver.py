@@ -1,7 +1,8 @@
 """Textual's driver, which also notes what the terminal has taken, and asks it how far it is.
 
 The one place that builds on what Textual's Linux driver does inside: all it writes goes through ``write``
-to its ``_file``, every synchronised frame ends with ``CSI ?2026l``, and keys are read with ``XTermParser``.
+to its ``_file``, every frame ends with ``flush``, and keys are read with ``XTermParser``, which asks
+``_sequence_to_key_events`` about each escape sequence that is not pasted.
 Its own writing thread has nothing to do here: that one's queue of thirty writes blocks the event loop when it
 is full.
 """
@@ -10,25 +11,36 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import select
 from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from threading import Event
+from threading import Event, Lock
 from time import monotonic
 from typing import Final, Protocol
 
+from textual import events
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
-from textual.message import Message
-from textual.messages import TerminalSupportsSynchronizedOutput
+from textual.keys import Keys
 
 from widgets.hold import Hold
 from widgets.output import Output
 from widgets.pace import Pace
 
-ENDS_FRAME: Final = "\x1b[?2026l"
-ASKS: Final = "\x1b[?2026$p"  # whether frames can be held back: Textual reads the answer, CSI ?2026;n$y
+ENDS_FRAME: Final = "\x1b[?2026l"  # where the terminal can hold frames back
+# What every terminal answers, in the order asked: its status, with CSI 0n or 3n, and which it is, with
+# CSI ? n;…c (ECMA-48 8.3.35 and 8.3.24, xterm's control sequences).
+ASKS_STATUS: Final = "\x1b[5n"
+ASKS_IDENTITY: Final = "\x1b[c"
+ANSWERS: Final = {
+    ASKS_STATUS: re.compile(r"\x1b\[[03]n"),
+    ASKS_IDENTITY: re.compile(r"\x1b\[\?[\d;]*c"),
+}
+IDENTITY_BEGUN: Final = re.compile(r"\x1b\[\?[\d;]{1,100}")
+PARSER_CHARACTERS: Final = 24  # of a sequence; Textual's parser takes one of more than 32 for keys
 EARLY_SECONDS: Final = 2.0  # for answers that are still on their way when the screen begins
 LEAVE_SECONDS: Final = 1.0  # how long a screen that ends at once waits for them: the shell would get them
 KEY_SECONDS: Final = 0.1  # a lone ``ESC`` is a key when nothing has come behind it for so long
@@ -59,13 +71,37 @@ class EarlyInput(Protocol):
         ...
 
 
+class AnswerParser(XTermParser):
+    """Textual's parser, which also knows the answers to our questions. What is pasted is no answer."""
+
+    def __init__(self, answered: Callable[[str], None]) -> None:
+        """``answered`` is told which question an answer belongs to."""
+        super().__init__()
+        self._answered = answered
+        self._begun = ""  # of an answer that is too long for Textual's parser
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
+        text = self._begun + sequence
+        for question, answer in ANSWERS.items():
+            if answer.fullmatch(text):
+                self._begun = ""
+                self._answered(question)
+                return [events.Key(Keys.Ignore, None)]
+        if IDENTITY_BEGUN.fullmatch(text) and len(text) >= PARSER_CHARACTERS:
+            self._begun = text
+            return [events.Key(Keys.Ignore, None)]
+        self._begun = ""
+        return super()._sequence_to_key_events(sequence, alt)
+
+
 class PacedDriver(LinuxDriver):
     """Writes without ever blocking the event loop, and keeps a ``Pace``.
 
     What waits is bounded: when there is too much, Textual's painting is held until all is taken.
 
-    A question follows a frame when the pace allows one, so an idle screen asks nothing, and a terminal that
-    did not answer Textual's own first question is never asked again (tmux before 3.7, xterm, Terminal.app).
+    The first question is asked when the screen begins, and a terminal that does not answer it is never asked
+    again. Of one that does, a question follows a frame when the pace allows one, so an idle screen asks
+    nothing.
     """
 
     def __init__(
@@ -81,10 +117,11 @@ class PacedDriver(LinuxDriver):
         self._hold = Hold(app)
         self._output: Output | None = None
         self._is_leaving = False
+        self._asking = Lock()  # questions are put in the app's thread, answers come in the one that reads
         self._is_answered = Event()
-        self._is_sync_told = False
         self._early: EarlyInput | None = getattr(app, "early_input", None)
         self._is_early_answered = Event()
+        self._owes_identity = False  # the terminal, to who asked before the screen began
 
     def start_application_mode(self) -> None:
         """Take the terminal, at the start and after each suspension."""
@@ -93,6 +130,9 @@ class PacedDriver(LinuxDriver):
         self._output = Output(self._file.fileno(), self._file.encoding, self._took)
         self._output.start()
         super().start_application_mode()  # type: ignore[no-untyped-call]  # as Textual has it
+        if self.input_tty:
+            with self._asking:
+                self._ask(ASKS_STATUS)
 
     def close(self) -> None:
         """Wait until everything is written, unless the terminal is gone."""
@@ -103,24 +143,37 @@ class PacedDriver(LinuxDriver):
         super().close()
 
     def write(self, data: str) -> None:
-        """Queue ``data`` for the terminal, with a question behind it when one is due."""
-        now = monotonic()
-        if data == ENDS_FRAME and not self._is_leaving and self.pace.may_ask(now):
-            data += ASKS
+        """Queue ``data`` for the terminal."""
         if self._output is None or not self._output.is_open:  # lent to another program
             return
         is_choked = self.pace.is_choked and not data.startswith(
             ENDS_FRAME
         )  # that is of what was begun before
-        self.pace.gave(len(data), now)
-        if data.endswith(ASKS):
-            self._is_answered.clear()
-            self.pace.asked(now)
+        self.pace.gave(len(data), monotonic())
         self._output.write(data)
         if is_choked and not self._is_leaving and self._is_in_loop():
             self._hold.begin()
             if not self.pace.waiting:  # all was taken just before, when there was nothing to release
                 self._hold.release()
+
+    def flush(self) -> None:
+        """End a frame: put a question behind it when one is due."""
+        with self._asking:
+            if not self._is_leaving and self.pace.may_ask(monotonic()):
+                self._ask(ASKS_STATUS)
+
+    def is_behind(self) -> bool:
+        """Whether the terminal still has to take what it was given. Asks again where an answer may be lost."""
+        now = monotonic()
+        with self._asking:
+            if not self._is_leaving and self.pace.may_ask_again(now):
+                self._ask(ASKS_IDENTITY if self.pace.is_open(ASKS_STATUS) else ASKS_STATUS)
+        return self.pace.is_behind(now)
+
+    def _ask(self, question: str) -> None:
+        self._is_answered.clear()
+        self.pace.asked(question, monotonic())
+        self.write(question)
 
     def _is_in_loop(self) -> bool:
         try:
@@ -135,15 +188,16 @@ class PacedDriver(LinuxDriver):
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._hold.release)
 
-    def process_message(self, message: Message) -> None:
-        """Pass on what the terminal said; runs in the thread that reads it, so answers are timed exactly."""
-        if isinstance(message, TerminalSupportsSynchronizedOutput):
-            self.pace.answered(monotonic())
-            self._is_answered.set()
-            if self._is_sync_told:
-                return
-            self._is_sync_told = True
-        super().process_message(message)
+    def _answer_came(self, question: str) -> None:
+        """Note an answer; runs in the thread that reads it, so answers are timed exactly."""
+        now = monotonic()
+        if question == ASKS_IDENTITY and self._owes_identity:  # it was asked before the screen began
+            self._owes_identity = False
+            return
+        with self._asking:
+            self.pace.answered(question, now)
+            if not self.pace.is_asked:
+                self._is_answered.set()
 
     def run_input_thread(self) -> None:
         """Read what the terminal sends until the screen ends or the terminal is gone.
@@ -151,14 +205,17 @@ class PacedDriver(LinuxDriver):
         One parser from the first byte to the last: a key or a paste that begins while answers are still
         expected would be lost between two.
         """
-        parser = XTermParser()
+        parser = AnswerParser(self._answer_came)
         decode = getincrementaldecoder("utf-8")("replace").decode
         early, self._early = self._early, None
+        self._owes_identity = early is not None and not early.is_answered
         deadline = monotonic() + EARLY_SECONDS
         typed: bytes | None = early.sift(b"") if early else b""
         while typed is not None:
             if early is None or early.is_answered:
                 self._is_early_answered.set()
+            if early is not None and early.is_answered:
+                self._owes_identity = False
             if text := decode(typed):  # fed nothing, the parser takes it for the end
                 for event in parser.feed(text):
                     self.process_message(event)

@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import fcntl
 import os
+import re
 import select
 import signal
 import struct
@@ -19,8 +20,11 @@ import pyte
 PATIENCE_SECONDS = 60.0
 ASKS_SYNC = b"\x1b[?2026$p"  # Textual asks whether the terminal can hold back half-drawn frames
 KNOWS_SYNC = b"\x1b[?2026;2$y"
+ASKS_STATUS = b"\x1b[5n"  # what every terminal answers, too; asked behind frames
+IS_WELL = b"\x1b[0n"
 ASKS_IDENTITY = b"\x1b[c"  # what every terminal answers; ours asks for its background before it
 IS_VT220 = b"\x1b[?62;22c"
+ANSWERS = {ASKS_SYNC: KNOWS_SYNC, ASKS_STATUS: IS_WELL, ASKS_IDENTITY: IS_VT220}
 LEAVES_SCREEN = b"\x1b[?1049l"
 ENTERS_SCREEN = b"\x1b[?1049h"
 
@@ -132,11 +136,9 @@ class Terminal:
         return termios.tcgetattr(self._terminal)[:4] == self.modes[:4]
 
     def answer(self, data: bytes) -> None:
-        """Answer the questions in ``data``, which the program just wrote."""
-        if ASKS_SYNC in data:
-            os.write(self._terminal, KNOWS_SYNC)
-        if ASKS_IDENTITY in data:
-            os.write(self._terminal, IS_VT220)
+        """Answer the questions in ``data``, which the program just wrote, in their order."""
+        for question in re.findall(b"|".join(map(re.escape, ANSWERS)), data):
+            os.write(self._terminal, ANSWERS[question])
 
     def _read(self, seconds: float) -> bool:
         """Read what is there, waiting at most ``seconds`` for it; false when there is nothing."""

@@ -15,6 +15,7 @@ from widgets.pace import (
     LAST_SECONDS,
     LONG_SECONDS,
     LOST_SECONDS,
+    NOISE_SECONDS,
     PAUSE_SECONDS,
     SLOWEST_SECONDS,
     Pace,
@@ -39,15 +40,17 @@ class FakeLine:
         self.now = 100.0
         self.frames = 0
         self.questions = 0
+        self.loses = 0  # so many answers from now on
         self.busy = 0.0  # seconds during which the line had something to do
         self.backlogs: list[float] = []  # seconds that a key's echo would have waited, at every step
         self._given = self._passed = 0.0
         self._is_told = True
         self._last_frame = 0.0
         self._interval = 0.0
-        self._answers: deque[tuple[float, float]] = deque()  # what has to have passed; when it did
-        self.pace.asked(self.now)  # Textual's own question
-        self._answers.append((0.0, 0.0))
+        self._answers: deque[tuple[str, float, float]] = (
+            deque()
+        )  # to what, what has to have passed, when it did
+        self._ask("status")
 
     def run(self, seconds: float) -> FakeLine:
         """Draw as much as may be drawn for so long."""
@@ -57,6 +60,8 @@ class FakeLine:
         end = self.now + seconds
         while self.now < end:
             self._pass()
+            if self.pace.may_ask_again(self.now):
+                self._ask("identity" if self.pace.is_open("status") else "status")
             if self.now - self._last_frame >= max(FRAME_SECONDS, self._interval) and not self.pace.is_behind(
                 self.now
             ):
@@ -71,14 +76,16 @@ class FakeLine:
         if not self._is_told and self._given - self._passed <= self.buffer:
             self.pace.took(self.pace.waiting, self.now)
             self._is_told = True
-        while self._answers and self._answers[0][0] <= self._passed:
-            behind, passed_at = self._answers[0]
+        while self._answers and self._answers[0][1] <= self._passed:
+            kind, behind, passed_at = self._answers[0]
             if not passed_at:
-                self._answers[0] = behind, self.now
+                self._answers[0] = kind, behind, self.now
             elif self.now >= passed_at + self.way:
                 self._answers.popleft()
-                if not self.is_mute:
-                    self.pace.answered(self.now)
+                if self.loses:
+                    self.loses -= 1
+                elif not self.is_mute:
+                    self.pace.answered(kind, self.now)
             else:
                 break
 
@@ -91,9 +98,12 @@ class FakeLine:
         self._last_frame = self.now
         self.frames += 1
         if asks:
-            self.pace.asked(self.now)
-            self._answers.append((self._given, 0.0))
-            self.questions += 1
+            self._ask("status")
+
+    def _ask(self, kind: str) -> None:
+        self.pace.asked(kind, self.now)
+        self._answers.append((kind, self._given, 0.0))
+        self.questions += 1
 
 
 @pytest.mark.parametrize("way", [0.0, 0.05, 0.3])
@@ -149,24 +159,24 @@ def test_questions_are_rare_on_a_fast_line() -> None:
 
 def test_a_terminal_that_never_answered_is_neither_asked_nor_waited_for() -> None:
     pace = Pace()
-    pace.asked(0.0)
+    pace.asked("status", 0.0)
     for at in (0.01, 1.0, 3.0, 100.0):
         assert not pace.may_ask(at)
         assert not pace.is_behind(at)
         assert pace.interval(at) == 0.0
-        assert pace.answer_due(at) == 0.0
+    assert pace.answer_due(3.0) == 0.0
 
 
 def answering() -> Pace:
     pace = Pace()
-    pace.asked(0.0)
-    pace.answered(0.01)
+    pace.asked("status", 0.0)
+    pace.answered("status", 0.01)
     return pace
 
 
 def test_a_terminal_that_stops_answering_is_waited_for_then_drawn_slowly_then_drawn_fast() -> None:
     pace = answering()
-    pace.asked(1.0)
+    pace.asked("status", 1.0)
     assert not pace.is_behind(1.05)
     assert pace.is_behind(1.2)
     assert pace.is_behind(1.0 + LONG_SECONDS - 0.01)
@@ -180,14 +190,58 @@ def test_a_terminal_that_stops_answering_is_waited_for_then_drawn_slowly_then_dr
         at += SLOWEST_SECONDS
         seconds = pace.interval(at)
     assert seconds == 0.0
-    pace.answered(at)  # after all
+    pace.answered("status", at)  # after all
     assert pace.may_ask(at + ASK_SECONDS)
+
+
+def test_one_lost_answer_costs_less_than_half_a_second() -> None:
+    line = FakeLine(10_000_000, way=0.02).run(5)
+    line.loses = 1
+    line.run(0.6)
+    assert line.loses == 0
+    assert line.frames >= 0.1 / FRAME_SECONDS
+    assert line.run(1).frames >= 29
+    assert line.pace.interval(line.now) == 0.0
+
+
+def test_a_slow_line_that_is_asked_twice_gets_no_more_frames_for_that() -> None:
+    line = FakeLine(4_000, buffer=1_000_000).run(10)  # each frame takes a second
+    line.run(20)
+    assert line.frames <= 20
+    assert max(line.backlogs) <= 1.1 * line.size / line.rate
+
+
+def test_the_answer_to_one_question_is_not_taken_for_the_answer_to_another() -> None:
+    pace = answering()
+    pace.asked("status", 1.0)
+    pace.asked("identity", 1.5)
+    pace.answered("status", 1.6)  # slow, and not lost
+    assert pace.is_asked
+    assert pace.lag(1.6) == pytest.approx(0.59)
+    pace.answered("identity", 1.61)
+    assert not pace.is_asked
+    pace.asked("status", 2.0)
+    pace.asked("identity", 2.5)
+    pace.answered("identity", 2.51)  # that one to the status is lost: answers come in order
+    assert not pace.is_asked
+    assert pace.lag(2.51) < NOISE_SECONDS
+
+
+def test_an_answer_to_nothing_is_no_answer() -> None:
+    pace = answering()
+    pace.asked("status", 1.0)
+    pace.answered("identity", 1.5)
+    assert pace.is_asked
+    assert pace.is_behind(1.5)
+    pace.answered("status", 2.0)
+    pace.answered("status", 2.1)
+    assert pace.lag(2.1) == pytest.approx(0.99)
 
 
 def test_an_answer_is_due_at_the_end_only_while_a_question_is_open_and_not_for_ever() -> None:
     pace = answering()
     assert pace.answer_due(5.0) == 0.0
-    pace.asked(5.0)
+    pace.asked("status", 5.0)
     assert LAST_SECONDS <= pace.answer_due(5.0) <= LONG_SECONDS
     assert pace.answer_due(60.0) == 0.0
 
@@ -223,10 +277,10 @@ def crowd(pace: Pace, rate: float, frames: int, at: float) -> tuple[list[int], f
         drawn.append(pace.panes(drawn[-1], at))
         pace.interval(at)
         pace.gave(drawn[-1] * PANE, at)
-        pace.asked(at)
+        pace.asked("status", at)
         at += drawn[-1] * PANE / rate
         pace.took(pace.waiting, at)
-        pace.answered(at)
+        pace.answered("status", at)
         at += FRAME_SECONDS
     return drawn[1:], at
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tests.fakes.terminal import KNOWS_SYNC, LEAVES_SCREEN, Terminal
+import pytest
+
+from tests.fakes.terminal import ASKS_SYNC, IS_VT220, IS_WELL, KNOWS_SYNC, LEAVES_SCREEN, Terminal
 from tests.tui.programs import own_environ
 from widgets.pace import CHOKED_CHARACTERS, FIRST_ANSWERS
-from widgets.paced_driver import ASKS, ENDS_FRAME
+from widgets.paced_driver import ASKS_IDENTITY, ASKS_STATUS, ENDS_FRAME
 
 PROGRAM = """
 import os
@@ -89,25 +92,33 @@ class Program(App):
 
 Program().run()
 """
-ASKED = ENDS_FRAME.encode() + ASKS.encode()
+STATUS, IDENTITY, FRAME = ASKS_STATUS.encode(), ASKS_IDENTITY.encode(), ENDS_FRAME.encode()
+MOVES = re.compile(rb"\x1b\[\d+;\d+H")  # Textual moves the cursor behind what it painted
+LONG_IDENTITY = b"\x1b[?61;6;7;14;21;22;23;24;28;32;42c"  # Windows Terminal
 
 
 class Slow(Terminal):
-    """A terminal that answers nothing by itself from its ``patience``-th question on."""
+    """A terminal that answers the first ``patience`` questions for its status, then nothing by itself; held
+    frames it knows if ``knows_sync``.
+    """
 
     patience = 0
+    knows_sync = True
 
     def answer(self, data: bytes) -> None:
-        if ASKS.encode() in data and self.raw.count(ASKS.encode()) <= self.patience:
-            self.say_at_last()
+        if self.knows_sync and ASKS_SYNC in data:
+            os.write(self._terminal, KNOWS_SYNC)
+        before = self.raw.count(STATUS) - data.count(STATUS)
+        for _ in range(min(data.count(STATUS), self.patience - before)):
+            self.say(IS_WELL)
 
-    def say_at_last(self) -> None:
+    def say(self, answer: bytes) -> None:
         """Answer one question."""
-        os.write(self._terminal, KNOWS_SYNC)
+        os.write(self._terminal, answer)
 
-    def frames(self, after: int = 0) -> int:
-        """Return how many frames came behind the first ``after`` bytes."""
-        return self.raw[after:].count(ENDS_FRAME.encode())
+    def paints(self, after: int = 0) -> int:
+        """Return how often something was painted behind the first ``after`` bytes."""
+        return len(MOVES.findall(self.raw[after:]))
 
     def read_until_quiet(self, seconds: float) -> None:
         """Read until nothing came for ``seconds``."""
@@ -116,10 +127,12 @@ class Slow(Terminal):
 
 
 @contextmanager
-def slow(folder: Path, patience: int, *, early: bool = False, settled: bool = True) -> Iterator[Slow]:
+def slow(
+    folder: Path, patience: int, *, early: bool = False, settled: bool = True, knows_sync: bool = True
+) -> Iterator[Slow]:
     program = PROGRAM.format(early=early, settled=settled)
     opened = Slow([sys.executable, "-P", "-c", program], own_environ(folder), 60, 10, folder)
-    opened.patience = patience
+    opened.patience, opened.knows_sync = patience, knows_sync
     try:
         yield opened
     finally:
@@ -128,41 +141,82 @@ def slow(folder: Path, patience: int, *, early: bool = False, settled: bool = Tr
 
 def test_a_terminal_that_answers_is_asked_behind_frames_only_and_not_behind_each(tmp_path: Path) -> None:
     with slow(tmp_path, 1000) as view:
-        view.wait_for(lambda _: view.raw.count(ASKS.encode()) >= FIRST_ANSWERS + 4)
+        view.wait_for(lambda _: view.raw.count(STATUS) >= FIRST_ANSWERS + 4)
         raw = bytes(view.raw)
-    assert raw.count(ASKED) == raw.count(ASKS.encode()) - 1  # the first is Textual's own
-    assert raw.count(ENDS_FRAME.encode()) > raw.count(ASKED)
+    assert raw.count(FRAME + STATUS) >= raw.count(STATUS) - 2  # the first comes with the screen
+    assert raw.count(FRAME) > raw.count(FRAME + STATUS)
 
 
-def test_a_terminal_that_owes_an_answer_gets_no_more_frames_until_it_has_answered(tmp_path: Path) -> None:
-    with slow(tmp_path, 4) as view:
-        view.wait_for(lambda _: view.raw.count(ASKS.encode()) == 5)
-        asked = view.raw.rindex(ASKS.encode())
-        view.read_until_quiet(0.6)
-        assert view.frames(asked) <= 12  # those until the answer was overdue
-        assert view.raw.count(ASKS.encode()) == 5
+@pytest.mark.parametrize("knows_sync", [True, False])
+def test_a_terminal_that_owes_an_answer_gets_no_more_frames_until_it_has_answered(
+    tmp_path: Path, knows_sync: bool
+) -> None:
+    with slow(tmp_path, 4, knows_sync=knows_sync) as view:
+        view.wait_for(lambda _: view.raw.count(STATUS) == 5)
+        asked = view.raw.rindex(STATUS)
+        view.wait_for_bytes(IDENTITY, asked)  # the status may be lost
         before = len(view.raw)
-        view.say_at_last()
-        view.wait_for_bytes(ENDS_FRAME.encode(), before)
+        view.read_until_quiet(0.6)
+        assert view.paints(asked) <= 12  # those until the answer was overdue
+        assert view.paints(before) == 0
+        assert view.raw.count(STATUS) == 5
+        view.say(IS_WELL)
+        view.wait_for(lambda _: view.paints(before) > 0)
+
+
+def test_a_lost_answer_is_not_waited_for_once_a_later_question_is_answered(tmp_path: Path) -> None:
+    with slow(tmp_path, 4) as view:
+        view.wait_for_bytes(IDENTITY)
+        before = len(view.raw)
+        view.patience = 1000
+        view.say(LONG_IDENTITY)
+        view.wait_for(lambda _: view.raw[before:].count(STATUS) >= 3)
+        assert view.raw.count(IDENTITY) == 1
+        view.send("n")
+        view.wait_for("<n>")
+        assert "<1>" not in view.text  # no part of an answer is a key
+
+
+def test_what_looks_like_an_answer_in_a_paste_is_none(tmp_path: Path) -> None:
+    with slow(tmp_path, 4) as view:
+        view.wait_for_bytes(IDENTITY)
+        before = len(view.raw)
+        pasted = IS_WELL.decode() + IS_VT220.decode()
+        view.send(f"\x1b[200~{pasted}\x1b[201~")
+        view.read_until_quiet(0.6)
+        assert STATUS not in view.raw[before:]
+        view.say(IS_WELL)
+        view.wait_for_bytes(STATUS, before)
+
+
+def test_keys_between_the_bytes_of_answers_are_keys(tmp_path: Path) -> None:
+    with slow(tmp_path, 4) as view:
+        view.wait_for_bytes(IDENTITY)
+        view.patience = 1000
+        view.send(f"a\x1b{IS_WELL.decode()}b{LONG_IDENTITY.decode()}c\x1b[A")
+        view.wait_for("<a><escape><b><c><up>")
 
 
 def test_a_terminal_that_never_answers_is_not_asked_and_gets_its_frames(tmp_path: Path) -> None:
-    with slow(tmp_path, 0) as view:
+    with slow(tmp_path, 0, knows_sync=False) as view:
         view.wait_for(lambda text: text.count("word") >= 60)
-        assert view.raw.count(ASKS.encode()) == 1  # Textual's own
-        assert view.frames() == 0
+        assert view.raw.count(STATUS) == 1
+        assert IDENTITY not in view.raw
+        assert FRAME not in view.raw
 
 
 def test_the_screen_is_not_left_before_the_open_question_is_answered(tmp_path: Path) -> None:
     with slow(tmp_path, 4) as view:
-        view.wait_for(lambda _: view.raw.count(ASKS.encode()) == 5)
+        view.wait_for(lambda _: view.raw.count(STATUS) == 5)
         view.send("q")
         view.wait_for_bytes(b"leaving")
         view.read_until_quiet(0.25)
         assert LEAVES_SCREEN not in view.raw
-        view.say_at_last()
+        view.say(IS_WELL)
+        if IDENTITY in view.raw:
+            view.say(IS_VT220)
         assert view.wait_for_end() == 0
-        assert b"2026;2$y" not in view.raw  # no echo
+        assert b"[0n" not in view.raw  # no echo
         assert view.is_as_before()
 
 
