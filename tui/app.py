@@ -31,7 +31,7 @@ from agent_tui.errors import AgentTuiError, TransportError
 from agent_tui.inert import inert_line
 from tui import clipboard, themes
 from tui.exits import DONE, PAUSED, exit_code
-from tui.garbage import LOOK_SECONDS, Garbage
+from tui.garbage import LOOK_SECONDS, Garbage, let_widgets_go
 from tui.motion import wants_calm
 from tui.request import ScreenRequest, Server
 from tui.screens.signs import wants_ascii
@@ -86,6 +86,7 @@ class AgentTuiApp(KeysInOrder[int]):
     ) -> None:
         has_color = not os.environ.get("NO_COLOR")  # Textual takes it out of the environment
         super().__init__(ansi_color=None if has_color else True)
+        let_widgets_go()
         self._request = request
         self._links = (link, chat_link)
         config = request.config

@@ -10,7 +10,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Final
+
+from textual._styles_cache import StylesCache
+from textual.color import Color
+from textual.style import Style
 
 LOOK_SECONDS: Final = 2.0  # between two looks whether it is quiet
 # Middle looks between two full ones while it is never quiet. One comes with 8,000 objects that stay, so what
@@ -52,6 +57,20 @@ class Garbage:
             gc.unfreeze()
             gc.collect()
             gc.freeze()
+
+
+@lru_cache(1024)
+def _inner_outer(base: Color, background: Color) -> tuple[Style, Style]:
+    return Style(background=base + background), Style(background=base)
+
+
+def let_widgets_go() -> None:
+    """Keep Textual from holding on to the rows of widgets that are gone.
+
+    Its ``StylesCache.get_inner_outer`` is cached by its ``self`` too, which nothing in it uses: the last
+    1,024 of these stay, each with every row that its widget showed.
+    """
+    StylesCache.get_inner_outer = lambda _, base, background: _inner_outer(base, background)  # type: ignore[method-assign, assignment]
 
 
 @contextmanager

@@ -82,6 +82,13 @@ class Composer(TextArea):
         self._most_rows = most_rows
         self._may_be_empty = may_be_empty
 
+    def on_unmount(self) -> None:
+        """Be forgotten by the app: Textual's text areas watch its theme, and it drops them only when that
+        changes.
+        """
+        watchers = getattr(self.app, "__watchers", {}).get("theme", [])
+        watchers[:] = [(node, callback) for node, callback in watchers if node is not self]
+
     # --- what is put in --------------------------------------------------------------------------------
 
     def edit(self, edit: Edit) -> EditResult:

@@ -91,6 +91,12 @@ class Layout:
                 return known
         return [self.line(index, painter) for index in range(start, end)]
 
+    def keep(self, start: int, end: int) -> None:
+        """Drop what is painted of all rows but ``start`` up to ``end``: it takes twenty times their room."""
+        count = len(self.rows)
+        self._lines[:start] = [None] * min(start, count)
+        self._lines[end:] = [None] * max(0, count - end)
+
     def with_caret(self, index: int, painter: Paints) -> Line:
         """Return row ``index`` as ``painter`` paints it where the text grows."""
         return self._own(painter).with_caret(self.rows[index], self.links)

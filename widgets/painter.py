@@ -83,7 +83,7 @@ _INKS: Final = (1 << LINK_SHIFT) - 1  # without the number of a link
 # makes a frame of megabytes.
 TARGETS_PER_ROW: Final = 4096  # characters
 MAX_OWNERS: Final = 64
-MAX_MARKED: Final = 256
+MAX_MARKED: Final = 64  # rows with a piece of the scroll bar: more than are in sight
 MAX_FINALS: Final = 1024  # every target of a link makes some
 
 

@@ -58,7 +58,7 @@ class View:
     def frame(self) -> list[Span]:
         """Return the visible rows, at most ``height``."""
         self.is_unsettled = self.has_caret = False
-        self._spans = []
+        former, self._spans = self._spans, []
         self._budget = FRAME_BUDGET
         if not self.is_ready:
             return []
@@ -67,6 +67,7 @@ class View:
         if self._wanted is not None and self._settle(self._wanted):
             self._wanted = None
         self._spans = self._window(last)
+        _drop_unseen(former, self._spans)
         self._note_bottom(self._spans[-1])
         self._estimate_anew()
         return self._spans
@@ -395,3 +396,14 @@ class View:
 def _length(row: Row) -> int:
     """Return the characters of a row that come from the text, but for spaces: wrapping drops those."""
     return sum(len(text) - text.count(" ") for text, ink in row if not ink & MARK)
+
+
+def _drop_unseen(former: list[Span], spans: list[Span]) -> None:
+    """Drop what is painted of rows that went out of sight."""
+    seen = {id(span.layout): span for span in spans}
+    for span in former:
+        now = seen.get(id(span.layout))
+        if now is None:
+            span.layout.keep(0, 0)
+        elif (now.start, now.end) != (span.start, span.end):
+            now.layout.keep(now.start, now.end)
