@@ -39,6 +39,7 @@ from tui.screens.words import say
 from tui.terminal import ended_by
 from widgets.frame_clock import FrameClock
 from widgets.keys_in_order import KeysInOrder
+from widgets.palettes import Backdrop
 from widgets.signs import twin
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from widgets.transcript import Transcript
 
 T = TypeVar("T")
+SIXTEEN: Final = "standard"  # Rich's word for a terminal of sixteen colours
 MAX_ERROR_CHARACTERS: Final = 500
 MAX_HOST_CHARACTERS: Final = 60
 RETRY_SECONDS: Final = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
@@ -98,10 +100,12 @@ class AgentTuiApp(KeysInOrder[int]):
         self._garbage = Garbage(lambda: self.places.is_quiet)
         self.is_unreachable = False  # the server, before there is a room to show
         self.early_input = request.background  # read by our driver
-        self.is_light = request.background.is_light() if request.background else None
+        self.backdrop = request.background.backdrop() if request.background else Backdrop()
         self.themes_folder = config.path.parent / themes.FOLDER
+        # Without a terminal there is nothing that could show too few colours.
+        self.has_colors = has_color and (not request.background or self.console.color_system != SIXTEEN)
         theme, self._theme_problem = themes.first(
-            config.theme, self.themes_folder, self.is_light, has_color=has_color
+            config.theme, self.themes_folder, self.backdrop, has_colors=self.has_colors
         )
         self.register_theme(theme)
         self.theme = theme.name

@@ -16,13 +16,12 @@ from time import monotonic
 from typing import Any, Final
 
 from tui.terminal import is_terminal
+from widgets.palettes import LINUX_CONSOLE, Backdrop, linear
 
 ASKS: Final = b"\x1b]11;?\x1b\\\x1b[c"
 PATIENCE_SECONDS: Final = 0.1  # after the import: a line slower than this gets the dark theme
 READ_BYTES: Final = 1024
-MID_LUMINANCE: Final = 0.179  # of WCAG: black reads better on what is brighter, white on what is darker
-LIGHT_NUMBERS: Final = ("7", "9", "10", "11", "12", "13", "14", "15")  # of the sixteen colours
-DARK_NUMBERS: Final = ("0", "1", "2", "3", "4", "5", "6", "8")
+_NUMBER: Final = re.compile(r"[0-9]|1[0-5]")  # of the sixteen colours
 
 _COLOR = re.compile(
     rb"\x1b\]11;(?:rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})(?:/[0-9a-fA-F]{1,4})?"
@@ -50,7 +49,7 @@ class Sieve:
         data = self._begun + data
         if color := _COLOR.search(data):
             if color[1] is not None:
-                self.luminance = luminance(*color.group(1, 2, 3))
+                self.luminance = channels_luminance(*color.group(1, 2, 3))
             data = data[: color.start()] + data[color.end() :]
         identity = None if self.is_identified else _IDENTITY.search(data)  # a later one is not for us
         if identity:
@@ -67,7 +66,7 @@ class Sieve:
 
 
 class Query:
-    """A question that may be open. Between asking and ``is_light`` the terminal neither echoes nor waits for
+    """A question that may be open. Between asking and ``backdrop`` the terminal neither echoes nor waits for
     whole lines; ctrl+c works as always.
     """
 
@@ -79,8 +78,8 @@ class Query:
         self._typed = b""
         self._was_asked = modes is not None
 
-    def is_light(self) -> bool | None:
-        """Return whether the background is light, ``None`` where nobody knows. Waits 0.1 s at most, once.
+    def backdrop(self) -> Backdrop:
+        """Return what is known of the background. Waits 0.1 s at most, once.
 
         Puts the terminal's modes back.
         """
@@ -90,8 +89,8 @@ class Query:
             finally:
                 self.close()
         if self._sieve.luminance is not None:
-            return self._sieve.luminance > MID_LUMINANCE
-        return named_light(self._environ.get("COLORFGBG", ""))
+            return Backdrop.of(self._sieve.luminance)
+        return named_backdrop(self._environ)
 
     def close(self) -> None:
         """Put the terminal's modes back, whether the question was answered or not."""
@@ -152,19 +151,17 @@ def begin(environ: Mapping[str, str]) -> Query:
     return query
 
 
-def luminance(*channels: bytes) -> float:
-    """Return the relative luminance (0 to 1, WCAG 2) of red, green and blue, each 1 to 4 hex digits."""
-    linear: list[float] = []
-    for channel in channels:
-        value = int(channel, 16) / (16 ** len(channel) - 1)
-        linear.append(value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4)
-    red, green, blue = linear
+def channels_luminance(*channels: bytes) -> float:
+    """Return the luminance (0 to 1, WCAG 2) of red, green and blue, each 1 to 4 hex digits."""
+    red, green, blue = (linear(int(channel, 16) / (16 ** len(channel) - 1)) for channel in channels)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def named_light(colors: str) -> bool | None:
-    """Return whether ``COLORFGBG`` ("15;0", "0;default;15": numbers of the sixteen colours) names a light
-    background; ``None`` if it names none.
+def named_backdrop(environ: Mapping[str, str]) -> Backdrop:
+    """Return what the environment says: ``COLORFGBG`` ("15;0", "0;default;15") ends with the number of one
+    of the sixteen colours, and the console of Linux is black.
     """
-    number = colors.rpartition(";")[2]
-    return number in LIGHT_NUMBERS if number in LIGHT_NUMBERS + DARK_NUMBERS else None
+    number = environ.get("COLORFGBG", "").rpartition(";")[2]
+    if _NUMBER.fullmatch(number):
+        return Backdrop.numbered(int(number))
+    return Backdrop.numbered(0) if environ.get("TERM") == LINUX_CONSOLE else Backdrop()

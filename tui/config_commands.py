@@ -51,7 +51,7 @@ def problems(config: Config) -> list[str]:
     from tui.keymap import resolve
 
     folder = config.path.parent / themes.FOLDER
-    _, unusable = themes.first(config.theme, folder, None)
+    _, unusable = themes.first(config.theme, folder, themes.UNKNOWN)
     warnings = dict.fromkeys(
         [
             *config.warnings,

@@ -304,9 +304,10 @@ class Places:
 
     def _wear(self, name: str) -> None:
         """Wear a theme until the end; of one that cannot be read, say what is wrong."""
-        is_light, folder = self._app.is_light, self._app.themes_folder
+        app = self._app
+        name = themes.resolve(name, app.backdrop, has_colors=app.has_colors)
         try:
-            wear(self._app, themes.load(themes.resolve(name, is_light), folder, is_light=is_light))
+            wear(app, themes.load(name, app.themes_folder, backdrop=app.backdrop))
         except ConfigError as error:
             self._app.notify(inert_line(str(error)), severity="warning", markup=False)
 
@@ -317,7 +318,7 @@ class Places:
             self._theme_name = name or self._theme_name
 
         path = self._request.config.path
-        screen = ThemeScreen(path, self._theme_name, self._app.is_light, ascii_only=self._ascii_only)
+        screen = ThemeScreen(path, self._theme_name, self._app.backdrop, ascii_only=self._ascii_only)
         self._app.push_screen(screen, kept)
 
     def set_up(self) -> None:

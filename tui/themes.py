@@ -21,7 +21,8 @@ from textual.theme import Theme
 from agent_tui.errors import ConfigError
 from agent_tui.inert import inert_line
 from tui.theme_styles import COLOR_KEYS, SECTIONS, ThemeStyles, WrongStyle, read_styles, variables
-from widgets.color import LEAST_CONTRAST, MIN_CONTRAST
+from widgets.color import LEAST_CONTRAST, OWN, OWN_COLORS
+from widgets.palettes import DEFAULT, MIN_CONTRAST, NAMES, Backdrop
 
 AUTO: Final = "auto"
 TERMINAL: Final = "terminal"
@@ -36,6 +37,10 @@ SHIPPED: Final = (  # in the order of the picker
     "contrast-light",
     TERMINAL,
 )
+UNKNOWN: Final = Backdrop()
+BLACK: Final = Backdrop.of(0.0)
+WHITE: Final = Backdrop.of(1.0)
+OWN_COLOR: Final = "ansi_"  # before the name of one of the terminal's colours
 MAX_FILES: Final = 200
 MAX_FILE_BYTES: Final = 65_536
 MAX_EXTENDS: Final = 8
@@ -79,20 +84,19 @@ def names(folder: Path | None = None) -> list[str]:
     return [theme.name for theme in available(folder)]
 
 
-def resolve(name: str, is_light: bool | None, *, has_color: bool = True) -> str:
-    """Return the theme that ``name`` means: none or "auto" is dark or light as the terminal is, of which
-    ``None`` says that nobody knows. Without colour (NO_COLOR) it is the terminal's own, which says
-    everything by bold, underlined and reversed text.
+def resolve(name: str, backdrop: Backdrop, *, has_colors: bool = True) -> str:
+    """Return the theme that ``name`` means: none or "auto" is dark or light as the terminal is. With sixteen
+    colours, or none (NO_COLOR), it is the terminal's own: sixteen cannot show any other.
     """
-    if not has_color:
+    if not has_colors:
         return TERMINAL
     if name in ("", AUTO):
-        return "light" if is_light else "dark"
+        return "light" if backdrop.is_light else "dark"
     return name
 
 
-def load(name: str, folder: Path | None = None, *, is_light: bool | None = None) -> Theme:
-    """Return one theme. ``is_light`` says what the terminal's own colours stand on, where a theme uses them.
+def load(name: str, folder: Path | None = None, *, backdrop: Backdrop = UNKNOWN) -> Theme:
+    """Return one theme. ``backdrop`` is what the terminal's own colours stand on, where a theme uses them.
 
     Raises ``ConfigError`` that names the file and the key that is wrong, or the known themes.
     """
@@ -101,17 +105,18 @@ def load(name: str, folder: Path | None = None, *, is_light: bool | None = None)
         raise ConfigError(
             f"theme {inert_line(name)!r} is not known", f"use one of {', '.join([AUTO, *listed])}"
         )
-    return _theme(name, _merged(listed[name], listed).table, listed[name], is_light=bool(is_light))
+    merged = _merged(listed[name], listed, backdrop)
+    return _theme(name, merged.table, listed[name], backdrop)
 
 
 def first(
-    name: str, folder: Path | None, is_light: bool | None, *, has_color: bool = True
+    name: str, folder: Path | None, backdrop: Backdrop, *, has_colors: bool = True
 ) -> tuple[Theme, str]:
     """Return the theme to begin with and "", or the automatic one and what is wrong with ``name``."""
     try:
-        return load(resolve(name, is_light, has_color=has_color), folder, is_light=is_light), ""
+        return load(resolve(name, backdrop, has_colors=has_colors), folder, backdrop=backdrop), ""
     except ConfigError as error:
-        return load(resolve(AUTO, is_light, has_color=has_color), is_light=is_light), str(error)
+        return load(resolve(AUTO, backdrop, has_colors=has_colors), backdrop=backdrop), str(error)
 
 
 def problems(folder: Path | None) -> list[str]:
@@ -126,9 +131,9 @@ def problems(folder: Path | None) -> list[str]:
             continue
         own = listed[file.stem]
         try:
-            merged = _merged(own, listed)
-            for is_light in (False, True):
-                _theme(own.name, merged.table, own, is_light=is_light)
+            for backdrop in (BLACK, WHITE):
+                merged = _merged(own, listed, backdrop)
+                _theme(own.name, merged.table, own, backdrop)
         except ConfigError as error:
             lines.append(inert_line(str(error), MAX_LINE_CHARACTERS))
         else:
@@ -153,8 +158,8 @@ def _files(folder: Path | None) -> list[Path]:
         return []
 
 
-def _merged(theme: Listed, listed: Mapping[str, Listed]) -> _Merged:
-    """Return what ``theme`` says on top of all that it extends."""
+def _merged(theme: Listed, listed: Mapping[str, Listed], backdrop: Backdrop) -> _Merged:
+    """Return what ``theme`` says on top of all that it extends, where its background is ``backdrop``."""
     tables: list[dict[str, Any]] = []
     merged = _Merged()
     seen: list[Traversable] = []
@@ -164,9 +169,9 @@ def _merged(theme: Listed, listed: Mapping[str, Listed]) -> _Merged:
             raise _wrong(theme, "extends", "goes round in a circle, or is more than 8 themes deep")
         seen.append(following.file)
         table = _read(following)
-        tables.append(table)
         if following is theme:
             merged.unknown = _unknown(table)
+        tables.append(table if following.is_own else _readable(table, backdrop))
         following = _extended(following, table, listed)
     for table in reversed(tables):
         for key, value in table.items():
@@ -175,6 +180,24 @@ def _merged(theme: Listed, listed: Mapping[str, Listed]) -> _Merged:
             else:
                 merged.table[key] = value
     return merged
+
+
+def _readable(table: dict[str, Any], backdrop: Backdrop) -> dict[str, Any]:
+    """Return a table of ours in which those of the terminal's colours that cannot be read on ``backdrop``
+    are its plain foreground.
+    """
+    if not table.get("ansi"):
+        return table
+    hidden = {f"{OWN_COLOR}{name}" for name in NAMES if not backdrop.shows(name)}
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: shown(inner) for key, inner in value.items()}
+        if not isinstance(value, str):
+            return value
+        return " ".join(OWN_COLOR + DEFAULT if word in hidden else word for word in value.split())
+
+    return {key: shown(value) for key, value in table.items()}
 
 
 def _extended(theme: Listed, table: Mapping[str, Any], listed: Mapping[str, Listed]) -> Listed | None:
@@ -208,13 +231,13 @@ def _read(theme: Listed) -> dict[str, Any]:
         raise ConfigError(f"{theme.file}: cannot be read", error.strerror or str(error)) from error
 
 
-def _theme(name: str, table: Mapping[str, Any], listed: Listed, *, is_light: bool) -> Theme:
+def _theme(name: str, table: Mapping[str, Any], listed: Listed, backdrop: Backdrop) -> Theme:
     """Return the theme that merged tables describe."""
     for key in _KINDS:
         if not isinstance(table.get(key, False), bool):
             raise _wrong(listed, key, "must be true or false")
     has_own_colors = table.get("ansi", False)
-    if has_own_colors and is_light:
+    if has_own_colors and backdrop.is_light:
         table = _on_light(table, listed)
     least = table.get("contrast", MIN_CONTRAST)
     if isinstance(least, bool) or not isinstance(least, int | float) or not 1 <= least <= MAX_CONTRAST:
@@ -226,7 +249,7 @@ def _theme(name: str, table: Mapping[str, Any], listed: Listed, *, is_light: boo
     colors = styles.colors
     return Theme(
         name=name,
-        dark=not is_light if has_own_colors else table.get("dark", True),
+        dark=not backdrop.is_light if has_own_colors else table.get("dark", True),
         ansi=has_own_colors,
         primary=colors["primary"],
         secondary=colors["secondary"],
@@ -238,7 +261,11 @@ def _theme(name: str, table: Mapping[str, Any], listed: Listed, *, is_light: boo
         success=colors["success"],
         warning=colors["warning"],
         error=colors["error"],
-        variables={**variables(styles), LEAST_CONTRAST: str(least)},
+        variables={
+            **variables(styles),
+            LEAST_CONTRAST: str(least),
+            OWN_COLORS: " ".join(name for name in OWN if has_own_colors and backdrop.shows(name)),
+        },
     )
 
 

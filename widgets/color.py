@@ -1,8 +1,8 @@
 """Colours of agents, made readable.
 
 A colour comes from a server and may be anything. Whatever it is, what comes out can be read on the
-background, and the same agent keeps the same hue. Where the terminal's own sixteen colours are used, nobody
-knows what they look like, so an agent gets one of the few that can be read on every usual palette.
+background, and the same agent keeps the same hue. Where the terminal's own sixteen colours are used, an agent
+gets one of the few that can be read on its background under every usual palette, or the plain foreground.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import Final
 from textual.color import Color
 from textual.theme import Theme
 
-MIN_CONTRAST: Final = 4.5  # WCAG 2.1, AA, for text
+from widgets.palettes import DEFAULT, MIN_CONTRAST, Rgb, linear, luminance, ratio
+
 LEAST_CONTRAST: Final = "least-contrast"  # the variable in which a theme asks for more
+OWN_COLORS: Final = "own-colors"  # the variable in which a theme says which of the terminal's agents may have
 # For agents without a colour, on dark and on light: neither the red of failure nor the amber of the focus.
 # Neighbours differ most, also for those who cannot tell red from green: lightness differs where hue does not.
 PALETTE: Final = ("#6f9ffb", "#9af0ae", "#cf8bbb", "#d3d566", "#22c3ee", "#9ab035", "#b8eaff", "#62c797")
@@ -32,9 +34,8 @@ PALETTE_ON_LIGHT: Final = (
     "#4642a2",
     "#00633f",
 )
-# Of the terminal's own: 4.5:1 and more with the palettes of xterm, VGA, GNOME and the Windows console.
-OWN_ON_DARK: Final = ("bright_cyan", "bright_yellow", "bright_green", "cyan", "green")
-OWN_ON_LIGHT: Final = ("blue", "magenta")
+# Of the terminal's own, those that an agent may have; none is the red of failure.
+OWN: Final = ("bright_cyan", "bright_yellow", "bright_green", "cyan", "green", "blue", "magenta")
 _OWN_HUES: Final = {  # in radians, of OKLCH
     "cyan": 3.40,
     "bright_cyan": 3.40,
@@ -48,27 +49,26 @@ _HEX: Final = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _STEPS: Final = 64
 _GREY: Final = 0.02  # chroma below which a colour has no hue to keep
 
-Rgb = tuple[int, int, int]
 Lch = tuple[float, float, float]
 """Lightness from 0 to 1, chroma from 0 to about 0.37, hue in radians (OKLCH)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a text stands on: ``color`` is ``#rrggbb``, or "" where it is the terminal's own, of which only
-    ``is_dark`` is known. ``least`` is the contrast that is asked for.
+    """What a text stands on: ``color`` is ``#rrggbb``, or "" where it is the terminal's own, on which the
+    colours ``own`` can be read. ``least`` is the contrast that is asked for.
     """
 
     color: str
-    is_dark: bool = True
+    own: tuple[str, ...] = ()
     least: float = MIN_CONTRAST
 
 
 def ground_of(background: Color, theme: Theme) -> Ground:
     """Return ``background`` as what texts of ``theme`` stand on."""
     if background.ansi is not None:
-        return Ground("", theme.dark)
-    return Ground(background.hex6, theme.dark, float(theme.variables.get(LEAST_CONTRAST, MIN_CONTRAST)))
+        return Ground("", tuple(theme.variables.get(OWN_COLORS, "").split()))
+    return Ground(background.hex6, least=float(theme.variables.get(LEAST_CONTRAST, MIN_CONTRAST)))
 
 
 def is_color(text: str) -> bool:
@@ -89,7 +89,7 @@ def readable(color: str, ground: Ground | str, name: str = "") -> str:
         ground = Ground(ground)
     is_colour = is_color(color)
     if not ground.color:
-        return _own(color if is_colour else "", ground.is_dark, name)
+        return _own(color if is_colour else "", ground.own, name)
     below = _rgb(ground.color)
     # One of the two always has a contrast of 4.58:1 or more.
     pole = max((0.0, 1.0), key=lambda lightness: contrast((round(255 * lightness),) * 3, below))
@@ -108,8 +108,7 @@ def readable(color: str, ground: Ground | str, name: str = "") -> str:
 
 def contrast(first: Rgb, second: Rgb) -> float:
     """Return the contrast ratio of two colours (WCAG 2.1), from 1 to 21."""
-    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
+    return ratio(luminance(first), luminance(second))
 
 
 def oklch(color: Rgb) -> Lch:
@@ -160,9 +159,10 @@ def _shown(color: Lch) -> Rgb | None:
     return red, green, blue
 
 
-def _own(color: str, is_dark: bool, name: str) -> str:
-    """Return the terminal's colour nearest in hue, or the one that belongs to ``name``."""
-    own = OWN_ON_DARK if is_dark else OWN_ON_LIGHT
+def _own(color: str, own: tuple[str, ...], name: str) -> str:
+    """Return which of the terminal's colours ``own`` is nearest in hue, or belongs to ``name``."""
+    if not own:
+        return DEFAULT
     if color:
         _, chroma, hue = oklch(_rgb(color))
         if chroma >= _GREY:
@@ -174,14 +174,8 @@ def _picked(colors: tuple[str, ...], name: str) -> str:
     return colors[zlib.crc32(name.encode("utf-8", "replace")) % len(colors)]
 
 
-def _luminance(color: Rgb) -> float:
-    red, green, blue = map(_linear, color)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
 def _linear(value: int) -> float:
-    part = value / 255
-    return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+    return linear(value / 255)
 
 
 def _encoded(part: float) -> int:

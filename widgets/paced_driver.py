@@ -163,7 +163,7 @@ class PacedDriver(LinuxDriver):
                 self._ask(ASKS_STATUS)
 
     def is_behind(self) -> bool:
-        """Whether the terminal still has to take what it was given. Asks again where an answer may be lost."""
+        """Whether the terminal still has to take what it was given. Asks again if an answer may be lost."""
         now = monotonic()
         with self._asking:
             if not self._is_leaving and self.pace.may_ask_again(now):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.terminal import Terminal, terminal
 from tests.tui.programs import own_environ
-from tui.background import ASKS, Query, Sieve, begin, luminance, named_light
+from tui.background import ASKS, Query, Sieve, begin, channels_luminance, named_backdrop
 
 WHITE = b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
 IDENTITY = b"\x1b[?62;22c"
@@ -25,7 +25,8 @@ if "PATIENT" in os.environ:
     background.PATIENCE_SECONDS = 30.0
 query = background.begin(os.environ)
 print("asked", flush=True)
-print("light:", query.is_light(), "typed:", query.sift(b""), "settled:", query.is_settled, "end", flush=True)
+is_light = query.backdrop().is_light
+print("light:", is_light, "typed:", query.sift(b""), "settled:", query.is_settled, "end", flush=True)
 os.read(0, 1)
 """
 
@@ -44,7 +45,7 @@ def test_answers_are_found_and_keys_are_kept_however_the_bytes_are_cut(data: st.
     typed = b"".join(sieve.sift(piece) for piece in pieces)
     assert typed + sieve.release() == b"".join(keys)
     assert sieve.is_done
-    assert sieve.luminance == pytest.approx(luminance(b"12", b"ABCD", b"f"))
+    assert sieve.luminance == pytest.approx(channels_luminance(b"12", b"ABCD", b"f"))
 
 
 def test_a_lone_escape_is_a_key_when_nothing_comes_behind_it() -> None:
@@ -78,7 +79,7 @@ def test_what_is_no_answer_is_not_kept_for_ever() -> None:
     ],
 )
 def test_luminance_is_that_of_wcag(channels: tuple[bytes, ...], value: float) -> None:
-    assert luminance(*channels) == pytest.approx(value, abs=0.001)
+    assert channels_luminance(*channels) == pytest.approx(value, abs=0.001)
 
 
 @pytest.mark.parametrize(
@@ -95,18 +96,22 @@ def test_luminance_is_that_of_wcag(channels: tuple[bytes, ...], value: float) ->
     ],
 )
 def test_a_variable_can_name_the_background(colors: str, is_light: bool | None) -> None:
-    assert named_light(colors) is is_light
+    assert named_backdrop({"COLORFGBG": colors}).is_light is is_light
+
+
+def test_the_console_of_linux_is_black() -> None:
+    assert named_backdrop({"TERM": "linux"}).is_light is False
 
 
 def test_nothing_is_asked_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
     query = begin({"TERM": "xterm", "COLORFGBG": "0;15"})
-    assert query.is_light() is True
+    assert query.backdrop().is_light is True
     assert query.is_settled
     assert capfd.readouterr().out == ""
 
 
 def test_where_nothing_was_asked_nobody_knows() -> None:
-    assert Query({}, None).is_light() is None
+    assert Query({}, None).backdrop().is_light is None
 
 
 # --- in a terminal ---

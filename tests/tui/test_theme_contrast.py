@@ -17,15 +17,16 @@ from textual.theme import Theme
 from textual.widgets import OptionList
 
 from tests.thorough import of_many
-from tests.tui.terminal_palettes import DARK, LIGHT, Palette
+from tests.tui.terminal_palettes import DARK, LIGHT, ON_DARK, ON_LIGHT, Palette
 from tests.tui.theme_scene import Dialog, Scene
 from tests.widgets.apps import CountingDriver
 from tui import themes
 from tui.screens.theme_picker import ThemeScreen, wear
 from widgets import ink
-from widgets.color import LEAST_CONTRAST, MIN_CONTRAST, Rgb, contrast
+from widgets.color import LEAST_CONTRAST, contrast
 from widgets.marks import mark_style
 from widgets.painter import COMPONENTS
+from widgets.palettes import MIN_CONTRAST, Backdrop, Rgb
 
 SIZE = (120, 44)
 OWN = themes.TERMINAL
@@ -147,7 +148,7 @@ async def everything(theme: Theme, config: Path) -> set[tuple[str, Style]]:
         assert {"Zoom", "z"} <= {text for text, _ in palette}
         texts |= palette
         app.pop_screen()
-        app.push_screen(ThemeScreen(config, theme.name, is_light=not theme.dark))
+        app.push_screen(ThemeScreen(config, theme.name, ON_DARK if theme.dark else ON_LIGHT))
         await pilot.pause()
         texts |= {entry for entry in written(app, ".dialog") if not _is_sample(entry[0])}
         return texts
@@ -171,7 +172,7 @@ async def test_every_text_stands_out_from_what_is_behind_it(name: str, tmp_path:
 async def test_the_terminals_own_colours_can_be_read_on_every_usual_palette(
     is_light: bool, tmp_path: Path
 ) -> None:
-    theme = themes.load(OWN, is_light=is_light)
+    theme = themes.load(OWN, backdrop=ON_LIGHT if is_light else ON_DARK)
     texts = await everything(theme, tmp_path / "config.toml")
     for palette in LIGHT if is_light else DARK:
         assert (palette.name, unreadable(texts, MIN_CONTRAST, palette)) == (palette.name, [])
@@ -179,7 +180,7 @@ async def test_the_terminals_own_colours_can_be_read_on_every_usual_palette(
 
 @pytest.mark.parametrize("is_light", [False, True])
 async def test_the_terminal_theme_sends_no_colour_but_the_terminals_own(is_light: bool) -> None:
-    app = Scene(themes.load(OWN, is_light=is_light))
+    app = Scene(themes.load(OWN, backdrop=ON_LIGHT if is_light else ON_DARK))
     sent = await _sent(app)
     colours = {code for codes in re.findall(r"\x1b\[([0-9;]*)m", sent) for code in codes.split(";")}
     assert {"39", "49"} <= colours
@@ -190,7 +191,7 @@ async def test_the_terminal_theme_sends_no_colour_but_the_terminals_own(is_light
 
 async def test_without_colour_nothing_but_attributes_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    app = Scene(themes.load(themes.resolve("ember", None, has_color=False)), has_color=False)
+    app = Scene(themes.load(themes.resolve("ember", Backdrop(), has_colors=False)), has_color=False)
     sent = await _sent(app)
     colours = {code for codes in re.findall(r"\x1b\[([0-9;]*)m", sent) for code in codes.split(";")}
     assert colours <= {"", "0", "1", "3", "4", "7", "9", "39", "49"}

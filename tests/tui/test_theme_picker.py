@@ -12,18 +12,24 @@ from textual.widgets import OptionList
 
 from tests.tui.theme_scene import Scene
 from tests.tui.watched import rows_of
+from tui import themes
 from tui.screens.theme_picker import ThemeScreen, choices
 from tui.themes import SHIPPED, load
+from widgets.palettes import Backdrop
 
 
 @asynccontextmanager
 async def picking(
-    config: Path, *, theme: str = "dark", size: tuple[int, int] = (80, 24), is_light: bool | None = None
+    config: Path,
+    *,
+    theme: str = "dark",
+    size: tuple[int, int] = (80, 24),
+    backdrop: Backdrop = themes.UNKNOWN,
 ) -> AsyncIterator[tuple[Scene, Pilot[None]]]:
     app = Scene(load(theme))
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
-        app.push_screen(ThemeScreen(config, theme, is_light))
+        app.push_screen(ThemeScreen(config, theme, backdrop))
         await pilot.pause()
         yield app, pilot
 
@@ -119,8 +125,8 @@ async def test_a_theme_that_cannot_be_read_says_why_and_cannot_be_kept(config: P
 
 
 async def test_automatic_means_what_the_terminal_is(config: Path) -> None:
-    assert choices(None, True)[0].theme == load("light")
-    async with picking(config, is_light=True) as (app, pilot):
+    assert choices(None, themes.WHITE)[0].theme == load("light")
+    async with picking(config, backdrop=themes.WHITE) as (app, pilot):
         await press(pilot, "up", "enter")
         assert app.theme == "light"
     assert 'theme = "auto"' in written(config)

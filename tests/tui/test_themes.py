@@ -8,12 +8,31 @@ from math import dist
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.color import Color
+from textual.theme import Theme
 
 from agent_tui.errors import ConfigError
+from tests.tui.terminal_palettes import DARK
 from tests.widgets.test_color import place, rgb
 from tui import themes
-from tui.themes import AUTO, MAX_FILE_BYTES, MAX_FILES, SHIPPED, TERMINAL, available, first, load, names
-from widgets.color import PALETTE, PALETTE_ON_LIGHT, Ground, oklch, readable
+from tui.themes import (
+    AUTO,
+    BLACK,
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    SHIPPED,
+    TERMINAL,
+    UNKNOWN,
+    WHITE,
+    available,
+    first,
+    load,
+    names,
+)
+from widgets.color import PALETTE, PALETTE_ON_LIGHT, Ground, contrast, ground_of, oklch, readable
+from widgets.palettes import DEFAULT, MIN_CONTRAST, Backdrop, Rgb, luminance
 
 COLOURED = [name for name in SHIPPED if name != TERMINAL]
 CODE = ("keyword", "string", "number", "name", "builtin", "comment")
@@ -63,19 +82,64 @@ def test_failure_is_red_and_the_focus_is_not(name: str) -> None:
 
 
 def test_without_a_wish_the_theme_is_dark_or_light_as_the_terminal_is() -> None:
-    assert [themes.resolve("", is_light) for is_light in (None, False, True)] == ["dark", "dark", "light"]
-    assert themes.resolve(AUTO, True) == "light"
-    assert themes.resolve("ember", True) == "ember"
+    backdrops = (UNKNOWN, BLACK, WHITE)
+    assert [themes.resolve("", backdrop) for backdrop in backdrops] == ["dark", "dark", "light"]
+    assert themes.resolve(AUTO, WHITE) == "light"
+    assert themes.resolve("ember", WHITE) == "ember"
 
 
-def test_without_colour_it_is_the_terminals_own() -> None:
-    assert themes.resolve("ember", None, has_color=False) == TERMINAL
+def test_without_colours_it_is_the_terminals_own() -> None:
+    assert themes.resolve("ember", UNKNOWN, has_colors=False) == TERMINAL
 
 
 def test_the_terminals_own_colours_are_others_on_light() -> None:
-    dark, light = load(TERMINAL, is_light=False), load(TERMINAL, is_light=True)
+    dark, light = load(TERMINAL, backdrop=BLACK), load(TERMINAL, backdrop=WHITE)
     assert (dark.dark, light.dark) == (True, False)
     assert (dark.error, light.error) == ("ansi_bright_red", "ansi_red")
+    agents = [{readable("", own_ground(theme), str(n)) for n in range(99)} for theme in (dark, light)]
+    assert agents == [{"bright_cyan", "bright_yellow", "bright_green", "cyan", "green"}, {"blue", "magenta"}]
+
+
+def test_where_the_background_is_unknown_there_is_no_colour() -> None:
+    theme = load(TERMINAL)
+    assert own_colors(theme) == {DEFAULT}
+    assert readable("#ffff00", own_ground(theme), "Mika") == DEFAULT
+
+
+def own_ground(theme: Theme) -> Ground:
+    return ground_of(Color.parse("ansi_default"), theme)
+
+
+def own_colors(theme: Theme) -> set[str]:
+    """The names of the terminal's colours in which a theme writes."""
+    said = [theme.error, theme.success, theme.warning, theme.accent, *theme.variables.values()]
+    return {value.removeprefix("ansi_") for value in said if value and value.startswith("ansi_")}
+
+
+GREYS = st.integers(0, 255).map(lambda value: (value, value, value))
+
+
+@given(st.one_of(GREYS, st.tuples(*[st.integers(0, 255)] * 3)), st.from_regex("#[0-9a-f]{6}", fullmatch=True))
+def test_on_a_known_background_every_own_colour_stands_out_under_every_palette(
+    background: Rgb, color: str
+) -> None:
+    theme = load(TERMINAL, backdrop=Backdrop.of(luminance(background)))
+    for palette in DARK:
+        for name in own_colors(theme) | {readable(color, own_ground(theme), "Mika")}:
+            assert name == DEFAULT or contrast(palette.color(name), background) >= MIN_CONTRAST
+
+
+@pytest.mark.parametrize("number", range(16))
+def test_on_one_of_the_sixteen_colours_every_own_colour_stands_out_under_every_palette(number: int) -> None:
+    theme = load(TERMINAL, backdrop=Backdrop.numbered(number))
+    for palette in DARK:
+        for name in own_colors(theme) | {readable(color, own_ground(theme)) for color in PALETTE}:
+            assert name == DEFAULT or contrast(palette.color(name), palette.colors[number]) >= MIN_CONTRAST
+
+
+def test_what_a_persons_own_theme_names_stays(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('extends = "terminal"\nerror = "ansi_yellow"\n', encoding="utf-8")
+    assert load("mine", tmp_path).error == "ansi_yellow"
 
 
 def test_an_unknown_theme_is_refused_with_the_known_names() -> None:
@@ -145,14 +209,14 @@ def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path: Path, text: str, 
 
 def test_a_theme_that_is_wrong_gives_the_automatic_one_and_a_line(tmp_path: Path) -> None:
     own(tmp_path, "mine", 'accent = "blurple"')
-    theme, problem = first("mine", tmp_path, True)
+    theme, problem = first("mine", tmp_path, WHITE)
     assert (theme.name, "blurple" in problem) == ("light", True)
-    assert first("ember", tmp_path, None)[1] == ""
+    assert first("ember", tmp_path, UNKNOWN)[1] == ""
 
 
 def test_an_own_theme_that_is_wrong_under_the_name_of_the_automatic_one_stops_nothing(tmp_path: Path) -> None:
     own(tmp_path, "dark", 'accent = "blurple"')
-    theme, problem = first("", tmp_path, None)
+    theme, problem = first("", tmp_path, UNKNOWN)
     assert (theme.background, bool(problem)) == (load("dark").background, True)
 
 
@@ -182,12 +246,12 @@ def test_no_folder_is_no_problem(tmp_path: Path) -> None:
     assert themes.problems(tmp_path / "nothing") == []
 
 
-@pytest.mark.parametrize("is_light", [False, True])
-def test_every_theme_has_every_variable(is_light: bool) -> None:
-    every = {frozenset(load(name, is_light=is_light).variables) for name in SHIPPED}
+@pytest.mark.parametrize("backdrop", [UNKNOWN, BLACK, WHITE])
+def test_every_theme_has_every_variable(backdrop: Backdrop) -> None:
+    every = {frozenset(load(name, backdrop=backdrop).variables) for name in SHIPPED}
     assert len(every) == 1
     plain = set(load("dark").to_color_system().generate())
-    assert plain <= set(load(TERMINAL, is_light=is_light).to_color_system().generate())
+    assert plain <= set(load(TERMINAL, backdrop=backdrop).to_color_system().generate())
 
 
 def test_the_theme_that_the_readme_shows_is_one(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ from textual.theme import Theme
 from tests.thorough import of_many
 from tests.tui.chat_views import asks, ends, in_a_chat, live, talk
 from tests.tui.rooms_listed import listed
-from tests.tui.terminal_palettes import DARK, LIGHT
+from tests.tui.terminal_palettes import DARK, LIGHT, ON_DARK, ON_LIGHT
 from tests.tui.test_rooms_looks import every_state, set_up, with_queue
 from tests.tui.test_theme_contrast import COLOURED, OWN, STRICT, unreadable
 from tests.tui.whole_app import opened_app
 from tui import themes
 from tui.screens.theme_picker import wear
-from widgets.color import MIN_CONTRAST
+from widgets.palettes import MIN_CONTRAST
 
 Texts = set[tuple[str, Style]]
 
@@ -143,7 +143,7 @@ async def test_every_text_of_the_list_and_the_room_stands_out(name: str, tmp_pat
 
 @pytest.mark.parametrize("is_light", of_many((False, True), (False,)))
 async def test_they_can_be_read_in_the_terminals_own_colours(is_light: bool, tmp_path: Path) -> None:
-    theme = themes.load(OWN, is_light=is_light)
+    theme = themes.load(OWN, backdrop=ON_LIGHT if is_light else ON_DARK)
     texts = await of_the_list(tmp_path, theme) | await of_the_room(tmp_path, theme)
     for palette in LIGHT if is_light else DARK:
         assert (palette.name, unreadable(texts, MIN_CONTRAST, palette)) == (palette.name, [])
@@ -158,6 +158,6 @@ async def test_every_text_of_chats_stands_out(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("is_light", of_many((False, True), (False,)))
 async def test_chats_can_be_read_in_the_terminals_own_colours(is_light: bool, tmp_path: Path) -> None:
-    texts = await of_chats(tmp_path, themes.load(OWN, is_light=is_light))
+    texts = await of_chats(tmp_path, themes.load(OWN, backdrop=ON_LIGHT if is_light else ON_DARK))
     for palette in LIGHT if is_light else DARK:
         assert (palette.name, unreadable(texts, MIN_CONTRAST, palette)) == (palette.name, [])

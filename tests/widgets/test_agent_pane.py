@@ -139,7 +139,8 @@ async def test_the_focus_repaints_what_the_terminal_shows() -> None:
 @pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
 async def test_every_colour_can_be_read_on_its_header(color: str, theme: str) -> None:
     from tests.widgets.test_color import rgb
-    from widgets.color import MIN_CONTRAST, contrast
+    from widgets.color import contrast
+    from widgets.palettes import MIN_CONTRAST
 
     hand = Hand()
     pane = a_pane(hand)

@@ -12,19 +12,17 @@ from textual.color import Color
 from textual.theme import Theme
 
 from widgets.color import (
-    MIN_CONTRAST,
-    OWN_ON_DARK,
-    OWN_ON_LIGHT,
+    OWN,
     PALETTE,
     PALETTE_ON_LIGHT,
     Ground,
-    Rgb,
     contrast,
     from_oklch,
     ground_of,
     oklch,
     readable,
 )
+from widgets.palettes import MIN_CONTRAST, Rgb
 
 HEX = st.integers(0, 0xFFFFFF).map(lambda value: f"#{value:06x}")
 RGB = st.tuples(*[st.integers(0, 255)] * 3)
@@ -114,8 +112,8 @@ def test_a_dark_blue_on_black_is_lightened_and_stays_blue() -> None:
 def test_what_is_no_colour_gives_a_colour_of_the_palette(color: str) -> None:
     assert readable(color, "#000000", "Mika") in PALETTE
     assert readable(color, "#ffffff", "Mika") in PALETTE_ON_LIGHT
-    assert readable(color, Ground("", is_dark=True), "Mika") in OWN_ON_DARK
-    assert readable(color, Ground("", is_dark=False), "Mika") in OWN_ON_LIGHT
+    assert readable(color, Ground("", OWN), "Mika") in OWN
+    assert readable(color, Ground(""), "Mika") == "default"
 
 
 def test_the_same_name_keeps_its_palette_colour_and_names_differ() -> None:
@@ -146,12 +144,12 @@ def test_no_agent_without_a_colour_gets_the_red_of_failure_or_the_amber_of_the_f
         assert max(cos(hue - red), cos(hue - amber)) < 0.97
 
 
-@given(HEX, st.booleans())
+@given(HEX, st.sets(st.sampled_from(OWN), min_size=1))
 def test_on_the_terminals_own_ground_an_agent_gets_one_of_its_colours_and_never_red(
-    color: str, is_dark: bool
+    color: str, names: set[str]
 ) -> None:
-    own = readable(color, Ground("", is_dark=is_dark), "Mika")
-    assert own in (OWN_ON_DARK if is_dark else OWN_ON_LIGHT)
+    own = readable(color, Ground("", tuple(sorted(names))), "Mika")
+    assert own in names
     assert "red" not in own
 
 
@@ -160,7 +158,7 @@ def test_on_the_terminals_own_ground_an_agent_gets_one_of_its_colours_and_never_
     [("#00d0d0", "bright_cyan"), ("#e0d020", "bright_yellow"), ("#20b020", "bright_green")],
 )
 def test_of_the_terminals_own_colours_the_nearest_is_taken(color: str, own: str) -> None:
-    assert readable(color, Ground("")) == own
+    assert readable(color, Ground("", OWN)) == own
 
 
 def test_a_ground_knows_what_its_theme_asks_for() -> None:
@@ -168,6 +166,5 @@ def test_a_ground_knows_what_its_theme_asks_for() -> None:
     strict = Theme("strict", primary="#ffffff", variables={"least-contrast": "7"})
     assert ground_of(Color.parse("#123456"), plain) == Ground("#123456")
     assert ground_of(Color.parse("#123456"), strict).least == 7
-    assert ground_of(Color.parse("ansi_default"), Theme("own", primary="#fff", dark=False)) == Ground(
-        "", False
-    )
+    own = Theme("own", primary="#fff", variables={"own-colors": "blue magenta"})
+    assert ground_of(Color.parse("ansi_default"), own) == Ground("", ("blue", "magenta"))

@@ -30,6 +30,7 @@ from tui.screens.key_hints import Hints
 from tui.screens.words import say
 from tui.setting import keep_setting
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, ground_of, readable
+from widgets.palettes import Backdrop
 from widgets.signs import GUTTER, twin
 
 NAME_CELLS: Final = 15
@@ -48,13 +49,13 @@ class Choice:
     complaint: str = ""
 
 
-def choices(folder: Path | None, is_light: bool | None) -> list[Choice]:
+def choices(folder: Path | None, backdrop: Backdrop) -> list[Choice]:
     """Return every theme, the automatic one first; reads all the files."""
-    automatic = themes.load(themes.resolve(themes.AUTO, is_light), folder, is_light=is_light)
+    automatic = themes.load(themes.resolve(themes.AUTO, backdrop), folder, backdrop=backdrop)
     found = [Choice(themes.AUTO, automatic)]
     for listed in themes.available(folder):
         try:
-            theme = themes.load(listed.name, folder, is_light=is_light)
+            theme = themes.load(listed.name, folder, backdrop=backdrop)
         except ConfigError as error:
             found.append(Choice(listed.name, None, listed.is_own, str(error)))
         else:
@@ -78,7 +79,7 @@ class ThemeScreen(Dialog[str]):
     """Shows each theme as the reader moves to it; the result is the name that was kept, "" for none.
 
     Keeping writes ``theme = "…"`` into the config file ``config``, beside which the user's themes are.
-    ``current`` is the name as it stands there. ``is_light`` is what is known of the terminal.
+    ``current`` is the name as it stands there. ``backdrop`` is what is known of the terminal's.
     """
 
     CSS_PATH = ["dialog.tcss", "theme_picker.tcss"]  # noqa: RUF012 - as Textual wants it
@@ -92,14 +93,12 @@ class ThemeScreen(Dialog[str]):
         Binding("pagedown", "move(8)", "Themes after", id="theme.page_down", show=False),
     ]
 
-    def __init__(
-        self, config: Path, current: str, is_light: bool | None, *, ascii_only: bool = False
-    ) -> None:
+    def __init__(self, config: Path, current: str, backdrop: Backdrop, *, ascii_only: bool = False) -> None:
         super().__init__()
         self._config = config
         self._current = current or themes.AUTO
         self._ascii_only = ascii_only
-        self._choices = choices(config.parent / themes.FOLDER, is_light)
+        self._choices = choices(config.parent / themes.FOLDER, backdrop)
         self._shown: list[Choice] = []
         self._before: Theme | None = None
 

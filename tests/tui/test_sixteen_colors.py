@@ -1,0 +1,82 @@
+"""The whole program on a terminal of sixteen colours: what it says can be read on the background there."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.terminal import Terminal
+from tests.tui.programs import PROGRAM, home_at
+from tests.tui.terminal_palettes import DARK as PALETTES
+from tests.tui.test_no_color import OWN_COLORS, SGR, colors, look_around
+from widgets.color import contrast
+from widgets.palettes import MIN_CONTRAST, Rgb
+
+ASKS_BACKGROUND = b"\x1b]11;?\x1b\\"
+WHITE, BLACK, GREY = (255, 255, 255), (0, 0, 0), (128, 128, 128)
+
+
+class Colored(Terminal):
+    """A terminal that says what its background is, if it is known."""
+
+    background: Rgb | None = None
+
+    def answer(self, data: bytes) -> None:
+        if self.background and ASKS_BACKGROUND in data:
+            channels = "/".join(f"{channel:02x}" * 2 for channel in self.background)
+            os.write(self._terminal, f"\x1b]11;rgb:{channels}\x1b\\".encode())
+        super().answer(data)
+
+
+def readable_on(background: Rgb) -> set[int]:
+    """Return the SGR parameters of the colours that stand out from a background under every palette."""
+    foregrounds = [*range(30, 38), *range(90, 98)]  # in the order of a palette
+    return {
+        number
+        for place, number in enumerate(foregrounds)
+        if all(contrast(palette.colors[place], background) >= MIN_CONTRAST for palette in PALETTES)
+    }
+
+
+def sent(folder: Path, background: Rgb | None, theme: str = "", **changes: str) -> set[int]:
+    """Return the colours that the program sends while a room speaks and a reader looks around."""
+    with home_at(folder) as home:
+        home.config.write_text(f'theme = "{theme}"\n', encoding="utf-8")
+        environ = {**home.environ, "TERM": "xterm", "AGENT_TUI_DEMO_RATE": "60", **changes}
+        view = Colored([*PROGRAM, "rooms"], environ, 120, 30, home.folder)
+        view.background = background
+        try:
+            look_around(view)
+            raw = bytes(view.raw)
+        finally:
+            view.close()
+    pieces = re.findall(rb"((?:\x1b\[[\d;:]*m)+)([^\x1b]*)", raw)
+    written = b"".join(codes for codes, text in pieces if text.strip())
+    assert SGR.search(written)
+    assert not colors(raw) & {*range(40, 48), *range(100, 108), 38, 48}
+    return colors(written)
+
+
+@pytest.mark.parametrize(("background", "theme"), [(WHITE, ""), (BLACK, ""), (WHITE, "ember")])
+def test_on_a_known_background_only_colours_that_can_be_read_on_it(
+    tmp_path: Path, background: Rgb, theme: str
+) -> None:
+    own = sent(tmp_path, background, theme) - OWN_COLORS
+    assert own
+    assert own <= readable_on(background)
+
+
+@pytest.mark.parametrize("background", [GREY, None])
+def test_on_an_unknown_background_or_one_that_no_colour_stands_out_from_only_the_terminals_foreground(
+    tmp_path: Path, background: Rgb | None
+) -> None:
+    assert sent(tmp_path, background) <= OWN_COLORS
+
+
+def test_a_variable_names_the_background_where_the_terminal_does_not(tmp_path: Path) -> None:
+    own = sent(tmp_path, None, COLORFGBG="0;15") - OWN_COLORS
+    assert own
+    assert own <= readable_on(WHITE)
