@@ -18,6 +18,7 @@ SLOW_SETTLE_SECONDS: Final = 6.0  # the first screens of such a line
 IDLE_SECONDS: Final = 1.0
 BEAT_SECONDS: Final = 0.01
 LINGER_SECONDS: Final = 1.0  # after the feed, so that the terminal can take the last frames
+LONG_LINGER_SECONDS: Final = 8.0  # after words that came faster than they can be drawn
 EARLIER_WORDS: Final = 250  # said before, so that panes are full and scroll
 
 
@@ -26,12 +27,13 @@ class Load:
     """Panes and what is said in them; ``chat`` is our program with a chat, which is one pane.
 
     ``paced``: ``rate`` words a second in each pane for ``seconds``. ``free``: ``words`` in all, as fast as
-    they are taken. ``long``: the same in turns of one agent. ``open``: ``words`` stored messages. ``idle``:
+    they are taken. ``long``: the same in turns of one agent. ``rounds``: as ``paced``, in turns of all agents.
+    ``open``: ``words`` stored messages. ``visits``: a room is opened and closed ``words`` times. ``idle``:
     nothing for ``seconds``.
     """
 
     program: Literal["ours", "chat", "stock"]
-    feed: Literal["paced", "free", "long", "open", "idle"]
+    feed: Literal["paced", "free", "long", "rounds", "open", "visits", "idle"]
     panes: int = 16
     rate: float = 0.0
     seconds: float = 6.0
@@ -55,6 +57,7 @@ class Report:
     cpu: float = 0.0
     idle_share: float = 0.0  # of a core, watched but with nothing to say
     words: int = 0
+    characters: int = 0  # of the words, where they are counted
     shown: float = 1.0  # how much of the words the program's document holds at the end
     late: list[float] = field(default_factory=list)  # seconds, one for each beat
     quarters: list[float] = field(default_factory=list)  # CPU of each quarter of the words
@@ -116,7 +119,7 @@ class Meter:
         report.ended, report.words = time.monotonic(), words
         if self._beating is not None:
             self._beating.cancel()
-        await asyncio.sleep(LINGER_SECONDS)
+        await asyncio.sleep(LONG_LINGER_SECONDS if self._load.feed == "free" else LINGER_SECONDS)
         gc.collect()
         report.grown = resident() - self._resident
 

@@ -41,6 +41,9 @@ T = TypeVar("T")
 
 BATCH_WORDS: Final = 64  # taken before the event loop has its turn, about as many as a socket read brings
 TURN_WORDS: Final = 10_000  # of a turn in a long conversation
+ROUND_WORDS: Final = 300  # of a turn in a room
+WARM_VISITS: Final = 20  # until everything is loaded
+VISIT_SECONDS: Final = 0.05  # that an opened room stays: a frame or two
 EARLIER_SEED: Final = 1000
 NOWHERE: Final = Server("http://127.0.0.1:9")  # never asked
 COLORS: Final = ("#e06c75", "#98c379", "#61afef", "#c678dd", "#e5c07b", "#56b6c2")
@@ -79,7 +82,7 @@ async def paced(load: Load, panes: range, start: float) -> AsyncGenerator[tuple[
 
 
 async def unpaced(load: Load) -> AsyncGenerator[tuple[int, str], None]:
-    """Yield (pane, word) as fast as they are taken, each pane's last word being its mark."""
+    """Yield (pane, word) as fast as they are taken, and last of all in each pane ``last-`` and its number."""
     speakers = [tokens(pane) for pane in range(load.panes)]
     for number in range(load.words // load.panes):
         for pane in range(load.panes):
@@ -87,11 +90,11 @@ async def unpaced(load: Load) -> AsyncGenerator[tuple[int, str], None]:
         if number * load.panes % BATCH_WORDS == 0:
             await asyncio.sleep(0)
     for pane in range(load.panes):
-        yield pane, mark(pane)
+        yield pane, f"\n\nlast-{pane:02}"
 
 
 def mark(pane: int) -> str:
-    """Return what is said last in a pane."""
+    """Return the end of the earlier words of a pane."""
     return f"\n\nmark-{pane:02}"
 
 
@@ -106,6 +109,7 @@ class Script(RoomLink):
         self._load = load
         self._meter = meter
         self._app = app
+        self.opened = asyncio.Event()
 
     async def follow(self, room_id: str) -> AsyncGenerator[ev.Event, None]:
         """Yield the room, full of earlier words, then what the load says."""
@@ -123,6 +127,9 @@ class Script(RoomLink):
             is_idle = load.feed == "idle"
             room = self._room(room_id, "completed" if is_idle else "running")
             yield ev.RoomLoaded(room, self._stored(earlier))
+            if load.feed == "visits":
+                self.opened.set()
+                await asyncio.Event().wait()  # until it is closed
             await meter.settle()
             async with aclosing(self._said()) as events:
                 async for event in events:
@@ -143,6 +150,15 @@ class Script(RoomLink):
                 if (turn + 1) % (turns // 4) == 0:
                     meter.quarter()
             await meter.end(load.words)
+        elif load.feed == "rounds":
+            count = 0
+            async with aclosing(self._rounds(start)) as rounds:
+                async for event in rounds:
+                    if isinstance(event, ev.TextAdded):
+                        count += 1
+                        meter.report.characters += len(event.text)
+                    yield event
+            await meter.end(count)
         else:
             count = 0
             for pane in range(load.panes):
@@ -164,6 +180,23 @@ class Script(RoomLink):
                 due = start + (number * TURN_WORDS + index) / self._load.rate
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
         yield ev.TurnEnded(turn_id, "".join(said), TURN_WORDS, agent_id="agent-0")
+
+    async def _rounds(self, start: float) -> AsyncGenerator[ev.Event, None]:
+        load, panes = self._load, range(self._load.panes)
+        for number in range(int(load.rate * load.seconds / ROUND_WORDS)):
+            turns = [f"turn-{number}-{pane}" for pane in panes]
+            said: list[list[str]] = [[] for _ in panes]
+            for pane in panes:
+                yield self._started(pane, number + 2, turns[pane])
+            speakers = [islice(tokens(number * load.panes + pane), ROUND_WORDS) for pane in panes]
+            for index, words_now in enumerate(zip(*speakers, strict=True)):
+                due = start + (number * ROUND_WORDS + index) / load.rate
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+                for pane, word in enumerate(words_now):
+                    said[pane].append(word)
+                    yield ev.TextAdded(turns[pane], word, agent_id=f"agent-{pane}")
+            for pane in panes:
+                yield ev.TurnEnded(turns[pane], "".join(said[pane]), ROUND_WORDS, agent_id=f"agent-{pane}")
 
     def _started(self, pane: int, round_number: int, turn_id: str) -> ev.TurnStarted:
         name, color = f"Agent {pane}", COLORS[pane % len(COLORS)]
@@ -207,7 +240,29 @@ class Ours(AgentTuiApp):
 
     def __init__(self, load: Load, meter: Meter) -> None:
         request = ScreenRequest(NOWHERE, "room-1", Config(Path("config.toml")))
-        super().__init__(request, Script(load, meter, self))
+        self._script = Script(load, meter, self)
+        super().__init__(request, self._script)
+        self._load = load
+        self._meter = meter
+
+    def on_ready(self) -> None:
+        """Begin to open and close the room, if that is the load."""
+        if self._load.feed == "visits":
+            self.run_worker(self._visit())
+
+    async def _visit(self) -> None:
+        for number in range(WARM_VISITS + self._load.words):
+            await self._script.opened.wait()
+            self._script.opened.clear()
+            await asyncio.sleep(VISIT_SECONDS)
+            await self.pop_screen()
+            if number == WARM_VISITS - 1:
+                await self._meter.settle()
+                self._meter.begin()
+            if number < WARM_VISITS + self._load.words - 1:
+                self.places.open_room("room-1")
+        await self._meter.end(self._load.words)
+        self.exit(0)
 
     async def _found(self, find: Callable[[], Awaitable[T]]) -> T:
         return cast("T", Found("room-1"))

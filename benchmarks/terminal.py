@@ -20,7 +20,8 @@ from typing import Final
 
 from benchmarks.load import Load, Report
 
-PROGRAM_SECONDS: Final = 60.0  # then a program is ended, whatever it does
+PROGRAM_SECONDS: Final = 60.0  # longer than its feed by so much, a program is ended, whatever it does
+VISIT_SECONDS: Final = 0.5  # at most, for a room to open and close
 KEY_SECONDS: Final = 0.13
 READ_BYTES: Final = 65536
 LEAST_BYTES: Final = 64  # that a slow terminal reads at once
@@ -30,7 +31,7 @@ ANSWERS: Final = {b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[5n": b"\x1b[0n", b"
 QUESTION: Final = re.compile(b"|".join(map(re.escape, ANSWERS)))
 FRAME_ENDS: Final = b"\x1b[?2026l"
 ECHO: Final = re.compile(rb"<<(\d+)>>")
-MARK: Final = re.compile(rb"mark-\d\d")
+MARK: Final = re.compile(rb"(?:mark|last)-\d\d")
 ECHO_FRAME_BYTES: Final = 200  # a frame with an echo that is smaller shows nothing else
 
 
@@ -66,10 +67,15 @@ class Seen:
         ]
         return quantiles(waits, n=20)[-1]
 
-    @property
-    def marked(self) -> float:
-        """Seconds from the begin of the feed until the last word of every pane was on the screen."""
-        return max(self.marks.values()) - self.report.began
+    def marked(self, kind: bytes, panes: int) -> float:
+        """Return the seconds from the begin of the feed until the mark of every pane was on the screen.
+
+        ``kind`` is ``mark`` or ``last``. Raises ``SystemExit`` where one never was.
+        """
+        seen = [at for found, at in self.marks.items() if found.startswith(kind)]
+        if len(seen) < panes:
+            raise SystemExit(f"the end of {panes - len(seen)} of {panes} panes was never on the screen")
+        return max(seen) - self.report.began
 
     @property
     def _seconds(self) -> float:
@@ -92,7 +98,9 @@ class Player:
 
     def play(self) -> Seen:
         """Read, press keys and answer until the program ends or its time is up."""
-        deadline = time.monotonic() + PROGRAM_SECONDS
+        load = self._load
+        visits = load.words * VISIT_SECONDS if load.feed == "visits" else 0.0
+        deadline = time.monotonic() + PROGRAM_SECONDS + load.seconds + visits
         while time.monotonic() < deadline:
             self._press()
             size, wait = self._may_read()

@@ -60,7 +60,8 @@ class Pace:
     open questions are set by ``asked``, ``may_ask`` and ``answered``, of which only one may run at a time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_rate: float = inf) -> None:
+        """``most_rate`` is the rate that a line is trusted with, in characters a second."""
         self._given = self._taken = 0
         self._given_at = self._taken_at = 0.0  # the oldest of what was not taken; the last that was
         self._open: tuple[Question, ...] = ()  # the oldest first
@@ -72,7 +73,8 @@ class Pace:
             deque()
         )  # (seconds, when): each quicker than all after it
         self._interval = 0.0
-        self._rate = inf  # characters a second; infinite while the line is not slow
+        self._most_rate = most_rate
+        self._rate = most_rate  # characters a second; infinite while the line is not slow
         self._asked_given = 0
         self._empty_at_given = 0  # what had been given when the line was last free
         self._woke_at = self._woke_taken = 0.0
@@ -153,7 +155,7 @@ class Pace:
     def _grow(self, proven: float) -> None:
         """Trust the line with a little more, at most with what is ``proven``: it may have saved up leave."""
         grown = max(self._rate, min(self._rate * GROWTH, proven))
-        self._rate = grown if grown < FAST_RATE else inf
+        self._rate = min(grown if grown < FAST_RATE else inf, self._most_rate)
 
     # --- what follows ---
 

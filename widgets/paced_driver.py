@@ -14,8 +14,9 @@ import os
 import re
 import select
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from math import inf
 from threading import Event, Lock
 from time import monotonic
 from typing import Final, Protocol
@@ -41,6 +42,7 @@ ANSWERS: Final = {
 }
 IDENTITY_BEGUN: Final = re.compile(r"\x1b\[\?[\d;]{1,100}")
 PARSER_CHARACTERS: Final = 24  # of a sequence; Textual's parser takes one of more than 32 for keys
+UNSEEN_RATE: Final = 10_000.0  # characters a second that a line which nobody can see is trusted with
 EARLY_SECONDS: Final = 2.0  # for answers that are still on their way when the screen begins
 LEAVE_SECONDS: Final = 1.0  # how long a screen that ends at once waits for them: the shell would get them
 KEY_SECONDS: Final = 0.1  # a lone ``ESC`` is a key when nothing has come behind it for so long
@@ -69,6 +71,14 @@ class EarlyInput(Protocol):
     def release(self) -> bytes:
         """Return what was kept for the case that more comes."""
         ...
+
+
+def hides_line(environ: Mapping[str, str]) -> bool:
+    """Whether tmux or screen runs on the near side of an SSH connection: it answers every question itself and
+    takes everything at once, whatever the line to the terminal can carry.
+    """
+    has_multiplexer = bool(environ.get("TMUX") or environ.get("STY"))
+    return has_multiplexer and bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
 
 
 class AnswerParser(XTermParser):
@@ -113,7 +123,7 @@ class PacedDriver(LinuxDriver):
         size: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self.pace = Pace()
+        self.pace = Pace(UNSEEN_RATE if hides_line(os.environ) else inf)
         self._hold = Hold(app)
         self._output: Output | None = None
         self._is_leaving = False

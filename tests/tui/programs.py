@@ -23,7 +23,10 @@ from tui.__main__ import main
 PROGRAM = [sys.executable, "-P", "-m", "tui"]
 SECONDS = 60
 # Left out: what changes what we do, and what would have every process compile its libraries anew.
-OURS = ("AGENT_TUI_", "XDG_", "LC_", "COLORTERM", "TERM", "_AGENT_TUI_", "PYTHONDONTWRITEBYTECODE")
+OURS = (
+    *("AGENT_TUI_", "XDG_", "LC_", "COLORTERM", "TERM", "_AGENT_TUI_", "PYTHONDONTWRITEBYTECODE"),
+    *("TMUX", "STY", "SSH_"),
+)
 
 
 def own_environ(home: Path, rate: str = "0") -> dict[str, str]:

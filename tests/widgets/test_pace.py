@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 
 import pytest
 
@@ -33,10 +34,20 @@ class FakeLine:
     """
 
     def __init__(
-        self, rate: float, *, buffer: float = 8192, way: float = 0.0, size: int = 4000, is_mute: bool = False
+        self,
+        rate: float,
+        *,
+        buffer: float = 8192,
+        way: float = 0.0,
+        size: int = 4000,
+        is_mute: bool = False,
+        is_hidden: bool = False,
+        most_rate: float = inf,
     ) -> None:
+        """``is_hidden``: something on the near side takes everything and answers at once."""
         self.rate, self.buffer, self.way, self.size, self.is_mute = rate, buffer, way, size, is_mute
-        self.pace = Pace()
+        self.is_hidden = is_hidden
+        self.pace = Pace(most_rate)
         self.now = 100.0
         self.frames = 0
         self.questions = 0
@@ -76,7 +87,7 @@ class FakeLine:
         if not self._is_told and self._given - self._passed <= self.buffer:
             self.pace.took(self.pace.waiting, self.now)
             self._is_told = True
-        while self._answers and self._answers[0][1] <= self._passed:
+        while self._answers and (self.is_hidden or self._answers[0][1] <= self._passed):
             kind, behind, passed_at = self._answers[0]
             if not passed_at:
                 self._answers[0] = kind, behind, self.now
@@ -135,6 +146,13 @@ def test_without_answers_a_blocking_line_is_never_more_than_its_buffer_and_a_fra
     assert max(line.backlogs) <= (line.buffer + 2 * line.size) / line.rate
     assert line.questions == 0
     assert 20 <= line.frames <= 80
+
+
+def test_a_line_that_nobody_can_see_is_half_free_where_it_carries_what_it_is_trusted_with() -> None:
+    line = FakeLine(10_000, buffer=inf, size=1000, is_hidden=True, most_rate=10_000).run(30)
+    assert line.busy / 30 <= 0.6
+    assert line.frames >= 60
+    assert max(line.backlogs) <= 1.0
 
 
 def test_a_line_that_becomes_fast_again_gets_every_frame_again() -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.fakes.terminal import ASKS_SYNC, IS_VT220, IS_WELL, KNOWS_SYNC, LEAVES_SCREEN, Terminal
 from tests.tui.programs import own_environ
 from widgets.pace import CHOKED_CHARACTERS, FIRST_ANSWERS
-from widgets.paced_driver import ASKS_IDENTITY, ASKS_STATUS, ENDS_FRAME
+from widgets.paced_driver import ASKS_IDENTITY, ASKS_STATUS, ENDS_FRAME, hides_line
 
 PROGRAM = """
 import os
@@ -203,6 +203,19 @@ def test_a_terminal_that_never_answers_is_not_asked_and_gets_its_frames(tmp_path
         assert view.raw.count(STATUS) == 1
         assert IDENTITY not in view.raw
         assert FRAME not in view.raw
+
+
+@pytest.mark.parametrize(
+    ("environ", "is_hidden"),
+    [
+        ({"TMUX": "/tmp/s,1,0", "SSH_CONNECTION": "1 2 3 4"}, True),
+        ({"STY": "1.pts", "SSH_TTY": "/dev/pts/1"}, True),
+        ({"TMUX": "/tmp/s,1,0"}, False),
+        ({"SSH_CONNECTION": "1 2 3 4"}, False),
+    ],
+)
+def test_a_multiplexer_behind_ssh_hides_the_line(environ: dict[str, str], is_hidden: bool) -> None:
+    assert hides_line(environ) is is_hidden
 
 
 def test_the_screen_is_not_left_before_the_open_question_is_answered(tmp_path: Path) -> None:
