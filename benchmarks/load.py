@@ -27,9 +27,9 @@ class Load:
     """Panes and what is said in them; ``chat`` is our program with a chat, which is one pane.
 
     ``paced``: ``rate`` words a second in each pane for ``seconds``. ``free``: ``words`` in all, as fast as
-    they are taken. ``long``: the same in turns of one agent. ``rounds``: as ``paced``, in turns of all agents.
-    ``open``: ``words`` stored messages. ``visits``: a room is opened and closed ``words`` times. ``idle``:
-    nothing for ``seconds``.
+    they are taken. ``long``: the same in turns of one agent. ``rounds``: as ``paced``, in rounds of
+    turns. ``open``: ``words`` stored messages. ``visits``: a room is opened and closed ``words`` times.
+    ``idle``: nothing for ``seconds``.
     """
 
     program: Literal["ours", "chat", "stock"]
@@ -120,6 +120,7 @@ class Meter:
         if self._beating is not None:
             self._beating.cancel()
         await asyncio.sleep(LONG_LINGER_SECONDS if self._load.feed == "free" else LINGER_SECONDS)
+        gc.unfreeze()  # what the program set aside while it spoke
         gc.collect()
         report.grown = resident() - self._resident
 

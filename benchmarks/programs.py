@@ -255,7 +255,8 @@ class Ours(AgentTuiApp):
             await self._script.opened.wait()
             self._script.opened.clear()
             await asyncio.sleep(VISIT_SECONDS)
-            await self.pop_screen()
+            self.action_leave_room()
+            await asyncio.sleep(VISIT_SECONDS)
             if number == WARM_VISITS - 1:
                 await self._meter.settle()
                 self._meter.begin()

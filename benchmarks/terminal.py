@@ -21,7 +21,7 @@ from typing import Final
 from benchmarks.load import Load, Report
 
 PROGRAM_SECONDS: Final = 60.0  # longer than its feed by so much, a program is ended, whatever it does
-VISIT_SECONDS: Final = 0.5  # at most, for a room to open and close
+VISIT_SECONDS: Final = 1.5  # at most, for a room to open and close
 KEY_SECONDS: Final = 0.13
 READ_BYTES: Final = 65536
 LEAST_BYTES: Final = 64  # that a slow terminal reads at once

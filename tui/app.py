@@ -97,7 +97,7 @@ class AgentTuiApp(KeysInOrder[int]):
             self.animation_level = "none"
         self.ascii_only = config_wants_ascii(config)
         self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
-        self._garbage = Garbage(lambda: self.places.is_quiet)
+        self.garbage = Garbage(lambda: self.places.is_quiet)
         self.is_unreachable = False  # the server, before there is a room to show
         self.early_input = request.background  # read by our driver
         self.backdrop = request.background.backdrop() if request.background else Backdrop()
@@ -141,7 +141,7 @@ class AgentTuiApp(KeysInOrder[int]):
         self.call_after_refresh(self._open)
 
     def on_unmount(self) -> None:
-        self._garbage.stop()
+        self.garbage.stop()
 
     # --- opening ---------------------------------------------------------------------------------------
 
@@ -155,8 +155,8 @@ class AgentTuiApp(KeysInOrder[int]):
     @work(group="open", exclusive=True)
     async def _open(self) -> None:
         await asyncio.to_thread(importlib.import_module, "tui.places")
-        self._garbage.start()
-        self.set_interval(LOOK_SECONDS, self._garbage.look)
+        self.garbage.start()
+        self.set_interval(LOOK_SECONDS, self.garbage.look)
         places = self.places
         try:
             if self._request.setup:

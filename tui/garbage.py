@@ -32,6 +32,7 @@ class Garbage:
         self._is_quiet = is_quiet
         self._former = gc.get_threshold()
         self._young = 0  # looks at young objects at the last ``look``
+        self._is_screen_gone = False  # since the last full look
 
     def start(self) -> None:
         """Leave what was loaded until now out of every look: modules and classes stay to the end."""
@@ -45,15 +46,22 @@ class Garbage:
         gc.unfreeze()
         gc.set_threshold(*self._former)
 
+    def screen_gone(self) -> None:
+        """Note that a room or a chat was closed: thousands of objects that hold each other."""
+        self._is_screen_gone = True
+
     def look(self) -> None:
-        """Look at everything if it is quiet, and has been since the last time, and enough has come.
+        """Look at everything if it is quiet, and has been since the last time, and enough has come; or if it
+        is quiet and a screen was closed.
 
         What is left is then frozen: should a full look be due while agents speak, it goes over what came
         since. Nothing is frozen for good: the next quiet moment looks at all of it again.
         """
         before, self._young = self._young, gc.get_stats()[0]["collections"]
         is_still = before == self._young  # a reader who scrolls makes objects, too
-        if is_still and gc.get_count()[2] >= WORTH_THRESHOLD and self._is_quiet():
+        is_worth_it = is_still and gc.get_count()[2] >= WORTH_THRESHOLD
+        if (is_worth_it or self._is_screen_gone) and self._is_quiet():
+            self._is_screen_gone = False
             gc.unfreeze()
             gc.collect()
             gc.freeze()

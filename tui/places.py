@@ -124,6 +124,7 @@ class Places:
         """Go back to the list of rooms, which goes on where it was."""
         if isinstance(self._app.screen, RoomScreen):
             self._app.pop_screen()
+            self._app.garbage.screen_gone()
             if self._open_one(RoomsScreen) is None:
                 self.show_rooms()
 
@@ -152,6 +153,7 @@ class Places:
         screen.show_message(message_id)
         if isinstance(app.screen, ChatScreen):
             app.switch_screen(screen)
+            app.garbage.screen_gone()
         else:
             app.push_screen(screen)
 
@@ -171,6 +173,7 @@ class Places:
         left = self._app.screen
         if isinstance(left, ChatScreen):
             self._app.pop_screen()
+            self._app.garbage.screen_gone()
             listed = self._open_one(ConversationsScreen)
             if listed is None:
                 self.show_chats()
@@ -191,6 +194,7 @@ class Places:
         await self._settle()
         while len(self._app.screen_stack) > 1:
             await self._app.pop_screen()
+        self._app.garbage.screen_gone()
         show()
 
     async def _settle(self) -> None:

@@ -187,6 +187,8 @@ class FrameClock:
         """Draw the panes whose turn it is: the focused one first and always, then who waited longest."""
         room = self._line_panes(self._drawn)
         self._drawn = 0
+        for pane in [pane for pane in self._panes if not pane.is_shown]:
+            del self._panes[pane]  # at once: behind panes that are shown it would wait for its turn for ever
         focused = self._focused()
         others = [pane for pane in self._panes if pane is not focused]
         for pane in self._panes.keys() - others:

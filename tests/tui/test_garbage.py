@@ -73,6 +73,21 @@ def test_words_that_stream_in_cause_no_full_look(garbage: Garbage, quiet: Quiet,
     assert full == []
 
 
+def test_a_closed_screen_is_looked_for_once_as_soon_as_it_is_quiet(
+    garbage: Garbage, quiet: Quiet, full: list[int]
+) -> None:
+    quiet.is_quiet = False
+    garbage.screen_gone()
+    garbage.look()
+    assert full == []
+    quiet.is_quiet = True
+    kept = [[] for _ in range(10_000)]  # a reader scrolls
+    garbage.look()
+    garbage.look()
+    assert kept
+    assert len(full) == 1
+
+
 def test_the_first_quiet_moment_has_one_and_the_next_has_none(garbage: Garbage, full: list[int]) -> None:
     kept = middle_looks(WORTH_THRESHOLD + 1)
     garbage.look()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from queue import Queue
+from weakref import ref
 
 import pytest
 from textual.app import App
@@ -72,6 +73,21 @@ def test_a_pane_that_cannot_be_seen_is_not_drawn() -> None:
     hand.clock().mark(pane)
     assert hand.turn_until_clean() == 1
     assert pane.frames == 0
+
+
+def test_a_pane_that_was_closed_is_let_go_however_many_are_before_it() -> None:
+    hand, open_panes, closed = Hand(), [FakePane() for _ in range(9)], FakePane()
+    clock = hand.clock()
+    clock.mark(closed)
+    hand.turn_until_clean()  # it was drawn, so those that never were come first
+    for pane in (closed, *open_panes):
+        clock.mark(pane)
+    closed.is_shown = False
+    gone = ref(closed)
+    del closed, pane
+    hand.turn()
+    assert any(pane.frames == 0 for pane in open_panes)  # more than a frame's share is left
+    assert gone() is None
 
 
 def test_frames_are_skipped_while_the_terminal_is_behind_and_nothing_is_lost() -> None:

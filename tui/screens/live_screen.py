@@ -43,7 +43,7 @@ class LiveScreen(FindingScreen[None]):
         # Held, not looked for: the clock may tell them something while the screen is being taken down.
         self._top = StatusLine(id="top", ascii_only=ascii_only)
         self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
-        self._chrome = _Chrome(self._show)
+        self._chrome = _Chrome(self._show, lambda: self.is_attached)
         self._retry_at = 0.0
         self._looking: Timer | None = None
 
@@ -132,12 +132,15 @@ class LiveScreen(FindingScreen[None]):
 
 
 class _Chrome:
-    """Lets the frame clock call ``show``."""
+    """Lets the frame clock call ``show``, as long as the screen ``is_open``."""
 
-    is_shown = True
-
-    def __init__(self, show: Callable[[], None]) -> None:
+    def __init__(self, show: Callable[[], None], is_open: Callable[[], bool]) -> None:
         self._show = show
+        self._is_open = is_open
+
+    @property
+    def is_shown(self) -> bool:
+        return self._is_open()
 
     def draw(self) -> bool:
         self._show()
