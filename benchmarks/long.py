@@ -30,7 +30,7 @@ def million() -> None:
 def opened() -> None:
     """Messages in memory, as the server sent them, to the last words of every pane on the screen."""
     load = Load("ours", "open", panes=4, words=MESSAGES, is_watched=False)
-    seconds = played(load).marked(b"mark", load.panes)
+    seconds = played(load).marked("mark", load.panes)
     row(f"{MESSAGES:,} messages (10 MB) to the first frame", "≤ 0.6 s", f"{seconds:.2f} s")
 
 

@@ -70,7 +70,7 @@ def sustained() -> None:
     free_load = Load("ours", "free", words=FREE_WORDS)
     free = played(free_load)
     crowd = played(Load("ours", "paced", rate=CROWD_RATE, seconds=SECONDS))
-    rate = f"{FREE_WORDS / free.marked(b'last', free_load.panes):,.0f}"
+    rate = f"{FREE_WORDS / free.marked('last', free_load.panes):,.0f}"
     said = crowd.report.words / (crowd.report.ended - crowd.report.began)
     note = f"at {said:,.0f}: {crowd.report.core_share:.2f} core, {crowd.fps:.0f} frames a second"
     row("16 panes, tok/s until the last is on the screen", "≥ 40,000", rate, note)

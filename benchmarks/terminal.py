@@ -67,12 +67,12 @@ class Seen:
         ]
         return quantiles(waits, n=20)[-1]
 
-    def marked(self, kind: bytes, panes: int) -> float:
+    def marked(self, kind: str, panes: int) -> float:
         """Return the seconds from the begin of the feed until the mark of every pane was on the screen.
 
         ``kind`` is ``mark`` or ``last``. Raises ``SystemExit`` where one never was.
         """
-        seen = [at for found, at in self.marks.items() if found.startswith(kind)]
+        seen = [at for found, at in self.marks.items() if found.startswith(kind.encode())]
         if len(seen) < panes:
             raise SystemExit(f"the end of {panes - len(seen)} of {panes} panes was never on the screen")
         return max(seen) - self.report.began

@@ -81,7 +81,7 @@ def test_a_closed_screen_is_looked_for_once_as_soon_as_it_is_quiet(
     garbage.look()
     assert full == []
     quiet.is_quiet = True
-    kept = [[] for _ in range(10_000)]  # a reader scrolls
+    kept: list[list[object]] = [[] for _ in range(10_000)]  # a reader scrolls
     garbage.look()
     garbage.look()
     assert kept

@@ -77,7 +77,8 @@ async def test_a_screen_that_was_closed_leaves_nothing(tmp_path: Path, what: str
         info = RoomInfo("r0", task="Should we?", max_rounds=3, agents=AGENTS, status="completed")
         stored = ev.Message("m0", "", "assistant", "", WORDS * 99, "Mika", "#e0a030", 1, 9, "", "a")
         places = seen.app.places
-        in_room, in_chat = [ev.RoomLoaded(info, (stored,)), LIVE], [loaded(message("q1", "Look.")), LIVE]
+        in_room: list[ev.Event] = [ev.RoomLoaded(info, (stored,)), LIVE]
+        in_chat: list[ev.Event] = [loaded(message("q1", "Look.")), LIVE]
         opened: dict[str, tuple[Callable[[], object], list[ev.Event], EventLink[Any]]] = {
             "room": (partial(places.open_room, "r0"), in_room, seen.link),
             "chat": (partial(places.open_chat, "c"), in_chat, chat_link),
