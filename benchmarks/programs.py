@@ -82,7 +82,7 @@ async def paced(load: Load, panes: range, start: float) -> AsyncGenerator[tuple[
 
 
 async def unpaced(load: Load) -> AsyncGenerator[tuple[int, str], None]:
-    """Yield (pane, word) as fast as they are taken, and last of all in each pane ``last-`` and its number."""
+    """Yield (pane, word) as fast as they are taken, and last of all in each pane ``last_`` and its number."""
     speakers = [tokens(pane) for pane in range(load.panes)]
     for number in range(load.words // load.panes):
         for pane in range(load.panes):
@@ -90,7 +90,7 @@ async def unpaced(load: Load) -> AsyncGenerator[tuple[int, str], None]:
         if number * load.panes % BATCH_WORDS == 0:
             await asyncio.sleep(0)
     for pane in range(load.panes):
-        yield pane, f"\n\nlast-{pane:02}"
+        yield pane, f"\n```\n\nlast_{pane:02}"  # opens or ends a fence: no highlighting cuts it in two
 
 
 def mark(pane: int) -> str:
