@@ -87,9 +87,14 @@ class _Errand:
         wished = {"model": options.model, "provider_id": options.provider, "workspace": options.folder}
         if options.conversation is not None:
             id_ = await connect.conversation_id(client, options.conversation)
+            if options.strict and options.provider is None:
+                connect.refuse_demo([(await client.show(id_)).provider_id])
             if changes := {name: value for name, value in wished.items() if value is not None}:
                 await client.change(id_, **changes)
             return id_
+        if options.strict and options.provider is None:
+            async with connect.rooms_client(self.server) as rooms:
+                wished["provider_id"] = await connect.default_provider(rooms)
         if self.embedded and options.folder is None:
             wished["workspace"] = _folder()
         try:

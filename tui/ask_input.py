@@ -49,6 +49,7 @@ class AskOptions:
     allow: tuple[str, ...] = ()
     thinking: bool | None = None
     workspace: Path | None = None
+    strict: bool = False  # the demo model answers only where it is named
 
     def __post_init__(self) -> None:
         for pattern in self.allow:

@@ -12,7 +12,17 @@ import typer
 
 from agent_tui.errors import ConfigError
 from tui import completion
-from tui.cli_parts import Command, Group, OutFile, Output, RunOutput, Yes, connection_of, given
+from tui.cli_parts import (
+    STRICT_VARIABLE,
+    Command,
+    Group,
+    OutFile,
+    Output,
+    RunOutput,
+    Yes,
+    connection_of,
+    given,
+)
 from tui.output import PROGRAM
 from tui.request import CHAT
 from tui.startup import choose_source, open_chat
@@ -66,6 +76,7 @@ def _ask(
     allow: Annotated[list[str] | None, typer.Option("--allow")] = None,
     workspace: Annotated[Path | None, typer.Option("--workspace")] = None,
     thinking: Annotated[bool, typer.Option("--thinking")] = False,
+    strict: Annotated[bool, typer.Option("--strict", envvar=STRICT_VARIABLE)] = False,
     output_format: RunOutput = "text",
 ) -> int:
     if chat_id is not None:
@@ -84,6 +95,7 @@ def _ask(
         tuple(allow or ()),
         thinking or None,
         workspace,
+        strict,
     )
     asked = read_question(text or (), files or ())
     source = choose_source(connection_of(context), CHAT)

@@ -16,6 +16,8 @@ from tui.output import PROGRAM, OutputFormat
 
 OPEN_ROOM = "--open"  # the hidden command behind `rooms ROOM`; as an option nobody can type it as a command
 
+STRICT_VARIABLE = "AGENT_TUI_STRICT"  # for scripts: every command is given --strict
+
 Output = Annotated[OutputFormat, typer.Option("--output")]
 RunOutput = Annotated[FormatName, typer.Option("--output")]
 OutFile = Annotated[Path | None, typer.Option("--out")]

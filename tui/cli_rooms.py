@@ -23,6 +23,7 @@ from tui.cli_parts import (
     Group,
     OutFile,
     Output,
+    STRICT_VARIABLE,
     RunOutput,
     Yes,
     connection_of,
@@ -46,6 +47,7 @@ _OF_A_ROOM: Final[Mapping[str, Any]] = {
     "name": Annotated[str | None, typer.Option("--name")],
     "agents": Annotated[list[str] | None, typer.Option("--agent")],
     "templates": Annotated[list[str] | None, typer.Option("--template", autocompletion=completion.templates)],
+    "provider": Annotated[str | None, typer.Option("--provider", autocompletion=completion.providers)],
     "rounds": Annotated[int | None, typer.Option("--rounds", min=1)],
     "mode": Annotated[Mode | None, typer.Option("--mode")],
     "max_tokens": Annotated[int | None, typer.Option("--max-tokens", min=0)],
@@ -54,7 +56,9 @@ _OF_A_ROOM: Final[Mapping[str, Any]] = {
     "tools": Annotated[list[str] | None, typer.Option("--tool")],
     "workspace": Annotated[Path | None, typer.Option("--workspace")],
     "keep_running": Annotated[bool, typer.Option("--keep-running")],
+    "strict": Annotated[bool, typer.Option("--strict", envvar=STRICT_VARIABLE)],
 }
+_FLAGS: Final = ("keep_running", "strict")
 
 
 def takes_room_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -66,9 +70,7 @@ def takes_room_options(command: Callable[..., int]) -> Callable[..., int]:
         return command(options=options, **given)
 
     of_a_room = [
-        Parameter(
-            name, Parameter.KEYWORD_ONLY, default=False if name == "keep_running" else None, annotation=kind
-        )
+        Parameter(name, Parameter.KEYWORD_ONLY, default=False if name in _FLAGS else None, annotation=kind)
         for name, kind in _OF_A_ROOM.items()
     ]
     own = [one for one in signature(command, eval_str=True).parameters.values() if one.name != "options"]
@@ -186,7 +188,7 @@ def _run(
     source = choose_source(connection_of(context))
     from tui import headless
 
-    return headless.run(source, new or wanted or "", output_format, options.changes)
+    return headless.run(source, new or wanted or "", output_format, options.changes, strict=options.strict)
 
 
 @rooms.command("export", cls=Command)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.errors import NotFound, NotOffered
+from agent_tui.config import DEMO_PROVIDER
+from agent_tui.errors import ConfigError, NotFound, NotOffered
 from agent_tui.events import ConversationInfo, RoomInfo
 from agent_tui.room_file import FileAgent
 from tui.new_room import NewRoom
@@ -21,6 +22,8 @@ AGENT_PROMPT = (
     "You are {name}, one of several who talk a task through. Answer what the others said, by name, add what "
     "is new, and be brief. Speak the language of the task."
 )
+
+DEMO_ADVICE = "set up a provider with agent-tui models setup, or name it: --provider demo"
 
 
 @asynccontextmanager
@@ -60,12 +63,38 @@ async def room_id(client: RoomsClient, wanted: str) -> str:
     return find_room(rooms, wanted)
 
 
+def refuse_demo(providers: Iterable[str]) -> None:
+    """Raise ``ConfigError`` where the demo model is among the providers that would speak."""
+    if DEMO_PROVIDER in providers:
+        raise ConfigError("the demo model would answer, and nothing names it", DEMO_ADVICE)
+
+
+async def default_provider(client: RoomsClient) -> str | None:
+    """Return the provider that speaks where none is named, ``None`` where the server does not say.
+
+    Raises ``ConfigError`` when that is the demo model.
+    """
+    try:
+        listed = await client.providers()
+    except NotOffered:
+        return None
+    refuse_demo(one.id for one in listed[:1])
+    return listed[0].id if listed else None
+
+
 async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
-    """Make the room that command line and room file describe."""
+    """Make the room that command line and room file describe.
+
+    Raises ``ConfigError`` where it is strict and the demo model would speak without having been named.
+    """
+    provider: str | None = new.provider
+    if new.strict and not provider and not all(agent.provider for agent in new.agents or [FileAgent()]):
+        provider = await default_provider(client)
     wished: dict[str, Any] = {
         "execution_mode": new.mode,
         "max_rounds": new.rounds,
-        "agents": None if new.agents is None else [_agent(agent) for agent in new.agents],
+        "agents": None if new.agents is None else [_agent(agent, provider) for agent in new.agents],
+        "provider_id": provider or None,
         "keep_running": new.keep_running or None,
         "max_tokens": new.max_tokens,
         "max_cost": new.max_cost,
@@ -77,12 +106,12 @@ async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
     return await client.create(task=new.task, name=new.name, **said)
 
 
-def _agent(agent: FileAgent) -> dict[str, str]:
+def _agent(agent: FileAgent, provider: str | None) -> dict[str, str]:
     fields = {
         "name": agent.name,
         "system_prompt": agent.prompt or AGENT_PROMPT.format(name=agent.name),
         "model": agent.model,
-        "provider_id": agent.provider,
+        "provider_id": agent.provider or provider or "",
         "color": agent.color,
     }
     return {field: value for field, value in fields.items() if value}

@@ -36,11 +36,17 @@ WHY_PAUSED = {
 
 
 def run(
-    source: Source, wanted: str | NewRoom, form_name: FormatName, changes: Mapping[str, Any] | None = None
+    source: Source,
+    wanted: str | NewRoom,
+    form_name: FormatName,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    strict: bool = False,
 ) -> int:
     """Run the room that ``wanted`` names or describes to its end; return the exit code.
 
-    ``changes`` are what a room that is there already is told first, by the wire's names.
+    ``changes`` are what a room that is there already is told first, by the wire's names; with ``strict`` one
+    in which the demo model speaks is not run.
 
     Raises ``ConfigError`` for wrong usage, before anything is written to stdout.
     """
@@ -49,7 +55,7 @@ def run(
     embedded = not isinstance(source, Server)
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
-        return await _Errand(server, embedded, wanted, changes or {}, form, answer).run(interrupts)
+        return await _Errand(server, embedded, wanted, changes or {}, strict, form, answer).run(interrupts)
 
     def finish(ending: Ending, record: Record) -> None:
         form.end(ending, answer, record)
@@ -65,6 +71,7 @@ class _Errand:
     embedded: bool
     wanted: str | NewRoom
     changes: Mapping[str, Any]
+    strict: bool
     form: Format
     answer: Answer
 
@@ -93,6 +100,8 @@ class _Errand:
             if not wanted.endswith(SUFFIX):
                 raise
             raise NotFound(f"{error.title}, nor such a file", error.detail) from error
+        if self.strict:
+            connect.refuse_demo(agent.provider_id for agent in (await client.show(room_id)).agents)
         if self.changes:
             await client.change(room_id, **self.changes)
         return room_id

@@ -45,6 +45,8 @@ question; beside TEXT it is attached to it, as "stdin" (also where TEXT holds a
                           'run_command(make -n *)' or write_file; may be given
                           again. Every other one is denied
   --thinking              let the model think aloud first
+  --strict                exit code 2 where the demo model would answer without
+                          having been named (AGENT_TUI_STRICT=1 says so, too)
   --chat-id N             for backends of kind socket only
   --output FORMAT         text (default): the answer alone
                           json: one object at the end, with the conversation and

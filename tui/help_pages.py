@@ -20,6 +20,8 @@ _NEW = """\
                           (default: three with different roles)
   --template ID           one agent from a template; may be given again
                           (agent-tui rooms templates lists them)
+  --provider NAME         the provider of agents that name none (default: the
+                          first of the config file; demo is the demo model)
   --rounds N              how often every agent speaks (default: 3)
   --mode MODE             sequential or parallel (default: sequential)
   --max-tokens N          the room pauses once so many tokens were used
@@ -31,6 +33,8 @@ _NEW = """\
                           (default: none; agent-tui tools list names them)
   --workspace DIR         the folder that the tools work in
   --keep-running          the room goes on when nobody watches it
+  --strict                exit code 2 where the demo model would speak without
+                          having been named (AGENT_TUI_STRICT=1 says so, too)
 """
 
 HELP: Mapping[str, str] = {

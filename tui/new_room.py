@@ -33,6 +33,8 @@ class NewRoom:
     on_error: OnError | None = None
     tools: tuple[str, ...] | None = None
     workspace: str = ""  # the whole path
+    provider: str = ""  # of agents that name none
+    strict: bool = False  # the demo model speaks only where it is named
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class RoomOptions:
     name: str | None = None
     agents: list[str] | None = None
     templates: list[str] | None = None
+    provider: str | None = None
     rounds: int | None = None
     mode: Mode | None = None
     keep_running: bool = False
@@ -52,6 +55,7 @@ class RoomOptions:
     on_error: OnError | None = None
     tools: list[str] | None = None
     workspace: Path | None = None
+    strict: bool = False
 
     def __post_init__(self) -> None:
         if self.max_cost is not None and not math.isfinite(self.max_cost):
@@ -66,6 +70,7 @@ class RoomOptions:
             "--name": self.name,
             "--agent": self.agents,
             "--template": self.templates,
+            "--provider": self.provider,
             "--rounds": self.rounds,
             "--mode": self.mode,
         }
@@ -119,6 +124,8 @@ def described(options: RoomOptions) -> NewRoom:
         options.on_error or cast("OnError | None", file.on_error or None),
         tuple(options.tools) if options.tools else file.tools,
         options.folder or file.workspace,
+        options.provider or "",
+        options.strict,
     )
 
 

@@ -28,6 +28,7 @@ def choose_source(connection: Connection, kind: str = ROOMS) -> Source:
     Raises ``ConfigError`` when flags, environment or file are wrong.
     """
     if wants_embedded(connection):
+        load()  # our own backend reads the same file: what is wrong with it is said before anything is done
         if connection.token is not None or connection.token_file is not None:
             option = "--token" if connection.token is not None else "--token-file"
             raise ConfigError(f"{option} needs --url or --backend", "your own backend has its own token")

@@ -35,6 +35,7 @@ from agent_tui.backend.tools.orphans import ORPHANS
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.tools_routes import Tools
 from agent_tui.backend.workspaces import Workspaces
+from agent_tui.config import load
 from agent_tui.tracebacks import note_unheard
 
 # Seconds after it was told to end at which each of these is over, done or not: within three all is. What is
@@ -54,8 +55,9 @@ def run(settings: Settings) -> None:
     """Run the backend until it is told to stop or, embedded, until nobody needs it.
 
     Raises ``AgentBusy`` when another process has the database, ``ConfigError`` and ``StoreError`` when
-    something of what was asked for cannot be used.
+    something of what was asked for cannot be used, the config file among it.
     """
+    load(settings.config)
     os.umask(0o077)  # the database, its journal and the log hold conversations
     ORPHANS.adopt()  # what a command of a tool leaves behind comes here, and is ended
     with database_lock(settings.lock_file, settings.mode) as lock:

@@ -102,6 +102,7 @@ def new_room(fields: Fields, workspaces: Workspaces) -> NewRoom:
         on_error=fields.text("on_error") or "continue",
         enabled_tools=fields.texts("enabled_tools") or (),
         workspace=workspaces.checked(fields.text("workspace")) or "",
+        provider_id=fields.text("provider_id") or "",
     )
 
 

@@ -20,7 +20,16 @@ MessagesAsOf = tuple[list[Message], int | None]
 
 _AMOUNTS = ("max_tokens", "max_cost", "on_error")
 _TOOLS = ("enabled_tools", "workspace")
-_CREATE_FIELDS = ("name", "execution_mode", "max_rounds", "agents", "keep_running", *_AMOUNTS, *_TOOLS)
+_CREATE_FIELDS = (
+    "name",
+    "execution_mode",
+    "max_rounds",
+    "agents",
+    "keep_running",
+    *_AMOUNTS,
+    *_TOOLS,
+    "provider_id",
+)
 CHANGE_FIELDS = (
     "name",
     "task",
@@ -89,9 +98,12 @@ class RoomCalls:
         on_error: str | None = None,
         enabled_tools: Sequence[str] | None = None,
         workspace: str | None = None,
+        provider_id: str | None = None,
     ) -> RoomInfo:
-        """Make a room; what is not given the server chooses. ``agents`` have the wire's field names."""
-        amounts = (max_tokens, max_cost, on_error, enabled_tools, workspace)
+        """Make a room; what is not given the server chooses. ``agents`` have the wire's field names;
+        ``provider_id`` is that of agents that name none.
+        """
+        amounts = (max_tokens, max_cost, on_error, enabled_tools, workspace, provider_id)
         values = (name or None, execution_mode, max_rounds, agents, keep_running, *amounts)
         chosen = {f: v for f, v in zip(_CREATE_FIELDS, values, strict=True) if v is not None}
         try:

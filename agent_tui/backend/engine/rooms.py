@@ -69,7 +69,7 @@ class NewRoom:
 
     ``max_tokens`` and ``max_cost`` (US dollars) are its budget, 0 for none; ``on_error`` says what a turn
     that failed does to it. ``enabled_tools`` are the names of those that its agents may use, in the folder
-    ``workspace``.
+    ``workspace``. ``provider_id`` is that of agents that name none, empty for the default one.
     """
 
     task: str
@@ -83,6 +83,7 @@ class NewRoom:
     on_error: str = "continue"
     enabled_tools: tuple[str, ...] = ()
     workspace: str = ""
+    provider_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,7 @@ def room_row(new: NewRoom, models: ModelSource, now: str) -> RoomRow:
     if agents is None:
         agents = tuple(NewAgent(name, system_prompt=prompt) for name, prompt in default_agents(task))
     _check_number(len(agents))
+    agents = tuple(replace(agent, provider_id=agent.provider_id or new.provider_id) for agent in agents)
     return RoomRow(
         id=uuid4().hex,
         name=checked_name(new.name, "name", MAX_ROOM_NAME_CHARACTERS) or _default_name(task),
@@ -329,15 +331,18 @@ def checked_name(name: str, what: str, limit: int) -> str:
 
 
 def checked_provider(name: str, models: ModelSource, before: str = "") -> str:
-    """Return a provider's name, the default one's for none; raises ``Refused`` (422) for one that is known
-    not to be there, unless it was so ``before``.
+    """Return a provider's name, the default one's for none.
+
+    Raises ``Refused`` (422) for one that is not configured, unless it was so ``before``, and while the config
+    file is broken.
     """
-    name = checked_name(name, "provider_id", MAX_MODEL_CHARACTERS) or models.default_provider()
-    if name != before:
-        try:
+    name = checked_name(name, "provider_id", MAX_MODEL_CHARACTERS)
+    try:
+        name = name or models.default_provider()
+        if name != before:
             models.check(name)
-        except ModelError as error:
-            raise Refused("The provider is not configured", str(error), status=422) from error
+    except ModelError as error:
+        raise Refused("The provider is not configured", str(error), status=422) from error
     return name
 
 

@@ -32,7 +32,9 @@ FAILED = "LLM stream failed"  # protocols.md §1
 class ModelSource(Protocol):
     """Where models come from (models/providers.py)."""
 
-    def default_provider(self) -> str: ...
+    def default_provider(self) -> str:
+        """Return the provider of agents that name none; raises ``ModelError`` while that is unknown."""
+        ...
 
     def default_model(self, provider_id: str) -> str: ...
 

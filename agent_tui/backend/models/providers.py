@@ -29,12 +29,12 @@ class Models:
         self._opened: dict[Endpoint, RemoteProvider] = {}
 
     def default_provider(self) -> str:
-        """Return the name of the first configured provider, else ``DEMO``. Never raises.
+        """Return the name of the first configured provider, else ``DEMO``.
 
-        While the file is broken, that of its last good version: rooms made meanwhile say what is wrong
-        when they run, instead of quietly getting another model.
+        Raises ``ModelError`` while the file is broken: nobody knows then which one is meant, and the demo
+        model must not answer in its place.
         """
-        return next(iter(self._configured), DEMO)
+        return next(iter(self._checked()), DEMO)
 
     def default_model(self, provider_id: str) -> str:
         """Return the provider's model, else ``gpt-4`` or, of other kinds than openai, "" (then agents name
@@ -63,12 +63,9 @@ class Models:
         return opened.model(name), provider.max_tokens or DEFAULT_MAX_TOKENS
 
     def check(self, provider_id: str) -> None:
-        """Raise ``ModelError`` for a provider that the config file does not have; while that is broken nobody
-        knows.
-        """
-        configured = self._configured
-        if provider_id != DEMO and self._file.broken is None:
-            _named(provider_id, configured)
+        """Raise ``ModelError`` for a provider that the config file does not have, and while it is broken."""
+        if provider_id != DEMO:
+            _named(provider_id, self._checked())
 
     def terms(self, provider_id: str) -> Terms:
         """Return how much the provider's models can be told and what they cost. Never raises."""

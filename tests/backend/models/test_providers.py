@@ -73,8 +73,18 @@ async def test_only_a_provider_that_is_known_not_to_be_there_is_refused(models: 
     models.check("local")
     with pytest.raises(ModelError, match="the config file has: local, demo"):
         models.check("other")
-    write(path, "providers = 3\n", later=1)
-    models.check("other")
+
+
+async def test_while_the_file_is_broken_no_provider_is_the_default_and_only_the_demo_can_be_named(
+    models: Models, path: Path
+) -> None:
+    write(path, LOCAL.format(url="http://a/v1"))
+    assert models.default_provider() == "local"
+    write(path, "[providers.local\n", later=1)
+    models.check(DEMO)
+    for asked in (models.default_provider, lambda: models.check("local"), lambda: models.open("local", "")):
+        with pytest.raises(ModelError, match=r"config.toml: not valid TOML: .*line 1"):
+            asked()
 
 
 async def test_an_agents_model_comes_first_then_the_providers(models: Models, path: Path) -> None:
@@ -156,16 +166,16 @@ async def test_a_file_that_broke_stops_providers_but_not_the_demo(models: Models
         models.open("local", "")
     assert str(path) in caught.value.title
     assert "base_url" in caught.value.title
-    assert models.default_provider() == "local"
     assert models.default_model("local") == "small"
     assert (await first_words(models, DEMO)).strip()
     write(path, LOCAL.format(url="http://a/v1"), later=2)
     assert models.open("local", "")[0].name == "small"
 
 
-async def test_a_file_broken_from_the_start_leaves_the_demo_as_default(models: Models, path: Path) -> None:
+async def test_a_file_broken_from_the_start_has_no_default_provider(models: Models, path: Path) -> None:
     write(path, "not toml at all [")
-    assert models.default_provider() == DEMO
+    with pytest.raises(ModelError, match="not valid TOML"):
+        models.default_provider()
     with pytest.raises(ModelError, match="not valid TOML"):
         models.open("local", "")
 
