@@ -32,7 +32,6 @@ PROVIDER_URLS: Mapping[str, str] = {
     "google": "https://generativelanguage.googleapis.com",
 }
 PROVIDER_KINDS = tuple(PROVIDER_URLS)
-DEFAULT_CONTEXT_TOKENS = 100_000
 EMBEDDED = "embedded"  # the reserved name of the backend that we start ourselves
 DEMO_PROVIDER = "demo"  # the reserved name of the provider that needs no key and no network
 SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp")
@@ -59,6 +58,7 @@ class BackendConfig:
 class ProviderConfig:
     """One ``[providers.NAME]``; the name is the provider_id. Prices are US dollars per million tokens,
     None where the file names none; ``keyring``: the key is kept by the system, under this name.
+    ``timeout`` is in seconds without a token; ``num_ctx`` is what Ollama is to load a model with.
     """
 
     name: str
@@ -69,9 +69,11 @@ class ProviderConfig:
     api_key_env: str = ""
     max_tokens: int | None = None
     keyring: bool = False
-    context_tokens: int = DEFAULT_CONTEXT_TOKENS
+    context_tokens: int | None = None
     input_price: float | None = None
     output_price: float | None = None
+    timeout: float | None = None
+    num_ctx: int | None = None
 
     def key(self) -> str:
         """Return the API key as the environment, else the file has it, else empty; the keyring, which
@@ -287,10 +289,25 @@ class _Reader:
             self.text(entry, "api_key_env", f"{where}.api_key_env"),
             most or None,
             keyring,
-            self._whole(entry, "context_tokens", where, DEFAULT_CONTEXT_TOKENS),
+            self._whole(entry, "context_tokens", where, 0) or None,
             self._price(entry, "input_price", where),
             self._price(entry, "output_price", where),
+            self._timeout(entry, where),
+            self._num_ctx(entry, kind, where),
         )
+
+    def _timeout(self, entry: Mapping[str, Any], where: str) -> float | None:
+        if "timeout" not in entry:
+            return None
+        seconds = self.number(entry, "timeout", f"{where}.timeout", 0)
+        if not math.isfinite(seconds):
+            raise self.fail(f"{where}.timeout", "must be a number of seconds")
+        return seconds
+
+    def _num_ctx(self, entry: Mapping[str, Any], kind: str, where: str) -> int | None:
+        if "num_ctx" in entry and kind != "ollama":
+            raise self.fail(f"{where}.num_ctx", 'is for providers of kind = "ollama"')
+        return self._whole(entry, "num_ctx", where, 0) or None
 
     def _whole(self, entry: Mapping[str, Any], key: str, where: str, default: int) -> int:
         return int(self.number(entry, key, f"{where}.{key}", 0)) if entry.get(key) is not None else default

@@ -129,6 +129,21 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnNoted:
+    """What happens to a turn besides words (ours: ``agent_status`` with a ``note``; ``answer_note`` in chats).
+
+    ``note``: "loading", the server of its model loads it; "no_tools", its model takes no tools and was asked
+    without; "trimmed", its model was not told the ``count`` oldest messages.
+    """
+
+    turn_id: str
+    note: str
+    count: int = 0
+    agent_id: str = ""
+    agent_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TextAdded:
     """``message_chunk``; ``accumulated`` (the whole text so far) only repairs a gap and is never stored."""
 
@@ -286,6 +301,7 @@ Event = (
     | RoundEnded
     | AgentStatusChanged
     | TurnStarted
+    | TurnNoted
     | TextAdded
     | TurnEnded
     | TurnFailed

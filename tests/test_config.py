@@ -176,7 +176,7 @@ def test_a_provider_says_what_its_context_and_tokens_are(tmp_path: Path) -> None
     assert (found.keyring, found.context_tokens) == (True, 8000)
     assert (found.input_price, found.output_price) == (0.0, 2.5)
     plain = read(tmp_path, '[providers.a]\nkind = "ollama"\n').providers["a"]
-    assert (plain.keyring, plain.context_tokens) == (False, 100_000)
+    assert (plain.keyring, plain.context_tokens, plain.timeout, plain.num_ctx) == (False, None, None, None)
     assert (plain.input_price, plain.output_price, plain.max_tokens) == (None, None, None)
 
 

@@ -19,11 +19,11 @@ from agent_tui.errors import ConfigError
 from tui import completion, exits
 from tui.cli_parts import (
     OPEN_ROOM,
+    STRICT_VARIABLE,
     Command,
     Group,
     OutFile,
     Output,
-    STRICT_VARIABLE,
     RunOutput,
     Yes,
     connection_of,

@@ -83,6 +83,12 @@ class Books:
         self._keep(turn, agent)
         agent.word = "thinking"
 
+    def _turn_noted(self, event: ev.TurnNoted) -> None:
+        turn = self.turns.get(event.turn_id)
+        if turn is not None and turn.status == "speaking":
+            turn.note(event)
+            self.changed.add(turn.agent_id)
+
     def _text_added(self, event: ev.TextAdded) -> None:
         turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
         if turn.status != "speaking":
@@ -98,7 +104,10 @@ class Books:
             agent.word = "speaking"
         self.changed.add(agent.id)
 
-    def _told(self, event: ev.TextAdded | StepEvent) -> None:
+    def _told(self, event: ev.TextAdded | ev.TurnNoted | StepEvent) -> None:
+        if isinstance(event, ev.TurnNoted):
+            self._turn_noted(event)
+            return
         if isinstance(event, ev.TextAdded):
             self._text_added(event)
             return

@@ -41,6 +41,8 @@ class ChatTurn:
     seconds: float | None = None
     created_at: str = ""
     trimmed: int = 0  # how many older messages its model was not told
+    is_loading: bool = False  # its model is being loaded, and has said nothing yet
+    has_no_tools: bool = False  # its model takes none, and was asked without
     steps: Steps = field(default_factory=Steps)
 
     @property
@@ -140,6 +142,8 @@ class ConversationState:
                 self._step_told(event)
             case ev.TurnStarted():
                 self._turn_started(event)
+            case ev.TurnNoted():
+                self._turn_noted(event)
             case ev.TurnEnded():
                 self._turn_ended(event)
             case ev.TurnDone():
@@ -185,6 +189,21 @@ class ConversationState:
             self._begin(turn)
         self.changed.add(turn.id)
 
+    def _turn_noted(self, event: ev.TurnNoted) -> None:
+        turn = self.turns.get(event.turn_id)
+        if turn is None or turn.status != "speaking":
+            return
+        match event.note:
+            case "loading":
+                turn.is_loading = not turn.steps.all
+            case "no_tools":
+                turn.has_no_tools = True
+            case "trimmed":
+                turn.trimmed = max(turn.trimmed, event.count)
+            case _:
+                pass  # of a newer server
+        self.changed.add(turn.id)
+
     def _begin(self, turn: ChatTurn) -> None:
         self._branch(turn)
         if (older := self.open_turn) is not None:  # one answer at a time: the older one lost its end
@@ -224,6 +243,7 @@ class ConversationState:
         ):
             self._count(ev.Unknown("process_step", repr(event), "a step after its answer's end"))
             return
+        turn.is_loading = False
         step = turn.steps.apply(event)
         self._note_asking(turn, step)
         if step.call_id:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, Usage
+from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, TurnNoted, Usage
 from agent_tui.state.steps import Steps
 from agent_tui.state.told_text import ToldText
 
@@ -42,6 +42,8 @@ class Turn:
     to_name: str = ""  # its name, or its id where nobody has that
     usage: Usage | None = None
     trimmed: int = 0  # how many older messages its model was not told
+    is_loading: bool = False  # its model is being loaded, and has said nothing yet
+    has_no_tools: bool = False  # its model takes none, and was asked without
     steps: Steps | None = None  # once it did more than speak
     _said: ToldText = field(default_factory=ToldText, repr=False)
     _step_id: str = ""  # of the text step that grows
@@ -93,6 +95,7 @@ class Turn:
 
     def add(self, text: str, step_id: str = "") -> None:
         """Append a chunk of that text step."""
+        self.is_loading = False
         if self.steps is not None:
             self._add_to_step(self.steps, text, step_id or self._step_id)
         self._step_id = step_id or self._step_id
@@ -100,12 +103,25 @@ class Turn:
 
     def apply(self, event: StepEvent) -> None:
         """Take what is told of a step. The words that were said before the first one are a step too."""
+        self.is_loading = False
         if self.steps is None:
             self.steps = Steps()
             if self.length:
                 self.steps.apply(StepAdded(self.id, self._step_id or FIRST_STEP, self.text))
         step = self.steps.apply(event)
         self._step_id = step.id if step.type == "text" else ""
+
+    def note(self, event: TurnNoted) -> None:
+        """Take what happens to it besides words."""
+        match event.note:
+            case "loading":
+                self.is_loading = not self.length
+            case "no_tools":
+                self.has_no_tools = True
+            case "trimmed":
+                self.trimmed = max(self.trimmed, event.count)
+            case _:
+                pass  # of a newer server
 
     def take_steps(self, steps: Iterable[Step]) -> None:
         """Take the steps as they are stored."""

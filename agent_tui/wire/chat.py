@@ -41,6 +41,12 @@ class _AnswerStarted(Wire):
     attempt: Number = 1
 
 
+class _AnswerNote(Wire):
+    message_id: Text
+    note: Text
+    count: Number = 0
+
+
 class _AnswerEnded(Wire):
     message_id: Text
     interrupted: Text = ""
@@ -145,6 +151,9 @@ class ChatDecoder:
                 return ev.MessageStored(parse(ChatMessage, data).message())
             case "answer_started":
                 return self._started(parse(_AnswerStarted, data))
+            case "answer_note":
+                noted = parse(_AnswerNote, data)
+                return ev.TurnNoted(noted.message_id, noted.note, noted.count)
             case "answer_ended":
                 end = parse(_AnswerEnded, data)
                 usage = end.usage.usage() if end.usage else None

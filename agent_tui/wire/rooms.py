@@ -121,8 +121,13 @@ class _AgentStatus(Wire):
     agent_id: Text = ""
     agent_name: Text = ""
     status: Text
+    message_id: Text = ""
+    note: Text = ""
+    count: Number = 0
 
     def event(self) -> ev.Event:
+        if self.note and self.message_id:
+            return ev.TurnNoted(self.message_id, self.note, self.count, self.agent_id, self.agent_name)
         return ev.AgentStatusChanged(self.agent_id, self.agent_name, self.status)
 
 

@@ -7,7 +7,8 @@
 
 Answers are taken in the order they were given; when none is left, ``default`` is said. Framing facts:
 one ``data: {chunk}`` per piece, ``data: [DONE]`` last, as the Chat Completions API streams. How the other
-kinds say theirs is in ``tests.fakes.dialects``. A GET is answered with ``listing``.
+kinds say theirs is in ``tests.fakes.dialects``. A GET is answered with ``listing``; what a server says of
+itself at other paths is in ``facts``, and who asked for that in ``reads``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any, Literal, Self
 from tests.fakes.http_server import closed
 
 SPEAKING = ("/chat/completions", "/v1/messages", ":streamGenerateContent")
+FACTS = ("/api/", "/props", "/model/info")  # what only some servers say of themselves, and of their models
 KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
 DONE = b"data: [DONE]\n\n"
 # end: a complete response; stall: silence until release() or the client leaves; cut: the connection is
@@ -154,6 +156,11 @@ def lists(*names: str) -> Answer:
     return Answer((body.encode(),), content_type="application/json")
 
 
+def tells(value: object) -> Answer:
+    """Return ``value`` as JSON."""
+    return Answer((json.dumps(value).encode(),), content_type="application/json")
+
+
 def raw(*frames: bytes, content_type: str = "text/event-stream") -> Answer:
     """Return an answer of these very bytes."""
     return Answer(frames, content_type=content_type)
@@ -169,6 +176,8 @@ class FakeModelServer:
         self.echoes_key = False  # then KEY in an error is what the client sent as its key
         self.connections = 0
         self.listing = lists("some-model", "other-model")
+        self.facts: dict[str, Answer | Callable[[Recorded], Answer]] = {}  # by path
+        self.reads: list[Recorded] = []
         self._answers: list[Answer] = []
         self._released = asyncio.Event()
         self._changed = asyncio.Condition()
@@ -231,7 +240,7 @@ class FakeModelServer:
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Read one request and answer it; return whether the connection stays."""
         request = await _read_request(reader)
-        self.requests.append(request)
+        (self.reads if request.path.startswith(FACTS) else self.requests).append(request)
         await self._count(+1)
         try:
             return await self._say(self._answer(request), reader, writer)
@@ -240,6 +249,8 @@ class FakeModelServer:
 
     def _answer(self, request: Recorded) -> Answer:
         path = request.path.partition("?")[0]
+        if fact := self.facts.get(path):
+            return fact if isinstance(fact, Answer) else fact(request)
         if request.method == "POST" and path.endswith(SPEAKING):
             answer = self._answers.pop(0) if self._answers else self.default
         elif request.method == "GET" and path.endswith("/models"):

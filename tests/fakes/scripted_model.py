@@ -111,6 +111,6 @@ class FakeModels:
             raise self.refusal
         return self.model, self.max_tokens
 
-    def terms(self, provider_id: str) -> Terms:
+    def terms(self, provider_id: str, model: str = "") -> Terms:
         """Return what the test says is charged."""
         return self.charged

@@ -52,8 +52,10 @@ async def screen(path: Path) -> AsyncIterator[tuple[Pilot[None], SetupScreen, li
 async def settled(pilot: Pilot[None], *keys: str) -> None:
     """Press keys and wait until what they began is done."""
     await pilot.press(*keys)
-    await pilot.app.workers.wait_for_complete()
     await pilot.pause()
+    while any(not worker.is_finished for worker in pilot.app.workers):  # one may begin another
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
 
 
 def told(shown: SetupScreen) -> str:

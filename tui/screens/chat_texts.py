@@ -12,7 +12,7 @@ from agent_tui.inert import inert_line
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.state.steps import StepState
 from tui.screens import signs
-from tui.screens.live_texts import Hint, dollars, link_status, tools_at_work, under_way, why_cut
+from tui.screens.live_texts import Hint, dollars, link_status, told_apart, tools_at_work, under_way, why_cut
 from tui.screens.words import count, say
 from widgets.signs import twin
 from widgets.step_body import MAX_ABOUT_CHARACTERS, MORE, escaped, fenced, step_body
@@ -100,6 +100,8 @@ def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Sta
 
 def _doing(turn: ChatTurn) -> Status:
     newest = next(reversed(turn.steps.all.values()), None)
+    if turn.is_loading:
+        return Status(f"{signs.WAITING} {say('chat.loading_model')}", f"loading {turn.id}")
     if calls := under_way(turn.steps):
         return Status(tools_at_work(calls), f"step {turn.id} {calls[0].id}")
     if newest is None or newest.type == "tool_result" or newest.result is not None:
@@ -197,6 +199,7 @@ def turn_title(turn: ChatTurn, model: str = "") -> str:
     if len(turn.versions) > 1 and turn.id in turn.versions:
         number = turn.versions.index(turn.id) + 1
         name = say("chat.version", name=name, number=number, count=len(turn.versions))
+    name = " · ".join([name, *told_apart(turn)])
     if turn.role == "user" or turn.status == "speaking":
         return name
     parts = [duration(turn.seconds)] if turn.seconds is not None else []

@@ -18,6 +18,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.answering": "answering",
     "chat.thinking": "thinking",
     "chat.waiting": "waiting for the model",
+    "chat.loading_model": "loading the model…",
     "chat.using": "{name} runs",
     "chat.using.several": "{count} tools run",
     "chat.asks": "asks you",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from agent_tui.events import LinkChanged
 from agent_tui.inert import inert_line
@@ -48,6 +48,22 @@ def link_status(link: LinkChanged, seconds_left: int) -> str:
             if link.status == "connecting" or seconds_left < 1:
                 return f"{signs.WAITING} {say('link.trying', attempt=attempt)}"
             return f"{signs.WAITING} {say('link.waiting', seconds=seconds_left, attempt=attempt)}"
+
+
+class Noted(Protocol):
+    """A turn of a room or a chat, and what its model was not told or not given."""
+
+    trimmed: int
+    has_no_tools: bool
+
+
+def told_apart(turn: Noted) -> list[str]:
+    """Return what a person should know of how a turn's model was asked."""
+    found = [say("turn.no_tools")] if turn.has_no_tools else []
+    if turn.trimmed:
+        one = turn.trimmed == 1
+        found.append(say("turn.trimmed.one") if one else say("turn.trimmed", count=count(turn.trimmed)))
+    return found
 
 
 def connected(link: LinkChanged) -> str:

@@ -18,6 +18,7 @@ from tui.screens.live_texts import (
     KeyNow,
     dollars,
     link_status,
+    told_apart,
     tools_at_work,
     under_way,
     why_cut,
@@ -255,6 +256,8 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
     match agent.word:
         case "speaking":
             return _with_tools(agent) or f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
+        case "thinking" if agent.open_turn is not None and agent.open_turn.is_loading:
+            return f"{signs.WAITING} {say('agent.loading', time=elapsed(since_seconds))}"
         case "thinking":
             return f"{signs.THINKING} {say('agent.thinking', time=elapsed(since_seconds))}"
         case "said":
@@ -364,8 +367,4 @@ def person_title(turn: Turn) -> str:
 def turn_title(turn: Turn) -> str:
     """Return what stands over a turn in its agent's pane: its round, and what its model was not told."""
     parts = [say("agent.round", round=turn.round_number)] if turn.round_number else []
-    if turn.trimmed:
-        parts.append(
-            say("turn.trimmed.one") if turn.trimmed == 1 else say("turn.trimmed", count=count(turn.trimmed))
-        )
-    return " · ".join(parts)
+    return " · ".join([*parts, *told_apart(turn)])

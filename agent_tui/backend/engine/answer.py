@@ -60,6 +60,7 @@ class Ending:
     usage: Usage | None
     first_token_seconds: float | None
     seconds: float | None
+    trimmed: int = 0  # how many messages its model was not told
 
 
 @dataclass(slots=True)
@@ -115,6 +116,7 @@ class Answer:
         self._calls = Calls(ask.workshop, self.steps, self._write, timing)
         self._used = _Used()
         self._is_whole = False
+        self._trimmed = 0
 
     def cut(self, reason: str) -> None:
         """End the answer with what was said so far, also inside a tool."""
@@ -150,6 +152,7 @@ class Answer:
             usage=usage,
             first_token_seconds=used.first_token_seconds,
             seconds=round(clock() - begun, 3),
+            trimmed=self._trimmed,
         )
 
     async def _speak(self, round_: int, pricing: asyncio.Task[Cost], written: Written) -> list[Step]:
@@ -167,6 +170,7 @@ class Answer:
             self._timing,
             keeps=(TextPiece, ThinkingPiece, CallPiece),
             failed=self._ask.failed,
+            silence_seconds=self._ask.terms.silence_seconds,
         )
         try:
             try:
@@ -192,6 +196,11 @@ class Answer:
         """Write what is heard: what comes meanwhile is joined into the next."""
         while not call.over:
             await call.news()
+            if notes := call.take_notes():
+                written = Written()
+                self.steps.note(notes, written)
+                self._trimmed = max(self._trimmed, *(note.count for note in notes))
+                await self._write(written)
             if call.over:
                 return
             if pieces := call.take():

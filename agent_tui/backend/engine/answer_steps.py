@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from agent_tui import events as ev
 from agent_tui.backend.engine.call import Heard
 from agent_tui.backend.engine.written import Written, pieces
-from agent_tui.backend.models.model import CallPiece, TextPiece, ThinkingPiece, ToolCall
+from agent_tui.backend.models.model import CallPiece, NotePiece, TextPiece, ThinkingPiece, ToolCall
 from agent_tui.backend.store.chat_rows import StepPut, StepStands, StoredStep
 from agent_tui.backend.store.rows import NewEvent
 from agent_tui.errors import ModelError
@@ -68,6 +68,11 @@ class Steps:
                     self._say("thinking", text, written)
                 case CallPiece():
                     self._hear_call(piece, written)
+
+    def note(self, notes: Sequence[NotePiece], written: Written) -> None:
+        """Say what happens to the answer besides words."""
+        for note in notes:
+            written.events += self._encode(ev.TurnNoted(self.message_id, note.note, note.count))
 
     def close_words(self, written: Written) -> None:
         """Put the text or thought that grew on record, as it is."""

@@ -17,6 +17,7 @@ from agent_tui.backend.models.model import (
     CutPiece,
     Model,
     ModelRequest,
+    NotePiece,
     Piece,
     TextPiece,
     ThinkingPiece,
@@ -41,7 +42,8 @@ _lingering: set[asyncio.Task[None]] = set()
 
 class Call:
     """Asks ``model`` as soon as it is made. ``error`` says why the call failed, once it ``ended``: in the
-    words ``failed`` and the reason. ``keeps`` are the pieces that ``take`` gives out.
+    words ``failed`` and the reason. ``keeps`` are the pieces that ``take`` gives out; ``silence_seconds`` is
+    how long the model may say nothing, ``None`` for as long as ``timing`` says.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Call:
         *,
         keeps: tuple[type[Heard], ...] = (TextPiece,),
         failed: str = "LLM stream failed",
+        silence_seconds: float | None = None,
     ) -> None:
         self.error = ""
         self.short = ""  # why the model had to stop before its end, e.g. "length"
@@ -64,6 +67,8 @@ class Call:
         self._model = model
         self._request = request
         self._timing = timing
+        self._silence_seconds = timing.stall if silence_seconds is None else silence_seconds
+        self._notes: list[NotePiece] = []
         self._waiting: list[Heard] = []
         self._waiting_characters = 0
         self._characters: dict[type[Heard], int] = {}
@@ -94,6 +99,11 @@ class Call:
     def take_text(self) -> str:
         """Return the text that was heard since the last time."""
         return "".join(piece.text for piece in self.take() if isinstance(piece, TextPiece))
+
+    def take_notes(self) -> list[NotePiece]:
+        """Return what was told since the last time of what happens to the call."""
+        notes, self._notes = self._notes, []
+        return notes
 
     def cancel(self) -> None:
         """Stop listening; what was heard so far stays. Does nothing to a call that ended."""
@@ -144,7 +154,7 @@ class Call:
         try:
             async with asyncio.timeout(None) as patience:
                 while True:
-                    patience.reschedule(clock() + self._timing.stall)
+                    patience.reschedule(clock() + self._silence_seconds)
                     piece = await anext(pieces, None)
                     if piece is None:
                         return
@@ -154,13 +164,18 @@ class Call:
                         await self._until_taken()
         except TimeoutError as error:
             if patience.expired():
-                title = f"no answer for {self._timing.stall:g} s"
-                raise ModelError(title, "The model was given up.") from error
+                title = f"no answer for {self._silence_seconds:g} s"
+                advice = "the timeout of its provider in the config file says how long to wait"
+                raise ModelError(title, f"The model was given up; {advice}.") from error
             raise
         finally:
             await _close(pieces)
 
     def _hear(self, piece: Piece) -> None:
+        if isinstance(piece, NotePiece):
+            self._notes.append(piece)
+            self._news.set()
+            return
         if not self._begun:
             self._begun = True
             self.first_piece_seconds = asyncio.get_running_loop().time() - self._asked_at

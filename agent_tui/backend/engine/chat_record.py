@@ -54,7 +54,10 @@ def answer_begun(row: ChatRow, said: UserSaid | None, turn: TurnRow) -> Written:
         attempt=turn.attempt,
         parent_id=turn.parent,
     )
+    first = len(written.events)
     _add(started, turn.message_id, written)
+    if turn.trimmed:
+        _add(ev.TurnNoted(turn.message_id, "trimmed", turn.trimmed), turn.message_id, written)
     running: dict[str, Value] = {
         "status": "running",
         "interrupted": "",
@@ -62,7 +65,7 @@ def answer_begun(row: ChatRow, said: UserSaid | None, turn: TurnRow) -> Written:
         "name": row.name,
     }
     written.changes += [
-        TurnOpened(turn, event=len(written.events) - 1),
+        TurnOpened(turn, event=first),
         RoomSet(running),
         ChatSet({"head": turn.message_id}, {}),
     ]
@@ -157,6 +160,7 @@ def _closed(turn: TurnRow, ending: Ending, status: str, text: str, error: str) -
         first_token_seconds=ending.first_token_seconds,
         cost=ending.cost,
         seconds=ending.seconds,
+        trimmed=max(turn.trimmed, ending.trimmed),
     )
 
 

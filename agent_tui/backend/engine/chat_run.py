@@ -57,7 +57,7 @@ def left_out(
     """Return how many messages of the branch the model cannot be told, for lack of room."""
     if isinstance(opened, Exception):
         return 0
-    tokens = models.terms(row.provider_id).context_tokens - opened[1]
+    tokens = models.terms(row.provider_id, row.model).context_tokens - opened[1]
     return trim(branch_told(row.system_prompt, history), tokens)[1]
 
 
@@ -130,7 +130,7 @@ class ChatRun:
             message_id=given.turn.message_id,
             model=model,
             request=self._request(specs, max_tokens),
-            terms=self._models.terms(given.row.provider_id),
+            terms=self._models.terms(given.row.provider_id, given.row.model),
             workshop=Workshop(
                 self._tools,
                 self._gate,

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from agent_tui import events as ev
 from agent_tui.backend.engine.written import Written, pieces
+from agent_tui.backend.models.model import NotePiece
 from agent_tui.backend.store.messages import turn_message, user_message
 from agent_tui.backend.store.rows import (
     AgentSkips,
@@ -139,6 +140,12 @@ def turn_started(room: RoomRow, turn: TurnRow) -> Written:
     return Written(events, [TurnOpened(turn, event=len(events) - 1)])
 
 
+def turn_noted(turn: TurnRow, note: NotePiece) -> Written:
+    """Something happens to the turn besides words."""
+    noted = ev.TurnNoted(turn.message_id, note.note, note.count, turn.agent_id, turn.sender_name)
+    return Written([_event(noted, turn.message_id)])
+
+
 def turn_refused(turn: TurnRow, error: str) -> Written:
     """There is no model to ask."""
     return Written([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
@@ -231,6 +238,7 @@ def _closed(turn: TurnRow) -> list[Change]:
         turn.completion_tokens,
         turn.first_token_seconds,
         turn.cost,
+        trimmed=turn.trimmed,
     )
     changes: list[Change] = [closed]
     if used := used_tokens(turn):

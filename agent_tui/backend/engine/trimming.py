@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from agent_tui.backend.models.model import ChatMessage
+from agent_tui.backend.models.model import ChatMessage, ModelRequest
+from agent_tui.wire.content import dump
 
 MESSAGE_TOKENS = 4  # what a message costs besides its words
+SHORT_TOKENS = 1_500  # a prompt of less fits every model
+ANSWER_TOKENS = 2_000  # kept free for an answer whose length nobody limits
+SPARE_PART = 16  # so much of a context is left free: how many tokens a text has is only estimated
+LEAST_ANSWER_TOKENS = 64
+_LEFT_OUT = re.compile(r"\[(\d+) earlier messages left out\]")
 
 
 def estimate(text: str) -> int:
@@ -46,7 +54,7 @@ def trim(messages: Sequence[ChatMessage], tokens: int) -> tuple[tuple[ChatMessag
         room -= sum(map(_cost, rest[first]))
     if first == 0:
         return tuple(messages), 0
-    gone = len(_joined(rest[:first]))
+    gone = sum(map(_count, _joined(rest[:first])))
     return (*_joined(kept), left_out(gone), *_joined(rest[first:])), gone
 
 
@@ -68,3 +76,30 @@ def _joined(units: Sequence[Sequence[ChatMessage]]) -> list[ChatMessage]:
 def _cost(message: ChatMessage) -> int:
     calls = sum(estimate(call.name) + estimate(call.arguments) for call in message.calls)
     return MESSAGE_TOKENS + estimate(message.content) + calls
+
+
+def prompt_tokens(request: ModelRequest) -> int:
+    """Return about how many tokens a call has before its answer: its messages, and the tools it offers."""
+    tools = sum(estimate(tool.name + tool.description + dump(tool.parameters)) for tool in request.tools)
+    return tools + sum(map(_cost, request.messages))
+
+
+def fitted(request: ModelRequest, context: int, *, limits_answer: bool) -> tuple[ModelRequest, int]:
+    """Return (the call as it fits into a ``context`` of so many tokens, how many messages were left out).
+
+    A limit of the answer's length is never more than is left; with ``limits_answer`` there is always one.
+    """
+    answer = min(request.max_tokens or ANSWER_TOKENS, context // 4)
+    tools = prompt_tokens(replace(request, messages=()))
+    messages, gone = trim(request.messages, context - context // SPARE_PART - answer - tools)
+    request = replace(request, messages=messages)
+    left = max(context - context // SPARE_PART - prompt_tokens(request), LEAST_ANSWER_TOKENS)
+    if request.max_tokens or limits_answer:
+        request = replace(request, max_tokens=min(request.max_tokens or left, left))
+    return request, gone
+
+
+def _count(message: ChatMessage) -> int:
+    """Return how many messages one stands for: the line of those that were left out before, for several."""
+    said = _LEFT_OUT.fullmatch(message.content) if message.role == "user" else None
+    return int(said[1]) if said else 1

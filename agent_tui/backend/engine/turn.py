@@ -46,8 +46,8 @@ class ModelSource(Protocol):
         """Return (model, max_tokens); raises ``ModelError`` when there is none."""
         ...
 
-    def terms(self, provider_id: str) -> Terms:
-        """Return how much the provider's models can be told and what they cost. Never raises."""
+    def terms(self, provider_id: str, model: str = "") -> Terms:
+        """Return how much the provider's model can be told and what it costs. Never raises."""
         ...
 
 
@@ -114,7 +114,8 @@ class Attempt:
         if self._tools is not None:
             await self._work(*self._asked, self._tools)
             return
-        self._call = Call(*self._asked, self._timing)
+        patience = self._models.terms(self._agent.provider_id, self._agent.model).silence_seconds
+        self._call = Call(*self._asked, self._timing, silence_seconds=patience)
         try:
             await self._listen(self._call)
         finally:
@@ -122,10 +123,13 @@ class Attempt:
 
     async def _listen(self, call: Call) -> None:
         """Write what is heard, one chunk at a time: what comes meanwhile is joined into the next."""
-        terms = self._models.terms(self._agent.provider_id)
+        terms = self._models.terms(self._agent.provider_id, self._agent.model)
         pricing = asyncio.create_task(cost_of(terms, self._agent.model))
         while not call.over:
             await call.news()
+            for note in call.take_notes():
+                self._turn = replace(self._turn, trimmed=max(self._turn.trimmed, note.count))
+                await self._write(record.turn_noted(self._turn, note))
             if call.over:
                 break
             if text := call.take_text():
@@ -153,7 +157,7 @@ class Attempt:
             message_id=self._turn.message_id,
             model=model,
             request=replace(request, messages=(*request.messages, *before), tools=specs),
-            terms=self._models.terms(self._agent.provider_id),
+            terms=self._models.terms(self._agent.provider_id, self._agent.model),
             workshop=tools.workshop(room, self._turn.message_id),
             encode=TurnChunks(room, self._turn),
             failed=FAILED,
@@ -211,7 +215,7 @@ class Attempt:
 
     def _request(self, max_tokens: int, said: Sequence[Said]) -> ModelRequest:
         room, turn = self._room, self._turn
-        tokens = self._models.terms(self._agent.provider_id).context_tokens - max_tokens
+        tokens = self._models.terms(self._agent.provider_id, self._agent.model).context_tokens - max_tokens
         messages, left_out = trim(model_messages(room, self._agent, turn, said), tokens)
         self._turn = replace(turn, trimmed=left_out)
         return ModelRequest(
@@ -234,6 +238,7 @@ def _ended(turn: TurnRow, ending: Ending) -> TurnRow:
         completion_tokens=usage.completion_tokens,
         first_token_seconds=ending.first_token_seconds,
         cost=ending.cost,
+        trimmed=max(turn.trimmed, ending.trimmed),
     )
 
 

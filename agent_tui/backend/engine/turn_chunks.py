@@ -6,6 +6,7 @@ Who knows nothing of steps reads the words alone: two text steps have a blank li
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent_tui import events as ev
 from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
@@ -33,6 +34,9 @@ class TurnChunks:
                 self._texts[step_id] = True
                 self._characters += len(text)
                 return [self._chunk(ev.TextAdded(turn_id, text, step_id=step_id))]
+            case ev.TurnNoted():
+                noted = replace(event, agent_id=self._turn.agent_id, agent_name=self._turn.sender_name)
+                return [self._chunk(noted)]
             case _:
                 return [self._chunk(event)]
 

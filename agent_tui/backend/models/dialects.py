@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping, Set
 from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -30,6 +31,15 @@ REFUSED_SIGNS = {
     "max_tokens": "max_completion_tokens",
     "stream_options": "stream_options",
 }
+# Said of models without tools by: Ollama and Groq, LiteLLM, vLLM, OpenRouter, llama.cpp, Gemini.
+# What they say of a schema that they do not like is another thing.
+_NO_TOOLS = re.compile(
+    r"not support(?:ed)? (?:tool|function)|not support parameters: \[[^\]]*'tools'"
+    r"|tool choice requires|no endpoints found that support tool|tools param requires"
+    r"|(?:tool use|(?:tool|function) calling|tools) (?:is|are) not (?:supported|enabled|available)",
+    re.IGNORECASE,
+)
+_NO_THINKING = re.compile(r"not support thinking|reasoning_effort|not support reasoning", re.IGNORECASE)
 # Not the ones before 3.7; and what other models behind the Messages API can be asked nobody knows.
 _THINKING_CLAUDE = re.compile(r"claude-(?!(?:instant|2|3-(?!7)))")
 
@@ -50,7 +60,11 @@ class Dialect(Protocol):
         """Return what the call asks for."""
         ...
 
-    def goes_without(self, model: Model[Any], refusal: str) -> bool:
+    def refused(self, name: str) -> Set[str]:
+        """Return what the model of that name refused so far, by the names of a call's fields."""
+        ...
+
+    def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
         """Return whether the next call leaves out what the one of ``model`` was refused for."""
         ...
 
@@ -64,6 +78,34 @@ def dialect(endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: htt
             return GoogleDialect(endpoint, url, http)
         case _:  # Ollama speaks OpenAI's
             return OpenAIDialect(endpoint, url, http, timeout)
+
+
+class Refusals:
+    """What the models of a provider refused, by their names.
+
+    ``signs``: fields of a call that a server may refuse, and the sign of each in its errors.
+    """
+
+    def __init__(self, signs: Mapping[str, str] | None = None) -> None:
+        self._signs = signs or {}
+        self._refused: defaultdict[str, set[str]] = defaultdict(set)
+
+    def of(self, name: str) -> frozenset[str]:
+        """Return what that model refused so far."""
+        return frozenset(self._refused[name])
+
+    def learn(self, name: str, before: Set[str], refusal: str, asked: ModelRequest) -> bool:
+        """Note what a call was refused for; return whether it was anything that the call had.
+
+        ``before``: the fields that it was made without. Others of the model may have been refused meanwhile.
+        """
+        refused = {field for field, sign in self._signs.items() if sign in refusal and field not in before}
+        if asked.tools and _NO_TOOLS.search(refusal):
+            refused.add("tools")
+        if asked.thinking and _NO_THINKING.search(refusal):
+            refused.add("thinking")
+        self._refused[name] |= refused
+        return bool(refused)
 
 
 class OpenAIDialect:
@@ -97,15 +139,16 @@ class OpenAIDialect:
         profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=is_openai)
         provider = OpenAICompatibleProvider(endpoint.provider_id, openai_client=client, profile=profile)
         self._make = partial(ChatModel, provider=provider)
-        self._refused: defaultdict[str, set[str]] = defaultdict(set)  # by the name of a model
+        self._refusals = Refusals(REFUSED_SIGNS)
 
     def model(self, name: str) -> Model[Any]:
-        return self._make(name, refused=frozenset(self._refused[name]))
+        return self._make(name, refused=self._refusals.of(name))
 
-    def goes_without(self, model: Model[Any], refusal: str) -> bool:
-        refused = {field for field, sign in REFUSED_SIGNS.items() if sign in refusal}
-        self._refused[model.model_name] |= refused
-        return not refused <= _refused(model)  # other calls of it may have been refused meanwhile
+    def refused(self, name: str) -> Set[str]:
+        return self._refusals.of(name)
+
+    def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
+        return self._refusals.learn(model.model_name, _refused(model), refusal, asked)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         settings = ModelSettings(max_tokens=request.max_tokens)
@@ -152,14 +195,18 @@ class AnthropicDialect:
             timeout=timeout,
             http_client=http,
         )
+        self._refusals = Refusals()
         self._make = partial(AnthropicModel, provider=AnthropicProvider(anthropic_client=client))
         self._settings = AnthropicModelSettings
 
     def model(self, name: str) -> Model[Any]:
         return self._make(name)
 
-    def goes_without(self, model: Model[Any], refusal: str) -> bool:
-        return False
+    def refused(self, name: str) -> Set[str]:
+        return self._refusals.of(name)
+
+    def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
+        return self._refusals.learn(model.model_name, frozenset(), refusal, asked)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         # No temperature: the newer models refuse one, and which do is nothing we could know for long.
@@ -194,13 +241,17 @@ class GoogleDialect:
             http_client=http,
             base_url=url,
         )
+        self._refusals = Refusals()
         self._make = partial(GoogleModel, provider=provider)
 
     def model(self, name: str) -> Model[Any]:
         return self._make(name.removeprefix("models/"))
 
-    def goes_without(self, model: Model[Any], refusal: str) -> bool:
-        return False
+    def refused(self, name: str) -> Set[str]:
+        return self._refusals.of(name)
+
+    def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
+        return self._refusals.learn(model.model_name, frozenset(), refusal, asked)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         settings = ModelSettings(max_tokens=request.max_tokens, temperature=request.temperature)

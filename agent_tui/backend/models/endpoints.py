@@ -10,8 +10,11 @@ from agent_tui.config import PROVIDER_URLS, ProviderConfig
 from agent_tui.errors import ModelError
 from agent_tui.keys import read_key
 
-# Seconds without a byte. Generous: a local server may load its weights before it says anything.
-SILENCE_SECONDS = 180.0
+# Seconds without a token, unless the config file says otherwise. A server on this machine may load its
+# weights or read a long prompt before it says anything.
+SILENCE_SECONDS = 120.0
+LOCAL_SILENCE_SECONDS = 600.0
+ANTHROPIC_VERSION = "2023-06-01"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 _ENDS = {  # of addresses as manuals and other programs give them, the longest first
     "openai": ("/chat/completions",),
@@ -25,7 +28,8 @@ _ENDS = {  # of addresses as manuals and other programs give them, the longest f
 class Endpoint:
     """Where a provider is. ``base_url`` may hold ``user:password@``, which are sent as Basic
     authorisation in place of the key; ``key_name`` says in an error where the key comes from.
-    ``in_keyring``: the key still has to be fetched there, see ``with_key``."""
+    ``in_keyring``: the key still has to be fetched there, see ``with_key``. ``context_tokens`` and
+    ``num_ctx`` are what the config file says, 0 for nothing."""
 
     provider_id: str
     base_url: str = field(repr=False)
@@ -34,6 +38,13 @@ class Endpoint:
     silence_seconds: float = SILENCE_SECONDS
     kind: str = "openai"
     in_keyring: bool = False
+    context_tokens: int = 0
+    num_ctx: int = 0
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on this machine."""
+        return is_local(self.base_url)
 
     def secrets(self) -> tuple[str, ...]:
         """Return every form in which what must not be shown may come back from a server."""
@@ -61,9 +72,39 @@ def endpoint_of(provider: ProviderConfig) -> Endpoint:
         provider.base_url,
         key,
         key_name if key or in_keyring else "",
+        silence_seconds(provider),
         kind=provider.kind,
         in_keyring=in_keyring,
+        context_tokens=provider.context_tokens or 0,
+        num_ctx=provider.num_ctx or 0,
     )
+
+
+def silence_seconds(provider: ProviderConfig) -> float:
+    """Return for how long a provider may say nothing before its turn is given up."""
+    usual = LOCAL_SILENCE_SECONDS if is_local(provider.base_url) else SILENCE_SECONDS
+    return provider.timeout or usual
+
+
+def is_local(base_url: str) -> bool:
+    """Say whether an address is on this machine."""
+    try:
+        return urlsplit(base_url).hostname in LOOPBACK_HOSTS
+    except ValueError:
+        return False
+
+
+def key_headers(endpoint: Endpoint) -> dict[str, str]:
+    """Return the headers that carry the key, for calls that no SDK makes."""
+    if not endpoint.key:
+        return {}
+    match endpoint.kind:
+        case "anthropic":
+            return {"x-api-key": endpoint.key, "anthropic-version": ANTHROPIC_VERSION}
+        case "google":
+            return {"x-goog-api-key": endpoint.key}
+        case _:
+            return {"authorization": f"Bearer {endpoint.key}"}
 
 
 def with_key(endpoint: Endpoint) -> Endpoint:
@@ -85,7 +126,9 @@ def with_key(endpoint: Endpoint) -> Endpoint:
 
 def tried(kind: str, base_url: str, key: str, key_name: str) -> Endpoint:
     """Return an endpoint that is not in the config file, for trying it out."""
-    return Endpoint("test", base_url or PROVIDER_URLS[kind], key, key_name, kind=kind)
+    url = base_url or PROVIDER_URLS[kind]
+    seconds = LOCAL_SILENCE_SECONDS if is_local(url) else SILENCE_SECONDS
+    return Endpoint("test", url, key, key_name, seconds, kind=kind)
 
 
 def without_login(base_url: str) -> tuple[str, tuple[str, str] | tuple[()]]:

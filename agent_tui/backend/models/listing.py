@@ -18,6 +18,7 @@ from agent_tui.backend.models.endpoints import (
     LOOPBACK_HOSTS,
     Endpoint,
     api_root,
+    key_headers,
     unusable,
     with_key,
     without_login,
@@ -36,7 +37,6 @@ HINT_SECONDS = 3.0  # for naming other models in an error
 MAX_LIST_BYTES = 4 * 1024 * 1024
 MAX_MODELS = 2000
 MAX_NAME_CHARACTERS = 200
-ANTHROPIC_VERSION = "2023-06-01"
 _LISTS = {"anthropic": ("/v1/models", "limit=1000"), "google": ("/v1beta/models", "pageSize=1000")}
 SPEAKS = "generateContent"  # what a Gemini model must offer, or it only makes vectors or pictures
 
@@ -82,7 +82,7 @@ def _open(endpoint: Endpoint) -> tuple[httpx.AsyncClient, Teller]:
         client = httpx.AsyncClient(
             base_url=url,
             auth=httpx.BasicAuth(*login) if login else None,
-            headers=_headers(endpoint),
+            headers=key_headers(endpoint),
             timeout=LIST_SECONDS,
             verify=tls_context(None, os.environ),
             trust_env=urlsplit(url).hostname not in LOOPBACK_HOSTS,
@@ -90,18 +90,6 @@ def _open(endpoint: Endpoint) -> tuple[httpx.AsyncClient, Teller]:
     except (ValueError, httpx.InvalidURL):
         raise unusable(endpoint) from None
     return client, teller
-
-
-def _headers(endpoint: Endpoint) -> dict[str, str]:
-    if not endpoint.key:
-        return {}
-    match endpoint.kind:
-        case "anthropic":
-            return {"x-api-key": endpoint.key, "anthropic-version": ANTHROPIC_VERSION}
-        case "google":
-            return {"x-goog-api-key": endpoint.key}
-        case _:
-            return {"authorization": f"Bearer {endpoint.key}"}
 
 
 def _address(endpoint: Endpoint) -> str:

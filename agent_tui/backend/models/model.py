@@ -97,7 +97,19 @@ class UsagePiece:
     completion_tokens: int
 
 
-Piece = TextPiece | ThinkingPiece | CallPiece | CutPiece | UsagePiece
+@dataclass(frozen=True, slots=True)
+class NotePiece:
+    """What happens to the call besides words.
+
+    ``note``: "loading", its server loads the model; "no_tools", the model refused tools and is asked without;
+    "trimmed", ``count`` of the oldest messages are not told it.
+    """
+
+    note: Literal["loading", "no_tools", "trimmed"]
+    count: int = 0
+
+
+Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | CutPiece | UsagePiece
 
 
 class Model(Protocol):

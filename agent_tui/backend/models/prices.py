@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from agent_tui.config import DEFAULT_CONTEXT_TOKENS
-
+UNLIMITED_TOKENS = 100_000_000  # of a context that is not known yet: what reads it leaves messages out
 PRICE_TOKENS = 1_000_000  # prices are for so many
 
 # Takes (prompt tokens, completion tokens), gives US dollars; None where no price is known.
@@ -17,17 +16,19 @@ Cost = Callable[[int, int], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """On what terms a provider's models speak: how many tokens they can be told, and what tokens cost.
+    """On what terms a provider's models speak: how many tokens they can be told, for how many seconds they
+    may say nothing (``None``: for as long as the engine waits), and what tokens cost.
 
     Prices are US dollars per million tokens, None where the config file names none. Those of a ``kind``
     or a ``base_url`` that are no public provider's are not known.
     """
 
-    context_tokens: int = DEFAULT_CONTEXT_TOKENS
+    context_tokens: int = UNLIMITED_TOKENS
     kind: str = ""
     base_url: str = field(default="", repr=False)  # may hold a login
     input_price: float | None = None
     output_price: float | None = None
+    silence_seconds: float | None = None
 
 
 async def cost_of(terms: Terms, model: str) -> Cost:
@@ -37,6 +38,21 @@ async def cost_of(terms: Terms, model: str) -> Cost:
     if terms.kind not in ("openai", "anthropic", "google"):
         return unknown_cost
     return await asyncio.to_thread(_listed, terms.kind, terms.base_url, model)
+
+
+def listed_context(kind: str, base_url: str, model: str) -> int:
+    """Return how many tokens a public provider's model can be told, 0 for one that the table does not have.
+
+    Loads the table the first time, which takes most of a second: call it in a thread.
+    """
+    from genai_prices.data_snapshot import get_snapshot
+
+    by_address = base_url if kind == "openai" else None
+    try:
+        _, found = get_snapshot().find_provider_model(model, None, None if by_address else kind, by_address)
+    except LookupError:
+        return 0
+    return found.context_window or 0
 
 
 def unknown_cost(_prompt_tokens: int, _completion_tokens: int) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from agent_tui.backend.config_file import ConfigFile
 from agent_tui.backend.models.demo import DEMO as DEMO
 from agent_tui.backend.models.demo import DemoModel
-from agent_tui.backend.models.endpoints import Endpoint, endpoint_of
+from agent_tui.backend.models.endpoints import Endpoint, endpoint_of, silence_seconds
 from agent_tui.backend.models.model import Model
-from agent_tui.backend.models.prices import Terms
+from agent_tui.backend.models.prices import UNLIMITED_TOKENS, Terms
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.config import ProviderConfig
 from agent_tui.errors import ModelError
@@ -67,12 +67,25 @@ class Models:
         if provider_id != DEMO:
             _named(provider_id, self._checked())
 
-    def terms(self, provider_id: str) -> Terms:
-        """Return how much the provider's models can be told and what they cost. Never raises."""
+    def terms(self, provider_id: str, model: str = "") -> Terms:
+        """Return how much the provider's model can be told, as far as that is known by now, for how long it
+        may say nothing, and what it costs. Never raises.
+        """
         found = self._configured.get(provider_id)
         if found is None:
             return Terms()
-        return Terms(found.context_tokens, found.kind, found.base_url, found.input_price, found.output_price)
+        try:
+            known = self._at(endpoint_of(found)).contexts.get(model or self.default_model(provider_id), 0)
+        except ModelError:  # of a key that is missing: the call says so
+            known = 0
+        return Terms(
+            found.context_tokens or known or UNLIMITED_TOKENS,
+            found.kind,
+            found.base_url,
+            found.input_price,
+            found.output_price,
+            silence_seconds(found),
+        )
 
     def provider(self, provider_id: str) -> ProviderConfig | None:
         """Return what the config file says of a provider; None for the demo and names it does not have."""

@@ -25,6 +25,7 @@ class RemoteProvider:
     """One provider: its models share one HTTP client, opened at the first call, closed by ``aclose``."""
 
     def __init__(self, endpoint: Endpoint) -> None:
+        self.contexts: dict[str, int] = {}  # model → how many tokens it can be told, once that is known
         self._endpoint = endpoint
         self._connection: Connection | None = None
         self._opening = asyncio.Lock()
@@ -43,7 +44,7 @@ class RemoteProvider:
             if self._connection is None:
                 # In a thread: the imports and the reading of the certificates take 1.5 s, in which the
                 # other rooms' words, keys and heartbeats must go on.
-                self._connection = await asyncio.to_thread(_connect, self._endpoint)
+                self._connection = await asyncio.to_thread(_connect, self._endpoint, self.contexts)
             return self._connection
 
     async def forget_key(self) -> None:
@@ -64,11 +65,11 @@ class RemoteProvider:
                 await one.aclose()
 
 
-def _connect(endpoint: Endpoint) -> Connection:
+def _connect(endpoint: Endpoint, contexts: dict[str, int]) -> Connection:
     # Here, not at the top: architecture.md §3, contract 7, and rooms that need no provider.
     from agent_tui.backend.models.remote_calls import connect
 
-    return connect(with_key(endpoint))
+    return connect(with_key(endpoint), contexts)
 
 
 class RemoteModel:

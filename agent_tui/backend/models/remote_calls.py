@@ -10,6 +10,7 @@ of them is enough; nothing limits the size of an answer.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
@@ -27,6 +28,8 @@ from pydantic_ai.exceptions import ModelHTTPError, ModelNotFoundError
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.tools import ToolDefinition
 
+from agent_tui.backend.engine.trimming import SHORT_TOKENS, fitted, prompt_tokens
+from agent_tui.backend.models.contexts import Contexts
 from agent_tui.backend.models.dialects import OPENAI_HOST, dialect
 from agent_tui.backend.models.endpoints import (
     LOOPBACK_HOSTS,
@@ -37,8 +40,17 @@ from agent_tui.backend.models.endpoints import (
 )
 from agent_tui.backend.models.ends import ending
 from agent_tui.backend.models.listing import known_models
-from agent_tui.backend.models.model import CutPiece, ModelRequest, Piece, TextPiece, ToolSpec, UsagePiece
-from agent_tui.backend.models.remote_errors import FAILURES, Teller
+from agent_tui.backend.models.model import (
+    CutPiece,
+    ModelRequest,
+    NotePiece,
+    Piece,
+    TextPiece,
+    ToolSpec,
+    UsagePiece,
+)
+from agent_tui.backend.models.ollama import OllamaTransport
+from agent_tui.backend.models.remote_errors import FAILURES, Teller, is_too_long
 from agent_tui.backend.models.remote_history import Kept, has_thoughts, told
 from agent_tui.backend.models.remote_pieces import Pieces
 from agent_tui.errors import ConfigError, ModelError
@@ -47,8 +59,13 @@ from agent_tui.tls import tls_context
 from agent_tui.wire.content import encodable
 
 CONNECT_SECONDS = 10.0
+SLACK_SECONDS = 1.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # of one response as it travels, JSON around every token included
-REFUSALS = (400, 422)
+# Most servers refuse a call with the first two; OpenRouter with 404, Groq and llama.cpp with the others.
+REFUSALS = (400, 422, 404, 413, 500, 501)
+LOADING = NotePiece("loading")
+LOADING_SECONDS = 0.5  # between two calls of a server that loads its model
+MAX_SHORTER = 3  # calls that are made again with less, each
 CAME_BYTES = 2_000  # of an answer that is no stream, to be told of
 END_BYTES = 32  # more than the end of a stream has
 MAX_CONNECTIONS = 1000  # every agent of a parallel round holds one
@@ -71,10 +88,12 @@ class _Watch:
 _watch: ContextVar[_Watch | None] = ContextVar("_watch", default=None)
 
 
-def connect(endpoint: Endpoint) -> Connection:
-    """Return the endpoint's connection pool; raises ``ModelError`` when its address cannot be one."""
+def connect(endpoint: Endpoint, contexts: dict[str, int]) -> Connection:
+    """Return the endpoint's connection pool; raises ``ModelError`` when its address cannot be one. What is
+    learned of its models is noted in ``contexts``.
+    """
     try:
-        return Connection(endpoint)
+        return Connection(endpoint, contexts)
     except (ValueError, httpx2.InvalidURL):
         raise unusable(endpoint) from None  # not chained: it may quote the URL, a password in it among it
     except ConfigError as error:  # of the environment's certificates
@@ -84,22 +103,31 @@ def connect(endpoint: Endpoint) -> Connection:
 class Connection:
     """One provider's connection pool; slow to make (TLS), so made in a thread."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, contexts: dict[str, int]) -> None:
         url, login = without_login(endpoint.base_url)
         host = urlsplit(url).hostname or ""
         self._is_openai = host == OPENAI_HOST
         self._endpoint = endpoint
-        timeout = httpx2.Timeout(endpoint.silence_seconds, connect=CONNECT_SECONDS, pool=None)
+        # A little more than the engine waits for a token: what it says of that is the better reason.
+        timeout = httpx2.Timeout(endpoint.silence_seconds + SLACK_SECONDS, connect=CONNECT_SECONDS, pool=None)
+        limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=20)
+        verify, native = tls_context(None, os.environ), None
+        if endpoint.num_ctx:
+            through = httpx2.AsyncHTTPTransport(verify=verify, limits=limits)
+            native = OllamaTransport(through, endpoint.num_ctx)
         self._http = httpx2.AsyncClient(
             auth=httpx2.BasicAuth(*login) if login else None,
             timeout=timeout,
-            limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=20),
+            limits=limits,
             headers={"Accept-Encoding": "identity"},  # so that _Body reads what the SDK reads
-            verify=tls_context(None, os.environ),
+            verify=verify,
+            transport=native,
             trust_env=host not in LOOPBACK_HOSTS,  # a proxy cannot reach this machine's own address
             event_hooks={"request": [self._strip], "response": [_watch_body]},
         )
-        self._dialect = dialect(endpoint, api_root(endpoint.kind, url), self._http, timeout)
+        root = api_root(endpoint.kind, url)
+        self._dialect = dialect(endpoint, root, self._http, timeout)
+        self._contexts = Contexts(endpoint, root, self._http, contexts)
         self._kept = Kept()
         self._teller = Teller(endpoint, shown_url=shown_url(url), secrets=endpoint.secrets())
         self._failures: tuple[type[Exception], ...] = (*FAILURES, *self._dialect.failures)
@@ -111,21 +139,46 @@ class Connection:
     async def stream(self, name: str, request: ModelRequest) -> AsyncGenerator[Piece]:
         """Yield the answer of model ``name``; raises ``ModelError``.
 
-        A call that a server refused for a field of it is followed by one without: it did nothing yet.
+        A call that a server refused for something in it, or because it was too long, is followed by one
+        without, or by a shorter one: it did nothing yet.
         """
         if self._dialect.wants_thoughts and not has_thoughts(request.messages, self._kept):
             request = replace(request, thinking=False)
+        _watch.set(None)
+        is_short = prompt_tokens(request) < SHORT_TOKENS
+        async with aclosing(self._contexts.prepare(name, is_short=is_short)) as notes:
+            async for note in notes:
+                yield note
+        told_of: set[NotePiece] = set()
+        shorter = 0
         while True:
+            asked, new = self._asked(name, request)
+            for note in new:
+                if note not in told_of:
+                    yield note
+            told_of.update(new)
             model, watch = self._dialect.model(name), _Watch(self._dialect.end)
             _watch.set(watch)
             try:
-                async with aclosing(self._pieces(model, name, request, watch)) as pieces:
+                async with aclosing(self._pieces(model, name, asked, watch)) as pieces:
                     async for piece in pieces:
                         yield piece
                 return
             except self._failures as error:
-                if _is_refusal(error, watch) and self._dialect.goes_without(model, str(error)):
+                if _is_loading(error):
+                    if LOADING not in told_of:
+                        told_of.add(LOADING)
+                        yield LOADING
+                    await asyncio.sleep(LOADING_SECONDS)  # whoever waits for the answer says for how long
                     continue
+                if _is_refusal(error, watch):
+                    if is_too_long(error) and shorter < MAX_SHORTER:
+                        shorter += 1
+                        self._contexts.learn(name, prompt_tokens(asked), str(error))
+                        if self._asked(name, request)[0] != asked:  # there is something that can be left out
+                            continue
+                    if self._dialect.goes_without(model, str(error), asked):
+                        continue
                 missing = isinstance(error, ModelNotFoundError)
                 known = await known_models(self._endpoint) if missing else ()
                 # Not chained: the SDK's errors quote what the server said, a key it echoed among it.
@@ -133,6 +186,27 @@ class Connection:
             finally:
                 if watch.response is not None:  # not every SDK closes what a cancelled call leaves open
                     await watch.response.aclose()
+
+    def _asked(self, name: str, request: ModelRequest) -> tuple[ModelRequest, list[NotePiece]]:
+        """Return what the model is asked of ``request``: without what it refused, and as much as it can be
+        told; and what of that a person is told. Raises ``ModelError`` for what fits in no way.
+        """
+        notes: list[NotePiece] = []
+        if request.tools and "tools" in self._dialect.refused(name):
+            request = replace(request, tools=())
+            notes.append(NotePiece("no_tools"))
+        if request.thinking and "thinking" in self._dialect.refused(name):
+            request = replace(request, thinking=False)
+        if not self._contexts.is_known(name) and prompt_tokens(request) < SHORT_TOKENS:
+            return request, notes
+        context = self._contexts.tokens(name)
+        request, left_out = fitted(request, context, limits_answer=self._contexts.is_ollama)
+        if self._contexts.is_ollama and prompt_tokens(request) > context:
+            # Ollama would leave the beginning out without a word.
+            raise self._teller.too_long(name, context)
+        if left_out:
+            notes.append(NotePiece("trimmed", left_out))
+        return request, notes
 
     async def _pieces(
         self, model: Model[Any], name: str, request: ModelRequest, watch: _Watch
@@ -235,6 +309,11 @@ async def _watch_body(response: httpx2.Response) -> None:
     if watch is not None:
         response.stream = _Body(response, watch)
         watch.response = response
+
+
+def _is_loading(error: Exception) -> bool:
+    """Return whether the server says that it loads its model, as llama.cpp does."""
+    return isinstance(error, ModelHTTPError) and error.status_code == 503 and "Loading model" in str(error)
 
 
 def _is_refusal(error: Exception, watch: _Watch) -> bool:

@@ -46,7 +46,13 @@ MAX_DEPTH = 4  # of an error within errors
 MAX_PAGE_CHARACTERS = 4_000  # of a page that came for an answer
 AGAIN = frozenset({408, 409, 425, 429})  # and everything from 500
 # What llama.cpp and Ollama say where others have a code for it.
-_TOO_LONG = re.compile("exceeds? the (available )?context|exceed_context_size|context window", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    "exceeds? the (?:available )?context|exceed_context_size|context window|maximum context length"
+    "|maximum prompt length|prompt is too long|input token count|max_new_tokens|maximum context"
+    "|context the overflows",
+    re.IGNORECASE,
+)
+TOO_LONG = "the conversation is too long for the model"
 _TITLE = re.compile("<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile("<[^>]*>")
 
@@ -150,6 +156,16 @@ class Teller:
         """The provider gave the answer up before its first word."""
         return self._make("the model stopped before the first word", f"{model}: {reason}", retryable=True)
 
+    def too_long(self, model: str, tokens: int) -> ModelError:
+        """What has to be told, however much is left out, is more than the model can be told."""
+        more = f"; providers.{self.endpoint.provider_id}.num_ctx raises that" if self.is_ollama else ""
+        return self._make(TOO_LONG, f"{model} takes {tokens:,} tokens, its answer among them{more}")
+
+    @property
+    def is_ollama(self) -> bool:
+        """Whether the provider is said to be an Ollama."""
+        return self.endpoint.kind == "ollama"
+
     def empty(self, model: str, *, out_of_tokens: bool) -> ModelError:
         """The model ended without having said a word."""
         if out_of_tokens:
@@ -173,10 +189,8 @@ class Teller:
                 return self._make("no such model or path at {url}", asked)
             case failed.ModelQuotaExceededError():
                 return self._make("the provider's quota is used up", detail)
-            case failed.ModelContextWindowExceededError():
-                return self._make("the conversation is too long for the model", detail)
-            case _ if error.status_code in (400, 413) and _TOO_LONG.search(str(error)[:MAX_PAGE_CHARACTERS]):
-                return self._make("the conversation is too long for the model", detail)
+            case _ if is_too_long(error):
+                return self._make(TOO_LONG, detail)
             case _ if error.provider_error_code == "content_filter":
                 return self._make("the provider's content filter stopped the question", detail)
             case _:
@@ -225,6 +239,14 @@ class Teller:
         with contextlib.suppress(RecursionError):  # of one that is nothing but brackets
             return self._line(_words(body), MAX_SAID_CHARACTERS)
         return ""
+
+
+def is_too_long(error: Exception) -> bool:
+    """Say whether a server refused a call because it was told more than its model takes."""
+    if isinstance(error, failed.ModelContextWindowExceededError):
+        return True
+    said = isinstance(error, failed.ModelHTTPError) and error.status_code in (400, 413, 422, 500)
+    return said and _TOO_LONG.search(str(error)[:MAX_PAGE_CHARACTERS]) is not None
 
 
 def _words(body: object) -> str:

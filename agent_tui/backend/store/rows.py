@@ -160,6 +160,7 @@ class TurnClosed:
     first_token_seconds: float | None = None
     cost: float | None = None
     seconds: float | None = None
+    trimmed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

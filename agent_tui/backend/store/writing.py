@@ -235,6 +235,8 @@ def _set(
 def _close(connection: Connection, change: TurnClosed) -> None:
     values = asdict(change)
     message_id = values.pop("message_id")
+    if not change.trimmed:  # then it is what it was when the turn was opened
+        del values["trimmed"]
     open_turn = (turn.c.message_id == message_id) & (turn.c.status == "streaming")
     if connection.execute(update(turn).where(open_turn).values(values)).rowcount != 1:
         raise StoreError(f"The turn {message_id} is not open", "It was closed before.")

@@ -30,7 +30,6 @@ def page(status: int, text: str) -> Answer:
 
 
 FAULT = {"type": "missing", "loc": ["body", "x", 0], "msg": "Field required"}
-TOO_LONG = {"type": "exceed_context_size_error", "message": "it exceeds the available context size"}
 FILTERED = {"code": "content_filter", "message": "hate was found"}
 
 
@@ -41,7 +40,6 @@ FILTERED = {"code": "content_filter", "message": "hate was found"}
         (fails(403, "not yours"), False, "refused the key", "not yours"),
         (fails(404, "model 'x' not found"), False, "no such model or path", "some-model"),
         (fails(400, "what"), False, "refused the call", "status 400: what"),
-        (fails(400, "…", code="context_length_exceeded"), False, "too long for the model", ""),
         (fails(429, "slow down", Retry_After="20"), True, "wants fewer calls", "wait 20 s"),
         (fails(429, "pay", code="insufficient_quota"), False, "quota is used up", "pay"),
         (fails(500, "boom"), True, "server failed", "status 500: boom"),
@@ -51,7 +49,6 @@ FILTERED = {"code": "content_filter", "message": "hate was found"}
         (json_of(400, [{"error": {"message": "no"}}]), False, "refused the call", "status 400: no"),
         (json_of(404, {"detail": "Not Found"}), False, "no such model", "404: Not Found. Is the model"),
         (json_of(422, {"detail": [FAULT]}), False, "refused the call", "422: body.x.0: Field required"),
-        (json_of(400, {"error": TOO_LONG}), False, "too long for the model", "available context size"),
         (json_of(400, {"error": FILTERED}), False, "content filter stopped the question", "hate"),
         (fails(407, "who are you"), False, "the proxy wants a password", "status 407"),
         (

@@ -1,0 +1,222 @@
+"""How many tokens a model can be told, and whether its server has loaded it.
+
+Sources, read from the real program or its documentation: Ollama ``GET /api/ps`` (``context_length`` of a
+loaded model), ``POST /api/show`` (``parameters``) and ``POST /api/generate`` without a prompt, which loads a
+model; llama.cpp ``GET /props`` (``default_generation_settings.n_ctx``) and ``meta.n_ctx_train`` in its
+``/v1/models``; there also vLLM's ``max_model_len``, OpenRouter's and Together's ``context_length``, Groq's
+``context_window``, Mistral's ``max_context_length``; LM Studio ``GET /api/v0/models``
+(``loaded_context_length``, ``max_context_length``); LiteLLM ``GET /model/info``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+
+from agent_tui.backend.models.endpoints import Endpoint, key_headers
+from agent_tui.backend.models.model import NotePiece
+from agent_tui.backend.models.prices import listed_context
+
+GUESSED_TOKENS = (
+    32_768  # where nothing says how many: what fits into less is asked, the error teaches the rest
+)
+READ_SECONDS = 3.0  # for each of the questions; a model is loaded for as long as an answer may take
+MAX_FACT_BYTES = 8 * 1024 * 1024
+MOST_TOKENS = 100_000_000  # no context is greater: what says more is nonsense
+_LISTED = ("context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens")
+_NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d+)", re.MULTILINE)
+_NUMBER = r"(\d[\d,]*)"
+# What errors say of the limit: OpenAI and vLLM, xAI, llama-cpp-python and LM Studio, llama.cpp (its words,
+# its field), Mistral, Anthropic, Gemini, TGI.
+_LIMITS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"maximum (?:context|prompt) length (?:is|of) {_NUMBER}",
+        rf"context (?:length|window|size) of (?:only )?{_NUMBER}",
+        rf"context (?:size|length|window) \({_NUMBER}",
+        rf"n_ctx\W{{1,4}}{_NUMBER}",
+        rf"with {_NUMBER} maximum context",
+        rf"> {_NUMBER} maximum",
+        rf"number of tokens allowed \({_NUMBER}",
+        rf"must be <= {_NUMBER}",
+    )
+)
+
+
+def limit_named(error: str) -> int:
+    """Return how many tokens a model takes at most, as its server's error says; 0 where it does not."""
+    for limit in _LIMITS:
+        if found := limit.search(error):
+            return _tokens(int(found[1].replace(",", "")))
+    return 0
+
+
+class Contexts:
+    """What is known of the models of one provider. ``known`` (model → tokens) outlives a connection.
+
+    Nothing here raises for what a server answers: one that says nothing is one of which nothing is known.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, root: str, http: httpx2.AsyncClient, known: dict[str, int]
+    ) -> None:
+        """``root`` is where its API begins, as ``endpoints.api_root`` says."""
+        parts = urlsplit(root)
+        self._endpoint = endpoint
+        self._root = root
+        self._server = urlunsplit(parts._replace(path=parts.path.removesuffix("/v1"), query="", fragment=""))
+        self._http = http
+        self._known = known
+        self._learned: dict[str, int] = {}
+        self._asked: set[str] = set()  # models whose server was asked
+        self.is_ollama = endpoint.kind == "ollama"
+
+    def tokens(self, name: str) -> int:
+        """Return how many tokens the model can be told, its answer among them, as far as that is known."""
+        said = self._endpoint.context_tokens or self._known.get(name) or GUESSED_TOKENS
+        return min(said, self._learned.get(name, said))
+
+    def is_known(self, name: str) -> bool:
+        """Whether that number is no guess."""
+        return bool(self._endpoint.context_tokens or self._known.get(name) or name in self._learned)
+
+    def learn(self, name: str, prompt: int, error: str) -> None:
+        """Note that a call of about ``prompt`` tokens was too long, and the limit that its ``error`` names.
+
+        Where that is no news the tokens were counted too low: then less is told from now on.
+        """
+        limit, now = limit_named(error), self.tokens(name)
+        self._learned[name] = limit if 0 < limit < now else min(prompt, now) * 3 // 4
+        if limit and not self._endpoint.context_tokens:
+            self._known[name] = limit
+
+    async def prepare(self, name: str, *, is_short: bool) -> AsyncIterator[NotePiece]:
+        """Ask the server for what is not known yet; yield what there is to wait for meanwhile.
+
+        A prompt that ``is_short`` fits every model: then nothing is asked, but of Ollama, where a model is
+        loaded first.
+        """
+        if not self.is_ollama and not is_short and name not in self._asked and not self.is_known(name):
+            self._asked.add(name)
+            self._known[name] = await self._read(name)
+        if self.is_ollama:
+            async for note in self._prepare_ollama(name):
+                yield note
+
+    # --- Ollama ----------------------------------------------------------------------------------------
+
+    async def _prepare_ollama(self, name: str) -> AsyncIterator[NotePiece]:
+        """Have the model loaded: only then its context is known, which may be another one each time."""
+        loaded, options = await self._loaded(name), self._endpoint.num_ctx
+        if loaded is None:
+            return  # it is no Ollama, or one behind something that lets only its /v1 through
+        if not loaded:
+            yield NotePiece("loading")
+            wanted: dict[str, Any] = {"options": {"num_ctx": options}} if options else {}
+            await self._ask(
+                "POST", "/api/generate", {"model": name, **wanted}, self._endpoint.silence_seconds
+            )
+            loaded = await self._loaded(name) or 0
+        if found := min(filter(None, (loaded, options)), default=0):
+            self._known[name] = found
+
+    async def _loaded(self, name: str) -> int | None:
+        """Return the context of a loaded model, 0 of one that is not, ``None`` for no answer."""
+        answer = await self._ask("GET", "/api/ps")
+        if not isinstance(answer, Mapping) or not isinstance(answer.get("models"), list):
+            return None
+        for entry in answer["models"]:
+            if _text(entry, "name") in (name, f"{name}:latest"):
+                return _tokens(entry.get("context_length")) or await self._shown(name)
+        return 0
+
+    async def _shown(self, name: str) -> int:
+        """Return what older ones say of a model that they do not say of a loaded one."""
+        shown = await self._ask("POST", "/api/show", {"model": name})
+        asked = _NUM_CTX.search(_text(shown, "parameters"))
+        return _tokens(int(asked[1])) if asked else 0
+
+    # --- others ----------------------------------------------------------------------------------------
+
+    async def _read(self, name: str) -> int:
+        """Return what the server says of a model's context, what the table of models says, or 0."""
+        if self._endpoint.kind == "openai":
+            async for found in self._said(name):
+                if found:
+                    return found
+        return await asyncio.to_thread(listed_context, self._endpoint.kind, self._endpoint.base_url, name)
+
+    async def _said(self, name: str) -> AsyncIterator[int]:
+        ours = list(_entries(await self._ask("GET", "/models", root=self._root), name))
+        for entry in ours:
+            yield next(filter(None, (_tokens(entry.get(key)) for key in _LISTED)), 0)
+        props = await self._ask("GET", "/props")  # before ``meta``: a server may use less than it could
+        yield _tokens(_at(props, "default_generation_settings", "n_ctx"))
+        for entry in ours:
+            yield _tokens(_at(entry, "meta", "n_ctx")) or _tokens(_at(entry, "meta", "n_ctx_train"))
+        if ours and await self._loaded(name) is not None:
+            self.is_ollama = True
+            async for _ in self._prepare_ollama(name):
+                pass
+            yield self._known.get(name, 0)
+        for entry in _entries(await self._ask("GET", "/api/v0/models"), name):
+            yield _tokens(entry.get("loaded_context_length")) or _tokens(entry.get("max_context_length"))
+        for entry in _entries(await self._ask("GET", "/model/info"), name):
+            about = entry.get("model_info")
+            yield _tokens(_at(about, "max_input_tokens")) or _tokens(_at(about, "max_tokens"))
+
+    async def _ask(
+        self, method: str, path: str, body: object = None, seconds: float = READ_SECONDS, *, root: str = ""
+    ) -> Any:
+        """Return the JSON that the server answers; ``None`` for any other answer, and for none in time."""
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                self._http.stream(
+                    method,
+                    (root or self._server) + path,
+                    json=body,
+                    headers=key_headers(self._endpoint),
+                    timeout=seconds,
+                ) as answer,
+            ):
+                if answer.status_code != httpx2.codes.OK:
+                    return None
+                came = bytearray()
+                async for piece in answer.aiter_bytes():
+                    came += piece
+                    if len(came) > MAX_FACT_BYTES:
+                        return None
+            return json.loads(came)
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError, TimeoutError):
+            return None
+
+
+def _entries(answer: object, name: str) -> Iterator[Mapping[str, Any]]:
+    """Yield what a list of models says of one."""
+    listed = answer.get("data") if isinstance(answer, Mapping) else answer
+    for entry in listed if isinstance(listed, list) else ():
+        if name in (_text(entry, "id"), _text(entry, "model_name")):
+            yield entry
+
+
+def _text(value: object, key: str) -> str:
+    found = value.get(key) if isinstance(value, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def _at(value: object, *keys: str) -> object:
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _tokens(value: object) -> int:
+    """Return a number of tokens, 0 for what cannot be one."""
+    return value if type(value) is int and 0 < value <= MOST_TOKENS else 0
