@@ -130,7 +130,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnNoted:
-    """What happens to a turn besides words (ours: ``agent_status`` with a ``note``; ``answer_note`` in chats).
+    """What happens to a turn besides words. Ours: ``agent_status`` with a ``note``, in chats ``answer_note``.
 
     ``note``: "loading", the server of its model loads it; "no_tools", its model takes no tools and was asked
     without; "trimmed", its model was not told the ``count`` oldest messages.

@@ -23,6 +23,20 @@ def read_key(provider: str) -> str:
         raise _no_keyring(error) from None
 
 
+def keyring_fault() -> str:
+    """Return why the system has no keyring that keeps keys; empty when it has one. Asks it for a key."""
+    import keyring
+    from keyring.backends.null import Keyring as Null
+
+    if isinstance(keyring.get_keyring(), Null):
+        return "it is switched off"
+    try:
+        read_key("check")
+    except ConfigError as error:
+        return error.title
+    return ""
+
+
 def store_key(provider: str, key: str) -> None:
     """Keep the provider's key; raises ``ConfigError`` when the system has no keyring that takes it."""
     import keyring

@@ -56,7 +56,7 @@ class Talker:
         """Return itself."""
         return self, 2000
 
-    def terms(self, provider_id: str) -> Terms:
+    def terms(self, provider_id: str, model: str = "") -> Terms:
         """Return terms that cost nothing."""
         return Terms()
 

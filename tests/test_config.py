@@ -172,8 +172,10 @@ def test_each_kind_of_provider_has_its_own_usual_address(tmp_path: Path) -> None
 
 def test_a_provider_says_what_its_context_and_tokens_are(tmp_path: Path) -> None:
     more = "keyring = true\ncontext_tokens = 8000\ninput_price = 0\noutput_price = 2.5\n"
+    more += "timeout = 30\nnum_ctx = 9000\n"
     found = read(tmp_path, '[providers.a]\nkind = "ollama"\n' + more).providers["a"]
     assert (found.keyring, found.context_tokens) == (True, 8000)
+    assert (found.timeout, found.num_ctx) == (30.0, 9000)
     assert (found.input_price, found.output_price) == (0.0, 2.5)
     plain = read(tmp_path, '[providers.a]\nkind = "ollama"\n').providers["a"]
     assert (plain.keyring, plain.context_tokens, plain.timeout, plain.num_ctx) == (False, None, None, None)
@@ -189,6 +191,10 @@ def test_a_provider_says_what_its_context_and_tokens_are(tmp_path: Path) -> None
         ("output_price = true", "output_price"),
         ("output_price = nan", "output_price"),
         ("max_tokens = 0", "max_tokens"),
+        ("timeout = 0", "timeout"),
+        ("timeout = inf", "timeout"),
+        ('timeout = "long"', "timeout"),
+        ("num_ctx = -1", "num_ctx"),
     ],
 )
 def test_what_a_provider_cannot_say_is_named_by_its_key(line: str, key: str, tmp_path: Path) -> None:

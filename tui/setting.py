@@ -13,6 +13,7 @@ from typing import Final
 
 from agent_tui.errors import ConfigError, not_written
 from agent_tui.inert import inert_line
+from tui.toml_tables import Value as Value
 from tui.toml_tables import first_that_reads_as, with_changed_table, without_table
 
 _HEADER: Final = re.compile(r"\s*\[")
@@ -30,13 +31,13 @@ def keep_setting(path: Path, key: str, value: str) -> None:
     _edit(path, lambda old: with_setting(old, key, value))
 
 
-def _edit(path: Path, change: Callable[[str], str]) -> None:
+def _edit(path: Path, change: Callable[[str], str], *, is_private: bool = False) -> None:
     path = path.resolve()
     try:
         old = path.read_bytes().decode("utf-8") if path.exists() else ""
         new = change(old)
         if new != old:
-            _replace(path, new.encode())
+            _replace(path, new.encode(), is_private=is_private)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML", inert_line(str(error))) from error
     except OSError as error:
@@ -59,20 +60,23 @@ def with_setting(text: str, key: str, value: str) -> str:
     return first_that_reads_as(wanted, tries, complaint, f"write {key} = {written}")
 
 
-def add_table(path: Path, name: str, fields: Mapping[str, str | bool]) -> None:
+def add_table(path: Path, name: str, fields: Mapping[str, Value], *, is_private: bool = False) -> None:
     """Let a new table ``[name]`` (dotted bare words) stand at the end of the config file; the rest stays.
 
-    Raises ``ConfigError`` like ``keep_setting``, and where that table is there already.
+    With ``is_private`` nobody but its owner can read the file from then on. Raises ``ConfigError`` like
+    ``keep_setting``, and where that table is there already.
     """
-    _edit(path, lambda old: with_table(old, name, fields))
+    _edit(path, lambda old: with_table(old, name, fields), is_private=is_private)
 
 
-def change_table(path: Path, name: str, fields: Mapping[str, str | bool | None]) -> None:
+def change_table(
+    path: Path, name: str, fields: Mapping[str, Value | None], *, is_private: bool = False
+) -> None:
     """Let the table ``[name]`` of the config file say ``fields``; ``None`` takes a key away, the rest stays.
 
-    Raises ``ConfigError`` like ``keep_setting``.
+    ``is_private`` and errors as for ``add_table``.
     """
-    _edit(path, lambda old: with_changed_table(old, name, fields))
+    _edit(path, lambda old: with_changed_table(old, name, fields), is_private=is_private)
 
 
 def remove_table(path: Path, name: str) -> None:
@@ -80,7 +84,7 @@ def remove_table(path: Path, name: str) -> None:
     _edit(path, lambda old: without_table(old, name))
 
 
-def with_table(text: str, name: str, fields: Mapping[str, str | bool]) -> str:
+def with_table(text: str, name: str, fields: Mapping[str, Value]) -> str:
     """Return TOML ``text`` with the table behind it; raises ``TOMLDecodeError``, ``ConfigError``."""
     before = tomllib.loads(text)
     section, _, last = name.rpartition(".")
@@ -125,10 +129,11 @@ def _inserted(text: str, key: str, written: str) -> Iterator[str]:
     yield f"{key} = {written}{end}{text}"
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """Write a new file in one step, with the old one's mode."""
+def _replace(path: Path, content: bytes, *, is_private: bool) -> None:
+    """Write a new file in one step, with the old one's mode, or so that its owner alone can read it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else NEW_FILE_MODE
+    keeps_mode = path.exists() and not is_private
+    mode = stat.S_IMODE(path.stat().st_mode) if keeps_mode else NEW_FILE_MODE
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)  # of a process that died, whose number is ours now
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, NEW_FILE_MODE)

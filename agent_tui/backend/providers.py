@@ -5,6 +5,7 @@ No answer ever holds a key, and no error either (``models.remote_errors`` hides 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from contextlib import aclosing
@@ -17,7 +18,7 @@ from starlette.routing import Route
 from agent_tui.backend.body import Fields, read_fields, wrong_field
 from agent_tui.backend.models.endpoints import Endpoint, endpoint_of, tried
 from agent_tui.backend.models.listing import list_models
-from agent_tui.backend.models.model import ChatMessage, ModelRequest
+from agent_tui.backend.models.model import ChatMessage, ModelRequest, NotePiece, ToolSpec
 from agent_tui.backend.models.providers import DEMO, Models
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.backend.problem import json_answer, problem
@@ -28,6 +29,8 @@ from agent_tui.inert import inert_line
 
 MAX_FIELD_CHARACTERS = 2000
 TEST_TOKENS = 1000  # at most; only the first of them is waited for
+# A chat offers its tools with every question, so the test offers one: it is never called.
+TEST_TOOL = ToolSpec("current_time", "Tell the time.", {"type": "object", "properties": {}})
 _PASSED_ON = frozenset({401, 404, 429})
 
 
@@ -78,28 +81,54 @@ class Providers:
     async def test(self, request: Request) -> Response:
         fields = await read_fields(request)
         endpoint, model = _endpoint(fields), _text(fields, "model")
-        started = time.monotonic()
+        started, notes = time.monotonic(), set[str]()
         try:
-            offered = await list_models(endpoint)
+            offered = await _listed(endpoint, is_needed=not model)
             if model:
-                await _first_word(endpoint, model)
+                async with asyncio.timeout(endpoint.silence_seconds):
+                    notes = await _first_word(endpoint, model)
+        except TimeoutError:
+            silence = f"not within {endpoint.silence_seconds:g} s"
+            return _refused(ModelError(f"{model} did not answer", silence))
         except (ModelError, ConfigError) as error:
             return _refused(error)
-        seconds = round(time.monotonic() - started, 3)
-        return json_answer({"models": [{"id": name} for name in offered], "answer_seconds": seconds})
+        answer = {
+            "models": [{"id": name} for name in offered],
+            "answer_seconds": round(time.monotonic() - started, 3),
+        }
+        return json_answer({**answer, "no_tools": True} if "no_tools" in notes else answer)
 
 
-async def _first_word(endpoint: Endpoint, model: str) -> None:
-    """Let the model begin to speak: some servers list their models to everybody, whatever the key."""
+async def _listed(endpoint: Endpoint, *, is_needed: bool) -> tuple[str, ...]:
+    """Return the models that the provider offers; many gateways have no list, which is said where one
+    ``is_needed``.
+    """
+    try:
+        return await list_models(endpoint)
+    except ModelError as error:
+        if is_needed or error.status != HTTPStatus.NOT_FOUND:
+            raise
+        return ()
+
+
+async def _first_word(endpoint: Endpoint, model: str) -> set[str]:
+    """Let the model begin to speak, asked as a chat asks it; return what was noted besides words.
+
+    Some servers list their models to everybody, whatever the key, and some models refuse tools.
+    """
     told = (ChatMessage("user", "Say hello in one word."),)
-    request = ModelRequest(told, model, "test", "test", 1, 1, max_tokens=TEST_TOKENS)
+    request = ModelRequest(told, model, "test", "test", 1, 1, max_tokens=TEST_TOKENS, tools=(TEST_TOOL,))
     provider = RemoteProvider(endpoint)
+    notes = set[str]()
     try:
         async with aclosing(provider.model(model).stream(request)) as pieces:
-            async for _ in pieces:
-                return
+            async for piece in pieces:
+                if not isinstance(piece, NotePiece):
+                    break
+                notes.add(piece.note)
     finally:
         await provider.aclose()
+    return notes
 
 
 def _endpoint(fields: Fields) -> Endpoint:

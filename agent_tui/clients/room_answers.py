@@ -44,10 +44,13 @@ class ProviderInfo:
 
 @dataclass(frozen=True, slots=True)
 class ProviderTest:
-    """What a provider offers, and how many seconds it took to answer (``None``: it was not asked)."""
+    """What a provider offers, how many seconds it took to answer (``None``: it was not asked), and whether
+    the model that was asked takes no tools.
+    """
 
     models: tuple[str, ...]
     answer_seconds: float | None = None
+    has_no_tools: bool = False
 
 
 def read_queue(value: object) -> tuple[QueuedMessage, ...]:
@@ -100,7 +103,8 @@ def read_provider_test(value: object) -> ProviderTest:
     """Return what a test of a provider found."""
     seconds = value.get("answer_seconds") if isinstance(value, Mapping) else None
     took = float(seconds) if isinstance(seconds, int | float) else None
-    return ProviderTest(tuple(read_models(value)), took)
+    has_no_tools = isinstance(value, Mapping) and value.get("no_tools") is True
+    return ProviderTest(tuple(read_models(value)), took, has_no_tools)
 
 
 def text_of(item: object, name: str) -> str:

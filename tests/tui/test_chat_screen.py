@@ -218,6 +218,20 @@ async def test_what_is_waited_for_says_since_when() -> None:
         assert "answering 5 s" not in await chat.later()
 
 
+async def test_a_model_that_is_loaded_says_since_when_and_one_without_tools_that_it_has_none() -> None:
+    async with opened(message("q1", "x")) as chat:
+        text = await chat.send(started("a1", "q1"), ev.TurnNoted("a1", "loading"))
+        assert text.splitlines()[0].rstrip().endswith("◌ loading the model…")
+        chat.time += 41
+        text = await chat.later()
+        assert text.splitlines()[0].rstrip().endswith("◌ loading the model… 41 s")
+        text = await chat.send(ev.TurnNoted("a1", "no_tools"), words("So"))
+        assert "· this model has no tools" in text
+        assert text.splitlines()[0].rstrip().endswith("● answering")
+        text = await chat.send(ev.TurnNoted("a1", "trimmed", 3))
+        assert "· this model has no tools · 3 earlier messages left out" in text
+
+
 async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> None:
     async with opened(message("q1", "x")) as chat:
         timer = chat.app.chat._looking

@@ -114,6 +114,18 @@ async def test_a_whisper_and_what_was_left_out_are_marked() -> None:
         assert "You, to Mika only" in await screen.press("t")
 
 
+async def test_a_model_that_is_loaded_and_one_without_tools_are_named_as_that() -> None:
+    async with opened((160, 30)) as screen:
+        begun = ev.TurnStarted("1", "r", "assistant", "Mika", "", 1, "a")
+        loading = ev.TurnNoted("1", "loading", 0, "a", "Mika")
+        text = await screen.send(loaded(status="running", current_round=1), LIVE, begun, loading)
+        assert "loading the model…" in text
+        more = ev.TurnNoted("1", "no_tools", 0, "a"), ev.TurnNoted("1", "trimmed", 12, "a")
+        text = await screen.send(*more, ev.TextAdded("1", "Here.", agent_id="a"))
+        assert "round 1 · this model has no tools · 12 earlier messages left out" in text
+        assert "loading the model" not in text
+
+
 async def test_a_spent_budget_says_which_and_how_to_raise_it() -> None:
     async with opened((140, 30)) as screen:
         text = await screen.send(

@@ -88,7 +88,12 @@ async def test_the_set_up_of_a_provider(tmp_path: Path, snapshot: SnapshotAssert
 
 
 async def set_up(seen: Listed, folder: Path, *, ascii_only: bool = False) -> None:
-    screen = SetupScreen(folder / "config.toml", seen.app.places.link.client, ascii_only=ascii_only)
+    screen = SetupScreen(
+        folder / "config.toml",
+        seen.app.places.link.client,
+        ascii_only=ascii_only,
+        fault_of_keyring=lambda: "",
+    )
     await seen.app.push_screen(screen)
     await seen.text()
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import keyring
 import pytest
+from keyring.backends import fail, null
 from starlette.applications import Starlette
 from textual.app import App
 from textual.pilot import Pilot
@@ -20,6 +22,7 @@ from agent_tui.backend.providers import Providers
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config import load
+from agent_tui.keys import keyring_fault
 from tests.backend.served import served
 from tests.fakes.file_keyring import FileKeyring
 from tests.fakes.model_server import Answer, FakeModelServer, fails
@@ -29,7 +32,9 @@ from tui.screens.setup import SetupScreen
 
 
 @asynccontextmanager
-async def screen(path: Path) -> AsyncIterator[tuple[Pilot[None], SetupScreen, list[str | None]]]:
+async def screen(
+    path: Path, fault_of_keyring: str = ""
+) -> AsyncIterator[tuple[Pilot[None], SetupScreen, list[str | None]]]:
     """Give the screen in the smallest terminal, over the config file ``path``, and what it results in."""
     models = Models(path, demo_rate=0, demo_seed=0)
     results: list[str | None] = []
@@ -42,8 +47,9 @@ async def screen(path: Path) -> AsyncIterator[tuple[Pilot[None], SetupScreen, li
             return client
 
         async with app.run_test(size=(80, 24)) as pilot:
-            shown = SetupScreen(path, opened)
+            shown = SetupScreen(path, opened, fault_of_keyring=lambda: fault_of_keyring)
             await app.push_screen(shown, results.append)
+            await app.workers.wait_for_complete()
             await pilot.pause()
             yield pilot, shown, results
     await models.aclose()
@@ -312,3 +318,121 @@ async def test_esc_goes_back_at_once_where_only_the_kind_was_looked_through(tmp_
     async with screen(tmp_path / "config.toml") as (pilot, _, results):
         await settled(pilot, "right", "right", "escape")
         assert results == [None]
+
+
+async def test_without_a_keyring_that_is_said_before_a_key_is_typed_and_the_file_keeps_it_for_its_owner_alone(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('theme = "dark"\n')
+    path.chmod(0o644)
+    why = "this system's keyring cannot be used"
+    async with FakeModelServer() as server, screen(path, why) as (pilot, shown, results):
+        assert f"There is no keyring here ({why})" in told(shown)
+        assert "which only you can read" in told(shown)
+        assert shown.query_one("#key", Line).placeholder.startswith("kept in the config file")
+        fill(shown, address=server.url, key="sk-typed")
+        await pilot.pause()
+        await settled(pilot, "tab", "enter")
+        await settled(pilot, "enter")
+        assert results == ["openai"]
+        assert server.requests[-1].headers["authorization"] == "Bearer sk-typed"
+    assert path.stat().st_mode & 0o777 == 0o600
+    saved = load(path)
+    assert (saved.providers["openai"].api_key, saved.providers["openai"].keyring) == ("sk-typed", False)
+    assert (saved.theme, saved.warnings) == ("dark", ())
+    assert os.listdir(tmp_path) == ["config.toml"]  # noqa: PTH208 - in an async test
+
+
+async def test_a_key_that_was_in_the_keyring_moves_to_the_file_where_there_is_no_keyring(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[providers.local]\nkind = "ollama"\nkeyring = true\n')
+    async with screen(path, "it is switched off") as (pilot, shown, results):
+        await settled(pilot, "right")
+        fill(shown, key="sk-new")
+        await settled(pilot, "f2")
+        assert results == ["local"]
+    saved = load(path).providers["local"]
+    assert (saved.api_key, saved.keyring) == ("sk-new", False)
+
+
+def test_a_system_without_a_keyring_says_so_and_one_with_a_keyring_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FILE_KEYRING", str(tmp_path / "ring.json"))
+    before = keyring.get_keyring()
+    try:
+        for ring, fault in (
+            (FileKeyring(), ""),
+            (fail.Keyring(), "this system's keyring cannot be used"),  # type: ignore[no-untyped-call]
+            (null.Keyring(), "it is switched off"),  # type: ignore[no-untyped-call]
+        ):
+            keyring.set_keyring(ring)
+            assert keyring_fault() == fault
+    finally:
+        keyring.set_keyring(before)
+
+
+async def test_of_a_gateway_without_a_list_a_models_name_is_typed_tested_and_saved(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    async with FakeModelServer() as server, screen(path) as (pilot, shown, results):
+        server.listing = fails(404, "Not Found")
+        fill(shown, address=server.url, variable="")
+        await settled(pilot, "tab", "enter")
+        heading = str(shown.query_one("#heading", Static).content)
+        assert "no list of models at" in heading
+        assert "Type the name of a model" in heading
+        await settled(pilot, *"my-model", "enter")
+        assert results == ["openai"]
+        assert server.requests[-1].body["model"] == "my-model"
+    assert load(path).providers["openai"].model == "my-model"
+
+
+async def test_a_model_that_is_not_in_the_list_can_be_typed_too(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    async with FakeModelServer() as server, screen(path) as (pilot, shown, results):
+        fill(shown, address=server.url, variable="")
+        await settled(pilot, "tab", "enter")
+        server.will(fails(404, "there is no such model"))
+        await settled(pilot, *"hidden", "enter")
+        assert "no such model" in told(shown)
+        await settled(pilot, "enter")
+        assert results == ["openai"]
+    assert load(path).providers["openai"].model == "hidden"
+
+
+async def test_a_model_is_tested_with_the_call_that_a_chat_makes_and_what_it_refuses_is_said(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "config.toml"
+    async with FakeModelServer() as server, screen(path) as (pilot, shown, results):
+        fill(shown, address=server.url, variable="")
+        await settled(pilot, "tab", "enter")
+        server.will(fails(400, "some-model does not support tools"))
+        await settled(pilot, "enter")
+        with_tools, without = (request.body for request in server.requests if request.method == "POST")
+        assert with_tools["tools"]
+        assert "tools" not in without
+        assert results == ["openai"]
+        assert any("this model has no tools" in notice.message for notice in pilot.app._notifications)
+
+
+async def test_a_timeout_is_kept_shown_and_taken_away_again(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    async with screen(path) as (pilot, shown, results):
+        fill(shown, address="http://127.0.0.1:9/v1", variable="", timeout="soon")
+        await settled(pilot, "f2")
+        complaint = str(shown.query_one("#field-timeout .complaint", Static).content)
+        assert "a number of seconds above 0" in complaint
+        fill(shown, timeout="45")
+        await settled(pilot, "f2")
+        assert results == ["openai"]
+    assert load(path).providers["openai"].timeout == 45
+    async with screen(path) as (pilot, shown, results):
+        await settled(pilot, "right")
+        assert shown.query_one("#timeout", Line).value == "45"
+        fill(shown, timeout="")
+        await settled(pilot, "f2")
+    assert "timeout" not in path.read_text()

@@ -188,7 +188,7 @@ class PaneFeed:
     The task, which some servers store as what a person said, stands above all panes already.
     """
 
-    __slots__ = ("_given", "_last", "_place", "_seen", "_state", "_transcript")
+    __slots__ = ("_given", "_last", "_place", "_seen", "_state", "_title", "_transcript")
 
     def __init__(
         self, transcript: Transcript, state: RoomState, folds: Mapping[str, bool] = MappingProxyType({})
@@ -203,11 +203,15 @@ class PaneFeed:
         self._seen = 0  # turns of the room that were looked at
         self._given = 0  # turns of the agent that the pane has been told about
         self._last: TurnFeed | None = None  # of the last of those
+        self._title = ""  # of that one
 
     def take(self, agent: Agent) -> None:
         """Give the pane what is new for its agent."""
         if self._last is not None:
             self._last.take()
+            if (title := turn_title(self._last.turn)) != self._title:  # more is known of how it was asked
+                self._title = title
+                self._transcript.turn_titled(turn_key(self._last.turn.id), title)
         if self._seen < len(self._state.turns):
             with uncollected():
                 self._look(agent)
@@ -226,7 +230,8 @@ class PaneFeed:
             heard = 1 + next((at for at, turn in enumerate(new) if turn.id == newest), -1)
         for at, turn in enumerate(new):
             if turn.agent_id == agent.id and turn.role != "user":
-                self._last = self._open(turn, turn_title(turn))
+                self._title = turn_title(turn)
+                self._last = self._open(turn, self._title)
                 self._given += 1
             elif at < heard and self._is_heard(turn, agent):
                 self._open(turn, person_title(turn), color=PEOPLE)

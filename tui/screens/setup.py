@@ -6,6 +6,7 @@ One that is there already is changed the same way, or removed.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -19,8 +20,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent_tui.config import DEMO_PROVIDER, PROVIDER_URLS
-from agent_tui.errors import AgentTuiError, ConfigError
+from agent_tui.errors import AgentTuiError, ConfigError, NotFound
 from agent_tui.inert import inert_line
+from agent_tui.keys import keyring_fault
 from tui.screens.form import MAX_COMPLAINT_CHARACTERS, Form
 from tui.screens.form_fields import Choice, Field, Line, own
 from tui.screens.key_hints import Hints, with_keys
@@ -49,6 +51,7 @@ class SetupScreen(Form[str]):
     """The result is the name of the provider that was saved, none where none was.
 
     ``client`` gives the client of the backend that tests the endpoint; ``config`` is the file it reads.
+    ``fault_of_keyring`` says why there is none, in a thread: then a key is kept in the config file.
     Nothing is saved that did not answer, except by the key for that, and then the screen says so.
     """
 
@@ -62,7 +65,12 @@ class SetupScreen(Form[str]):
     ]
 
     def __init__(
-        self, config: Path, client: Callable[[], Awaitable[RoomsClient]], *, ascii_only: bool = False
+        self,
+        config: Path,
+        client: Callable[[], Awaitable[RoomsClient]],
+        *,
+        ascii_only: bool = False,
+        fault_of_keyring: Callable[[], str] = keyring_fault,
     ) -> None:
         super().__init__(ascii_only=ascii_only)
         self._config = config
@@ -72,6 +80,8 @@ class SetupScreen(Form[str]):
         self._fitting: list[str] = []
         self._prefilled = {"address": OPENAI_URL, "variable": VARIABLES["openai"], "name": "openai"}
         self._configured: dict[str, Kept] = {}
+        self._fault_of_keyring = fault_of_keyring
+        self._no_keyring = ""  # why there is none
         self._kept: Kept | None = None  # the one that is changed; ``None``: a new one
 
     def compose(self) -> ComposeResult:
@@ -93,6 +103,8 @@ class SetupScreen(Form[str]):
                 )
                 yield Field("variable", word("variable"), variable)
                 yield Field("name", word("name"), Line(self._free_name("openai"), id="name"))
+                timeout = Line("", placeholder=self._signs(word("timeout.hint")), id="timeout")
+                yield Field("timeout", word("timeout"), timeout)
             with Vertical(id="choosing"):
                 yield Static("", id="heading", markup=False)
                 yield Line("", placeholder=word("filter"), id="filter")
@@ -108,6 +120,20 @@ class SetupScreen(Form[str]):
         self.query_one("#choosing").display = False
         self._offer_configured()
         self.query_one("#which" if self._configured else "#kind").focus()
+        self._look_for_keyring()
+
+    @work(group="keyring")
+    async def _look_for_keyring(self) -> None:
+        """Say where a key would be kept, before one is typed."""
+        self._no_keyring = await asyncio.to_thread(self._fault_of_keyring)
+        if self._no_keyring:
+            self._hint_at_key()
+            self._tell(word("key.no_keyring", why=self._no_keyring, path=self._path()))
+
+    def _hint_at_key(self) -> None:
+        kept = "key.kept" if self._kept and self._kept.has_key else ""
+        hint = kept or ("key.hint.file" if self._no_keyring else "key.hint")
+        self.query_one("#key", Line).placeholder = self._signs(word(hint))
 
     def _offer_configured(self) -> None:
         """Let a provider be chosen that is there already, where there is one."""
@@ -137,8 +163,7 @@ class SetupScreen(Form[str]):
         for name, text in self._filled.items():
             self.query_one(f"#{name}", Line).value = text
         self.query_one("#name", Line).disabled = kept is not None  # rooms know it by its name
-        key = self.query_one("#key", Line)
-        key.placeholder = self._signs(word("key.kept" if kept and kept.has_key else "key.hint"))
+        self._hint_at_key()
         self.complain({})
         self._tell("")
         self._hint()
@@ -146,10 +171,11 @@ class SetupScreen(Form[str]):
     @property
     def _filled(self) -> dict[str, str]:
         """What stands in the lines before a person writes into them."""
-        lines = {"key": "", **self._prefilled}
+        lines = {"key": "", "timeout": "", **self._prefilled}
         if self._kept is not None:
             kept = self._kept
             lines |= {"address": kept.address, "variable": kept.variable, "name": kept.name}
+            lines["timeout"] = kept.timeout
         return lines
 
     @property
@@ -217,11 +243,13 @@ class SetupScreen(Form[str]):
                 self._test()
         elif self._fitting:
             self._try_model(self._fitting[self.query_one(OptionList).highlighted or 0])
+        elif typed := self._value("filter"):  # one that is not listed
+            self._try_model(typed)
 
     def action_save_untested(self) -> None:
         """Save the form as it is, and say that it was not tested."""
         if self._is_sound():
-            self._keep("", is_tested=False)
+            self._keep("", "saved.untested")
 
     def action_move(self, rows: int) -> None:
         """Move through the models."""
@@ -248,6 +276,8 @@ class SetupScreen(Form[str]):
             complaints["variable"] = word("wrong_variable")
         elif variable and self._value("key"):
             complaints["variable"] = word("two_keys")
+        if self._seconds is None:
+            complaints["timeout"] = word("wrong_timeout")
         if self._kept is not None:
             pass  # it has its name
         elif not _NAME.fullmatch(name):
@@ -257,6 +287,17 @@ class SetupScreen(Form[str]):
         self.complain(complaints)
         return not complaints
 
+    @property
+    def _seconds(self) -> float | None:
+        """The timeout as it is typed, 0 for none, ``None`` for what cannot be one."""
+        try:
+            seconds = float(self._value("timeout") or 0)
+        except ValueError:
+            return None
+        if not math.isfinite(seconds) or seconds < 0:
+            return None
+        return int(seconds) if seconds.is_integer() else seconds
+
     # --- testing ---------------------------------------------------------------------------------------
 
     @work(group=TEST, exclusive=True)
@@ -264,15 +305,23 @@ class SetupScreen(Form[str]):
         self._tell(word("testing", address=self._value("address")))
         try:
             found = await (await self._client()).test_provider(**await self._asked())
+        except NotFound as error:  # many gateways have no list
+            self._choose((), word("models.unlisted", error=told(error).rstrip(".?")))
+            return
         except AgentTuiError as error:
             self._tell(told(error), is_wrong=True)
             return
-        self._offered = found.models
-        if not self._offered:
+        if not found.models:
             self._tell(with_keys(self, word("models.none")), is_wrong=True)
             return
+        self._choose(found.models, word("models", count=len(found.models)))
+
+    def _choose(self, offered: tuple[str, ...], heading: str) -> None:
+        """Let a person choose a model of those ``offered``, or type the name of one."""
+        self._offered = offered
         self._tell("")
-        self.query_one("#heading", Static).update(word("models", count=len(self._offered)))
+        self.query_one("#heading", Static).update(self._signs(inert_line(heading, MAX_COMPLAINT_CHARACTERS)))
+        self.query_one("#filter", Line).placeholder = word("filter" if offered else "filter.unlisted")
         self.query_one("#form").display = False
         self.query_one("#choosing").display = True
         self._hint()
@@ -287,11 +336,11 @@ class SetupScreen(Form[str]):
     async def _try_model(self, model: str) -> None:
         self._tell(word("trying", model=model))
         try:
-            await (await self._client()).test_provider(**await self._asked(), model=model)
+            found = await (await self._client()).test_provider(**await self._asked(), model=model)
         except AgentTuiError as error:
             self._tell(told(error), is_wrong=True)
         else:
-            self._keep(model, is_tested=True)
+            self._keep(model, "saved.no_tools" if found.has_no_tools else "saved")
 
     def _stop_test(self) -> bool:
         """Stop asking a provider, and say so; return whether one was asked."""
@@ -304,7 +353,16 @@ class SetupScreen(Form[str]):
 
     def _wanted(self, model: str = "") -> Wanted:
         value = self._value
-        return Wanted(value("name"), value("kind"), value("address"), value("variable"), value("key"), model)
+        return Wanted(
+            value("name"),
+            value("kind"),
+            value("address"),
+            value("variable"),
+            value("key"),
+            model,
+            self._seconds or None,
+            in_file=bool(self._no_keyring),
+        )
 
     async def _asked(self) -> dict[str, str]:
         """Return what a test is told; raises ``ConfigError`` where the kept key cannot be had."""
@@ -321,15 +379,14 @@ class SetupScreen(Form[str]):
     # --- saving ----------------------------------------------------------------------------------------
 
     @work(group="keep", exclusive=True)
-    async def _keep(self, model: str, *, is_tested: bool) -> None:
+    async def _keep(self, model: str, said: str) -> None:
         wanted = self._wanted(model)
         try:
             await asyncio.to_thread(keep, self._config, wanted, self._kept)
         except ConfigError as error:
             self._tell(str(error), is_wrong=True)
             return
-        said = word("saved" if is_tested else "saved.untested", name=wanted.name, path=self._path())
-        self.app.notify(said, markup=False)
+        self.app.notify(word(said, name=wanted.name, path=self._path()), markup=False)
         self.dismiss(wanted.name)
 
     def action_remove(self) -> None:

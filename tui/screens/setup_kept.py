@@ -10,7 +10,7 @@ from agent_tui.config import PROVIDER_URLS, read_table
 from agent_tui.errors import ConfigError
 from agent_tui.keys import forget_key, read_key, store_key
 from agent_tui.redaction import shown_url
-from tui.setting import add_table, change_table, remove_table
+from tui.setting import Value, add_table, change_table, remove_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Kept:
     in_keyring: bool
     url: str = field(repr=False)  # as the file has it
     file_key: str = field(repr=False)
+    timeout: str = ""  # as a person reads it
 
     @property
     def has_key(self) -> bool:
@@ -46,23 +47,29 @@ class Wanted:
     variable: str
     key: str = field(repr=False)
     model: str = ""
+    timeout: float | None = None  # seconds without a token; ``None``: as long as usual
+    in_file: bool = False  # keep the key in the config file, where there is no keyring
 
     def url(self, kept: Kept | None) -> str:
         """Return the address to ask: the file's, with login and query, unless a person typed another."""
         return kept.url if kept is not None and kept.url and kept.address == self.address else self.address
 
-    def fields(self, kept: Kept | None) -> dict[str, str | bool | None]:
+    def fields(self, kept: Kept | None) -> dict[str, Value | None]:
         """Return the lines of the config file, ``None`` for those that are to go."""
-        fields: dict[str, str | bool | None] = {"kind": self.kind}
+        fields: dict[str, Value | None] = {"kind": self.kind}
         usual = self.address == PROVIDER_URLS[self.kind]
         if kept is None or kept.address != self.address or (kept.kind != self.kind and not kept.url):
             fields["base_url"] = None if usual else self.address
-        if self.key:
+        if self.key and self.in_file:
+            fields |= {"keyring": None, "api_key": self.key, "api_key_env": None}
+        elif self.key:
             fields |= {"keyring": True, "api_key": None, "api_key_env": None}
         else:
             fields["api_key_env"] = self.variable or None
         if self.model:
             fields["model"] = self.model
+        if self.timeout is not None or (kept is not None and kept.timeout):
+            fields["timeout"] = self.timeout
         return fields
 
 
@@ -92,18 +99,24 @@ def _kept(name: str, table: Mapping[str, object]) -> Kept:
         table.get("keyring") is True,
         text("base_url"),
         text("api_key"),
+        f"{seconds:g}" if isinstance(seconds := table.get("timeout"), int | float) else "",
     )
 
 
 def keep(path: Path, wanted: Wanted, kept: Kept | None) -> None:
-    """Write a provider, and its key to the keyring; call it in a thread. Raises ``ConfigError``."""
-    if wanted.key:
+    """Write a provider, and its key to the keyring or into the file; call it in a thread.
+
+    A file that holds a key can be read by its owner alone from then on. Raises ``ConfigError``.
+    """
+    if wanted.key and not wanted.in_file:
         store_key(wanted.name, wanted.key)
     fields, name = wanted.fields(kept), f"providers.{wanted.name}"
+    is_private = bool(wanted.key and wanted.in_file)
     if kept is None:
-        add_table(path, name, {key: value for key, value in fields.items() if value is not None})
+        said = {key: value for key, value in fields.items() if value is not None}
+        add_table(path, name, said, is_private=is_private)
     else:
-        change_table(path, name, fields)
+        change_table(path, name, fields, is_private=is_private)
 
 
 def remove(path: Path, kept: Kept) -> None:

@@ -19,10 +19,16 @@ WORDS: Final = {
     "address": "address",
     "key": "key",
     "key.hint": "kept in the system's keyring; or leave it empty",
+    "key.hint.file": "kept in the config file; or leave it empty",
+    "key.no_keyring": "There is no keyring here ({why}): a key that is typed is kept in {path},"
+    " which only you can read then. A variable keeps it out of files",
     "key.kept": "kept – type another one to replace it",
     "variable": "or variable",
     "variable.hint": "the environment variable that holds the key",
     "name": "name",
+    "timeout": "timeout",
+    "timeout.hint": "seconds without a token: 600 on this machine, else 120",
+    "wrong_timeout": "a number of seconds above 0",
     "hint": "enter test · tab next · {setup.save_untested} save without a test · {setup.back} back"
     " · {app.help.anywhere} help",
     "hint.kept": "enter test · tab next · {setup.save_untested} save without a test · {setup.remove} remove"
@@ -31,11 +37,15 @@ WORDS: Final = {
     "models": "{count} models answered. Which one speaks where an agent names none?",
     "models.none": "It answers, but has no model: load one there and test again"
     " · {setup.save_untested} saves it as it is",
+    "models.unlisted": "{error}. Type the name of a model",
     "models.hint": "{setup.previous} {setup.next} choose · enter test it and save · {setup.back} back",
-    "filter": "part of a name",
+    "filter": "part of a name, or the whole name of another model",
+    "filter.unlisted": "the name of a model",
     "stopped": "the test was stopped",
     "trying": "asking {model} for a word …",
     "saved": "saved as [providers.{name}] in {path}",
+    "saved.no_tools": "saved as [providers.{name}] in {path};"
+    " this model has no tools: chats and rooms go without",
     "saved.untested": "saved as [providers.{name}] in {path}, not tested",
     "remove.none": "choose a provider that is there, in the first line: then it can be removed",
     "remove.question": "Remove {name}? Agents that speak by it stay silent until it is there again.",

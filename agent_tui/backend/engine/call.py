@@ -165,8 +165,8 @@ class Call:
         except TimeoutError as error:
             if patience.expired():
                 title = f"no answer for {self._silence_seconds:g} s"
-                advice = "the timeout of its provider in the config file says how long to wait"
-                raise ModelError(title, f"The model was given up; {advice}.") from error
+                advice = "The model was given up; its provider's timeout sets how long to wait."
+                raise ModelError(title, advice) from error
             raise
         finally:
             await _close(pieces)

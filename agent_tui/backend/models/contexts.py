@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -96,7 +96,7 @@ class Contexts:
         if limit and not self._endpoint.context_tokens:
             self._known[name] = limit
 
-    async def prepare(self, name: str, *, is_short: bool) -> AsyncIterator[NotePiece]:
+    async def prepare(self, name: str, *, is_short: bool) -> AsyncGenerator[NotePiece]:
         """Ask the server for what is not known yet; yield what there is to wait for meanwhile.
 
         A prompt that ``is_short`` fits every model: then nothing is asked, but of Ollama, where a model is

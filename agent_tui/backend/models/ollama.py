@@ -1,7 +1,7 @@
 """Ollama's own API under the face of chat completions, for what its ``/v1`` cannot be asked.
 
-Its ``/v1/chat/completions`` takes no ``num_ctx`` and leaves out the beginning of a prompt that is too long
-without a word; ``POST /api/chat`` takes both ``options.num_ctx`` and ``truncate: false``. Only where the config
+Its ``/v1/chat/completions`` takes no ``num_ctx`` and leaves out the beginning of a prompt that is too long,
+without a word; ``POST /api/chat`` takes ``options.num_ctx`` and ``truncate: false``. Only where the config
 file sets ``num_ctx`` this transport sends what the SDK asks to ``/api/chat``, and gives back the stream that
 the SDK reads.
 

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.engine.chats import ConversationChange
-from agent_tui.backend.models.model import CallPiece, CutPiece, TextPiece, ThinkingPiece, UsagePiece
+from agent_tui.backend.models.model import (
+    CallPiece,
+    CutPiece,
+    NotePiece,
+    TextPiece,
+    ThinkingPiece,
+    UsagePiece,
+)
 from agent_tui.errors import ModelError
 from tests.backend.engine.chat_house import call, kinds, open_chats, results, speaks, statuses, told
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
@@ -256,3 +263,19 @@ async def test_text_is_on_record_while_it_is_said(tmp_path: Path) -> None:
         model.calls[0].finish()
         await house.ended(answer_id)
         assert (await house.last()).text == "One two"
+
+
+async def test_what_happens_to_the_call_besides_words_is_told_before_them_and_what_was_left_out_is_kept(
+    tmp_path: Path,
+) -> None:
+    notes: Script = [NotePiece("loading"), NotePiece("no_tools"), NotePiece("trimmed", 4), "Here."]
+    async with open_chats(tmp_path / "a.db", speaks(notes), reader()) as house:
+        await house.ask("What is it?")
+        answer = (await house.messages())[-1]
+        told = [
+            (fields["note"], fields.get("count")) for name, fields in house.events() if name == "answer_note"
+        ]
+        names = [name for name, _ in house.events()]
+    assert told == [("loading", None), ("no_tools", None), ("trimmed", 4)]
+    assert names.index("answer_note") < names.index("process_step")
+    assert (answer.text, answer.trimmed) == ("Here.", 4)

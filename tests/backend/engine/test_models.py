@@ -13,7 +13,15 @@ from agent_tui.backend.engine.call import MAX_WAITING_PIECES
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS
 from agent_tui.backend.hub import Frame
-from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece, ThinkingPiece, UsagePiece
+from agent_tui.backend.models.model import (
+    ModelRequest,
+    NotePiece,
+    Piece,
+    TextPiece,
+    ThinkingPiece,
+    UsagePiece,
+)
+from agent_tui.backend.models.prices import Terms
 from agent_tui.errors import ModelError
 from agent_tui.events import Message
 from tests.backend.engine.house import MODES, House, data, new_room, open_house, words
@@ -158,7 +166,12 @@ async def test_one_hanging_agent_does_not_keep_a_round_from_ending(tmp_path: Pat
     model, timing = Hanging(), Timing(stall=0.05)
     async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=timing) as house:
         room_id = await ran(house, mode, "Ada Bob")
-        assert errors(house, room_id) == ["LLM stream failed: no answer for 0.05 s: The model was given up."]
+        assert errors(house, room_id) == [
+            (
+                "LLM stream failed: no answer for 0.05 s: The model was given up;"
+                " its provider's timeout sets how long to wait."
+            )
+        ]
         hanging, other = await said(house, room_id)
         assert (hanging.text, hanging.sender_name, bool(hanging.error)) == ("I think", "Ada", True)
         assert (other.text, other.error) == ("I think", "")
@@ -290,3 +303,38 @@ async def test_a_model_faster_than_the_disk_is_made_to_wait_and_its_words_are_jo
         # One chunk being written and one waiting.
         assert model.ahead <= 2 * MAX_WAITING_PIECES + 1
         assert house.log.names(room_id).count("message_chunk") <= 5_000 / MAX_WAITING_PIECES + 2
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_happens_to_a_call_besides_words_is_told_before_them_and_what_was_left_out_is_kept(
+    mode: str, tmp_path: Path
+) -> None:
+    notes: Script = [NotePiece("loading"), NotePiece("trimmed", 4), "Here."]
+    model = ScriptedModel(lambda _: notes, free=True)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room_id = await ran(house, mode)
+        frames = [frame for frame in house.log.of(room_id) if frame.name in ("agent_status", "message_chunk")]
+        told = [(data(frame).get("note"), data(frame).get("count")) for frame in frames if frame.message_id]
+        assert told == [("loading", None), ("trimmed", 4), (None, None)]
+        (message,) = await said(house, room_id)
+        assert (message.text, message.trimmed) == ("Here.", 4)
+
+
+async def test_a_note_does_not_keep_a_busy_model_from_being_asked_again(tmp_path: Path) -> None:
+    clock, model = FakeClock(), ScriptedModel(Tries([NotePiece("loading"), BUSY], ["there"]), free=True)
+    timing = Timing(retries=(1.0,), sleep=clock.sleep)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=timing) as house:
+        running = asyncio.create_task(ran(house))
+        await model.called(1)
+        await clock.advance(1.1)
+        (message,) = await said(house, await running)
+        assert message.text == "there"
+
+
+async def test_a_provider_says_for_how_long_its_models_may_be_silent(tmp_path: Path) -> None:
+    models = FakeModels(Hanging())
+    models.charged = Terms(silence_seconds=0.05)
+    async with open_house(tmp_path / "rooms.db", models, timing=Timing(stall=3600.0)) as house:
+        room_id = await ran(house, "sequential", "Ada")
+        (error,) = errors(house, room_id)
+        assert error.startswith("LLM stream failed: no answer for 0.05 s: The model was given up")
