@@ -139,9 +139,9 @@ def living(pids: list[int]) -> list[int]:
     return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 
-async def test_a_broken_config_file_takes_its_tools_away_and_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text("[tools]\nallow = 3\n")
+async def test_a_config_file_that_breaks_takes_its_tools_away_and_nothing_else(tmp_path: Path) -> None:
     async with running(*serve(tmp_path), folder=tmp_path) as process:
+        (tmp_path / "config.toml").write_text("[tools]\nallow = 3\n")
         tools = (await process.client.call("GET", "/api/tools")).json["tools"]
         assert {tool["source"] for tool in tools} == {"built-in"}
         assert (await process.client.call("POST", A_PATH, {"provider_id": "demo"})).status == 201

@@ -23,9 +23,10 @@ from urllib.parse import urlsplit
 
 import httpx2
 from pydantic_ai import UnexpectedModelBehavior
-from pydantic_ai.direct import model_request_stream
+from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.exceptions import ModelHTTPError, ModelNotFoundError
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from agent_tui.backend.engine.trimming import SHORT_TOKENS, fitted, prompt_tokens
@@ -65,6 +66,7 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024  # of one response as it travels, JSON aroun
 REFUSALS = (400, 422, 404, 413, 500, 501)
 LOADING = NotePiece("loading")
 LOADING_SECONDS = 0.5  # between two calls of a server that loads its model
+LEAST_CONTEXT_TOKENS = 500  # no model takes less
 MAX_SHORTER = 3  # calls that are made again with less, each
 CAME_BYTES = 2_000  # of an answer that is no stream, to be told of
 END_BYTES = 32  # more than the end of a stream has
@@ -82,6 +84,14 @@ class _Watch:
     done: bool = False
     came: bytes = b""  # the beginning of an answer that is no stream
     response: httpx2.Response | None = None
+
+
+@dataclass(slots=True)
+class _Again:
+    """Why a call is made again."""
+
+    shorter: int = 0  # times
+    is_loading: bool = False
 
 
 # How the HTTP hook finds the call it belongs to: both run in the same task.
@@ -129,6 +139,7 @@ class Connection:
         self._dialect = dialect(endpoint, root, self._http, timeout)
         self._contexts = Contexts(endpoint, root, self._http, contexts)
         self._kept = Kept()
+        self._cut: set[str] = set()  # models whose stream was cut before its first byte
         self._teller = Teller(endpoint, shown_url=shown_url(url), secrets=endpoint.secrets())
         self._failures: tuple[type[Exception], ...] = (*FAILURES, *self._dialect.failures)
 
@@ -150,9 +161,11 @@ class Connection:
             async for note in notes:
                 yield note
         told_of: set[NotePiece] = set()
-        shorter = 0
+        again = _Again()
         while True:
             asked, new = self._asked(name, request)
+            if again.is_loading:
+                new.append(LOADING)
             for note in new:
                 if note not in told_of:
                     yield note
@@ -164,21 +177,11 @@ class Connection:
                     async for piece in pieces:
                         yield piece
                 return
-            except self._failures as error:
-                if _is_loading(error):
-                    if LOADING not in told_of:
-                        told_of.add(LOADING)
-                        yield LOADING
-                    await asyncio.sleep(LOADING_SECONDS)  # whoever waits for the answer says for how long
+            except (ModelError, *self._failures) as error:
+                if await self._may_ask_again(again, model, request, asked, error, watch):
                     continue
-                if _is_refusal(error, watch):
-                    if is_too_long(error) and shorter < MAX_SHORTER:
-                        shorter += 1
-                        self._contexts.learn(name, prompt_tokens(asked), str(error))
-                        if self._asked(name, request)[0] != asked:  # there is something that can be left out
-                            continue
-                    if self._dialect.goes_without(model, str(error), asked):
-                        continue
+                if isinstance(error, ModelError):
+                    raise
                 missing = isinstance(error, ModelNotFoundError)
                 known = await known_models(self._endpoint) if missing else ()
                 # Not chained: the SDK's errors quote what the server said, a key it echoed among it.
@@ -186,6 +189,56 @@ class Connection:
             finally:
                 if watch.response is not None:  # not every SDK closes what a cancelled call leaves open
                     await watch.response.aclose()
+
+    async def _may_ask_again(
+        self,
+        again: _Again,
+        model: Model[Any],
+        request: ModelRequest,
+        asked: ModelRequest,
+        error: Exception,
+        watch: _Watch,
+    ) -> bool:
+        """Return whether the call can be made again, with what its ``error`` taught: a limit, something that
+        the model does not take, or that its server still loads it.
+        """
+        name = model.model_name
+        if _is_loading(error):
+            again.is_loading = True
+            await asyncio.sleep(LOADING_SECONDS)  # whoever waits for the answer says for how long
+            return True
+        why = error if _is_refusal(error, watch) else await self._why_cut(model, asked, watch)
+        if is_too_long(why) and again.shorter < MAX_SHORTER:
+            again.shorter += 1
+            self._contexts.learn(name, prompt_tokens(asked), str(why))
+            if self._asked(name, request)[0] != asked:  # there is something that can be left out
+                return True
+        return why is error and self._dialect.goes_without(model, str(error), asked)
+
+    async def _why_cut(self, model: Model[Any], asked: ModelRequest, watch: _Watch) -> Exception | None:
+        """Return why a stream ended before its first byte, asked once for each model, without a stream.
+
+        llama-cpp-python's server ends it so where a prompt is too long, and names the limit only elsewhere.
+        """
+        name = model.model_name
+        is_cut = watch.response is not None and watch.response.status_code == 200 and not watch.size
+        is_news = name not in self._cut and not self._contexts.is_known(name)
+        if not (is_cut and is_news) or prompt_tokens(asked) < LEAST_CONTEXT_TOKENS:
+            return None
+        self._cut.add(name)
+        _watch.set(None)
+        settings = ModelSettings(**{**self._dialect.settings(model, asked), "max_tokens": 1})
+        try:
+            await model_request(
+                model,
+                told(asked.messages, self._kept, has_tools=bool(asked.tools), odd_ids=self._dialect.odd_ids),
+                model_settings=settings,
+                model_request_parameters=_offered(asked.tools),
+                instrument=False,
+            )
+        except self._failures as error:
+            return error
+        return None
 
     def _asked(self, name: str, request: ModelRequest) -> tuple[ModelRequest, list[NotePiece]]:
         """Return what the model is asked of ``request``: without what it refused, and as much as it can be

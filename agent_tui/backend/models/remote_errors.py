@@ -241,7 +241,7 @@ class Teller:
         return ""
 
 
-def is_too_long(error: Exception) -> bool:
+def is_too_long(error: Exception | None) -> bool:
     """Say whether a server refused a call because it was told more than its model takes."""
     if isinstance(error, failed.ModelContextWindowExceededError):
         return True

@@ -158,6 +158,25 @@ async def test_an_error_that_names_no_limit_is_followed_by_a_shorter_call() -> N
         assert len(str(second)) < len(str(first)) * 0.8
 
 
+async def test_a_stream_that_is_cut_before_its_first_byte_is_asked_why_once() -> None:
+    limit = fails(
+        400, "Requested tokens (15346) exceed context window of 4096", code="context_length_exceeded"
+    )
+    async with FakeModelServer() as server, opened(server) as provider:
+        server.will(Answer(ending="cut"), limit)
+        pieces = await asked(provider)
+        assert (text(pieces), provider.contexts["some-model"]) == ("Hello there.", 4096)
+        assert trimmed(pieces) > 15
+        bodies = [request.body for request in server.requests if request.method == "POST"]
+        assert [body.get("stream", False) for body in bodies] == [True, False, True]
+    async with FakeModelServer() as server, opened(server) as provider:
+        server.will(Answer(ending="cut"), fails(400, "no"), Answer(ending="cut"))
+        for calls in (2, 3):
+            with pytest.raises(ModelError, match="broke off"):
+                await asked(provider)
+            assert len([request for request in server.requests if request.method == "POST"]) == calls
+
+
 async def test_a_call_that_stays_too_long_fails_after_a_few() -> None:
     async with FakeModelServer() as server, opened(server) as provider:
         server.default = fails(400, "it exceeds the available context size")
