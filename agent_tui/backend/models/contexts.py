@@ -1,11 +1,11 @@
 """How many tokens a model can be told, and whether its server has loaded it.
 
 Sources, read from the real program or its documentation: Ollama ``GET /api/ps`` (``context_length`` of a
-loaded model), ``POST /api/show`` (``parameters``) and ``POST /api/generate`` without a prompt, which loads a
-model; llama.cpp ``GET /props`` (``default_generation_settings.n_ctx``) and ``meta.n_ctx_train`` in its
-``/v1/models``; there also vLLM's ``max_model_len``, OpenRouter's and Together's ``context_length``, Groq's
-``context_window``, Mistral's ``max_context_length``; LM Studio ``GET /api/v0/models``
-(``loaded_context_length``, ``max_context_length``); LiteLLM ``GET /model/info``.
+loaded model), ``POST /api/show`` (``parameters``, ``capabilities``) and ``POST /api/generate`` without a
+prompt, which loads a model; llama.cpp ``GET /props`` (``default_generation_settings.n_ctx``) and
+``meta.n_ctx_train`` in its ``/v1/models``; there also vLLM's ``max_model_len``, OpenRouter's and Together's
+``context_length``, Groq's ``context_window``, Mistral's ``max_context_length``; LM Studio ``GET
+/api/v0/models`` (``loaded_context_length``, ``max_context_length``); LiteLLM ``GET /model/info``.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ class Contexts:
         self._learned: dict[str, int] = {}
         self._asked: set[str] = set()  # models whose server was asked
         self.is_ollama = endpoint.kind == "ollama"
+        self.without_tools: set[str] = set()  # models of which the server says that they take none
 
     def tokens(self, name: str) -> int:
         """Return how many tokens the model can be told, its answer among them, as far as that is known."""
@@ -116,6 +117,11 @@ class Contexts:
         loaded, options = await self._loaded(name), self._endpoint.num_ctx
         if loaded is None:
             return  # it is no Ollama, or one behind something that lets only its /v1 through
+        if name not in self._asked:
+            self._asked.add(name)
+            can = _at(await self._ask("POST", "/api/show", {"model": name}), "capabilities")
+            if isinstance(can, list) and can and "tools" not in can:
+                self.without_tools.add(name)
         if not loaded:
             yield NotePiece("loading")
             wanted: dict[str, Any] = {"options": {"num_ctx": options}} if options else {}

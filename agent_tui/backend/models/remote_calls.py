@@ -82,6 +82,7 @@ class _Watch:
     end: re.Pattern[bytes] | None
     size: int = 0
     done: bool = False
+    told: bool = False  # something of the answer was passed on
     came: bytes = b""  # the beginning of an answer that is no stream
     response: httpx2.Response | None = None
 
@@ -139,9 +140,13 @@ class Connection:
         self._dialect = dialect(endpoint, root, self._http, timeout)
         self._contexts = Contexts(endpoint, root, self._http, contexts)
         self._kept = Kept()
-        self._cut: set[str] = set()  # models whose stream was cut before its first byte
+        self._asked_why: set[str] = set()  # models whose stream ended before its first word
         self._teller = Teller(endpoint, shown_url=shown_url(url), secrets=endpoint.secrets())
-        self._failures: tuple[type[Exception], ...] = (*FAILURES, *self._dialect.failures)
+        self._failures: tuple[type[Exception], ...] = (
+            ModelError,
+            *FAILURES,
+            *self._dialect.failures,
+        )
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -175,9 +180,10 @@ class Connection:
             try:
                 async with aclosing(self._pieces(model, name, asked, watch)) as pieces:
                     async for piece in pieces:
+                        watch.told = True
                         yield piece
                 return
-            except (ModelError, *self._failures) as error:
+            except self._failures as error:
                 if await self._may_ask_again(again, model, request, asked, error, watch):
                     continue
                 if isinstance(error, ModelError):
@@ -207,7 +213,7 @@ class Connection:
             again.is_loading = True
             await asyncio.sleep(LOADING_SECONDS)  # whoever waits for the answer says for how long
             return True
-        why = error if _is_refusal(error, watch) else await self._why_cut(model, asked, watch)
+        why = error if _is_refusal(error, watch) else await self._why_empty(model, asked, watch)
         if is_too_long(why) and again.shorter < MAX_SHORTER:
             again.shorter += 1
             self._contexts.learn(name, prompt_tokens(asked), str(why))
@@ -215,17 +221,18 @@ class Connection:
                 return True
         return why is error and self._dialect.goes_without(model, str(error), asked)
 
-    async def _why_cut(self, model: Model[Any], asked: ModelRequest, watch: _Watch) -> Exception | None:
-        """Return why a stream ended before its first byte, asked once for each model, without a stream.
+    async def _why_empty(self, model: Model[Any], asked: ModelRequest, watch: _Watch) -> Exception | None:
+        """Return why a stream ended before its first word, asked once for each model, without a stream.
 
-        llama-cpp-python's server ends it so where a prompt is too long, and names the limit only elsewhere.
+        llama-cpp-python's server ends it so where a prompt is too long, and LiteLLM makes a whole answer of
+        that; both name the limit only where no stream was asked for.
         """
         name = model.model_name
-        is_cut = watch.response is not None and watch.response.status_code == 200 and not watch.size
-        is_news = name not in self._cut and not self._contexts.is_known(name)
-        if not (is_cut and is_news) or prompt_tokens(asked) < LEAST_CONTEXT_TOKENS:
+        is_empty = watch.response is not None and watch.response.status_code == 200 and not watch.told
+        is_news = name not in self._asked_why and not self._contexts.is_known(name)
+        if not (is_empty and is_news) or prompt_tokens(asked) < LEAST_CONTEXT_TOKENS:
             return None
-        self._cut.add(name)
+        self._asked_why.add(name)
         _watch.set(None)
         settings = ModelSettings(**{**self._dialect.settings(model, asked), "max_tokens": 1})
         try:
@@ -245,10 +252,11 @@ class Connection:
         told; and what of that a person is told. Raises ``ModelError`` for what fits in no way.
         """
         notes: list[NotePiece] = []
-        if request.tools and "tools" in self._dialect.refused(name):
+        refused = self._dialect.refused(name)
+        if request.tools and ("tools" in refused or name in self._contexts.without_tools):
             request = replace(request, tools=())
             notes.append(NotePiece("no_tools"))
-        if request.thinking and "thinking" in self._dialect.refused(name):
+        if request.thinking and "thinking" in refused:
             request = replace(request, thinking=False)
         if not self._contexts.is_known(name) and prompt_tokens(request) < SHORT_TOKENS:
             return request, notes
@@ -256,7 +264,7 @@ class Connection:
         request, left_out = fitted(request, context, limits_answer=self._contexts.is_ollama)
         if self._contexts.is_ollama and prompt_tokens(request) > context:
             # Ollama would leave the beginning out without a word.
-            raise self._teller.too_long(name, context)
+            raise self._teller.too_long(name, context, has_tools=bool(request.tools))
         if left_out:
             notes.append(NotePiece("trimmed", left_out))
         return request, notes

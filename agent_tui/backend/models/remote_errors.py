@@ -156,10 +156,11 @@ class Teller:
         """The provider gave the answer up before its first word."""
         return self._make("the model stopped before the first word", f"{model}: {reason}", retryable=True)
 
-    def too_long(self, model: str, tokens: int) -> ModelError:
+    def too_long(self, model: str, tokens: int, *, has_tools: bool) -> ModelError:
         """What has to be told, however much is left out, is more than the model can be told."""
         more = f"; providers.{self.endpoint.provider_id}.num_ctx raises that" if self.is_ollama else ""
-        return self._make(TOO_LONG, f"{model} takes {tokens:,} tokens, its answer among them{more}")
+        also = "its answer and its tools" if has_tools else "its answer"
+        return self._make(TOO_LONG, f"{model} takes {tokens:,} tokens, {also} among them{more}")
 
     @property
     def is_ollama(self) -> bool:

@@ -158,21 +158,24 @@ async def test_an_error_that_names_no_limit_is_followed_by_a_shorter_call() -> N
         assert len(str(second)) < len(str(first)) * 0.8
 
 
-async def test_a_stream_that_is_cut_before_its_first_byte_is_asked_why_once() -> None:
+@pytest.mark.parametrize(
+    "ended", [Answer(ending="cut"), says(finish="stop", usage=None)], ids=["llama-cpp-python", "LiteLLM"]
+)
+async def test_a_stream_that_ends_before_its_first_word_is_asked_why_once(ended: Answer) -> None:
     limit = fails(
         400, "Requested tokens (15346) exceed context window of 4096", code="context_length_exceeded"
     )
     async with FakeModelServer() as server, opened(server) as provider:
-        server.will(Answer(ending="cut"), limit)
+        server.will(ended, limit)
         pieces = await asked(provider)
         assert (text(pieces), provider.contexts["some-model"]) == ("Hello there.", 4096)
         assert trimmed(pieces) > 15
         bodies = [request.body for request in server.requests if request.method == "POST"]
         assert [body.get("stream", False) for body in bodies] == [True, False, True]
     async with FakeModelServer() as server, opened(server) as provider:
-        server.will(Answer(ending="cut"), fails(400, "no"), Answer(ending="cut"))
+        server.will(ended, fails(400, "no"), ended)
         for calls in (2, 3):
-            with pytest.raises(ModelError, match="broke off"):
+            with pytest.raises(ModelError, match=r"broke off|said nothing"):
                 await asked(provider)
             assert len([request for request in server.requests if request.method == "POST"]) == calls
 
@@ -277,6 +280,21 @@ async def test_a_model_that_is_not_loaded_is_loaded_first_and_that_is_told() -> 
         assert NotePiece("loading") not in again
         assert provider.contexts == {"some-model": 4096}
         assert server.requests[-1].body["max_tokens"] == 1_000
+
+
+async def test_of_a_model_that_ollama_says_has_no_tools_none_are_sent_and_none_take_room() -> None:
+    big = replace(SUM, description="x" * 40_000)
+    async with Ollama() as server, opened(server, "ollama") as provider:
+        server.facts["/api/show"] = tells({"capabilities": ["completion"]})
+        for _ in range(2):
+            pieces = await asked(provider, replace(OFFERED, tools=(big,)))
+            assert (NotePiece("no_tools") in pieces, text(pieces)) == (True, "Hello there.")
+            assert "tools" not in server.requests[-1].body
+        assert len([read for read in server.reads if read.path == "/api/show"]) == 1
+    async with Ollama() as server, opened(server, "ollama") as provider:
+        server.facts["/api/show"] = tells({"capabilities": ["completion", "tools"]})
+        with pytest.raises(ModelError, match="its answer and its tools among them"):
+            await asked(provider, replace(OFFERED, tools=(big,)))
 
 
 async def test_a_prompt_that_ollama_would_cut_without_a_word_is_not_sent() -> None:
