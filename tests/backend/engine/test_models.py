@@ -335,6 +335,6 @@ async def test_a_provider_says_for_how_long_its_models_may_be_silent(tmp_path: P
     models = FakeModels(Hanging())
     models.charged = Terms(silence_seconds=0.05)
     async with open_house(tmp_path / "rooms.db", models, timing=Timing(stall=3600.0)) as house:
-        room_id = await ran(house, "sequential", "Ada")
+        room_id = await ran(house, "sequential", "Ada Bob")
         (error,) = errors(house, room_id)
         assert error.startswith("LLM stream failed: no answer for 0.05 s: The model was given up")
