@@ -54,6 +54,7 @@ def question(fields: Fields) -> Question:
         tools=fields.texts("enabled_tools"),
         parent_id=fields.text("parent_id"),
         again=fields.text("again") or "",
+        continues=fields.text("continues") or "",
         client_key=fields.text("client_key") or "",
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_tui.chains import BETWEEN_STEPS
 from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, Usage
 from agent_tui.state.steps import Steps
 from agent_tui.state.told_text import ToldText
@@ -18,7 +19,6 @@ AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed", 
 # Why a turn was cut that counts as finished: whoever cut it wants no second attempt.
 FINISHED_BY = frozenset({"stop", "skip"})
 FIRST_STEP = "step-0"  # where the words came before anybody named their step
-BETWEEN_STEPS = "\n\n"  # protocols.md §2: stands between two text steps
 
 
 @dataclass(slots=True)

@@ -39,6 +39,7 @@ class _AnswerStarted(Wire):
     parent_id: Text = ""
     model: Text = ""
     attempt: Number = 1
+    continues: Text = ""
 
 
 class _AnswerEnded(Wire):
@@ -185,6 +186,7 @@ class ChatDecoder:
             round_number=0,
             attempt=start.attempt,
             parent_id=start.parent_id,
+            continues=start.continues,
         )
 
     def _ended(self, name: str, data: str) -> ev.Event:

@@ -137,6 +137,7 @@ class _MessageStart(Wire):
     attempt: int = 1
     supersedes: Text = ""
     trimmed: Number = 0
+    continues: Text = ""
 
     def event(self) -> ev.Event:
         return ev.TurnStarted(
@@ -150,6 +151,7 @@ class _MessageStart(Wire):
             self.attempt,
             self.supersedes,
             self.trimmed,
+            continues=self.continues,
         )
 
 
@@ -232,6 +234,7 @@ class _Message(Wire):
     to: Text = ""
     superseded: Flag = False
     trimmed: Number = 0
+    continues: Text = ""
     usage: AnyUsage = None
     calls: Any = None
 

@@ -82,8 +82,9 @@ class Question:
     """What somebody asks. ``thinking`` and ``tools`` None: as the conversation says.
 
     ``parent_id`` is the answer that it follows, "" the beginning of the conversation, None the newest one
-    of the shown branch. ``again`` is the id of a question that is to be answered once more, without
-    content. The same ``client_key`` again is the same question.
+    of the shown branch. ``again`` is the id of a question that is to be answered once more, ``continues``
+    that of an answer which is to be finished, both without content. The same ``client_key`` again is the
+    same question.
     """
 
     content: str = ""
@@ -92,6 +93,7 @@ class Question:
     tools: tuple[str, ...] | None = None
     parent_id: str | None = None
     again: str = ""
+    continues: str = ""
     client_key: str = ""
 
 
@@ -168,9 +170,11 @@ def changed_columns(row: ChatRow) -> tuple[dict[str, Value], dict[str, Value], d
 
 def checked_question(question: Question) -> Question:
     """Return the question fit to be stored; raises ``Refused`` (422)."""
-    if question.again:
+    if question.again or question.continues:
         if question.content or question.attachments or question.parent_id is not None:
             _refuse("A question asked again has no new words", "Leave out content, attachments, parent_id.")
+        if question.again and question.continues:
+            _refuse("An answer is continued or given again, not both", "Leave out again or continues.")
     elif not question.content.strip() and not question.attachments:
         _refuse("The question is empty", "Say something, or attach a file.")
     if len(question.content) > MAX_CONTENT_CHARACTERS:

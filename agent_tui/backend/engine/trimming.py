@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_tui.backend.models.model import ChatMessage
+from agent_tui.backend.models.prices import Terms
 
 MESSAGE_TOKENS = 4  # what a message costs besides its words
+ANSWER_TOKENS = 2000  # kept free for an answer whose length nobody limits
 
 
 def estimate(text: str) -> int:
@@ -17,6 +19,13 @@ def estimate(text: str) -> int:
     """
     plain = len(text.encode("ascii", "ignore"))
     return -(-plain // 4) + len(text) - plain
+
+
+def room_for_history(terms: Terms, max_tokens: int) -> int:
+    """Return how many tokens the messages may have: of the context what ``max_tokens`` (0: nobody says how
+    many) of an answer leave.
+    """
+    return terms.context_tokens - (max_tokens or min(ANSWER_TOKENS, terms.context_tokens // 4))
 
 
 def left_out(number: int) -> ChatMessage:

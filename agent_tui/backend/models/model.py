@@ -42,6 +42,8 @@ class ChatMessage:
 class ModelRequest:
     """One turn's call. ``speaker``, ``task``, ``round`` and ``max_rounds`` say in plain data what
     ``messages`` say in words; real models need only the messages, the demo model reads the rest.
+
+    ``continues`` are the words of the last message, an assistant's, where the answer is to go on with them.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -54,6 +56,7 @@ class ModelRequest:
     max_tokens: int = 2000  # protocols.md §1: the provider's, or this
     tools: tuple[ToolSpec, ...] = field(default=())
     thinking: bool = False  # ask the model to think aloud, where its provider can be asked
+    continues: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,11 @@ class CutPiece:
 
 
 @dataclass(frozen=True, slots=True)
+class ApartPiece:
+    """The model was asked in words to go on with its answer: what it says is a message of its own."""
+
+
+@dataclass(frozen=True, slots=True)
 class UsagePiece:
     """What the call has used so far, in the provider's own tokens."""
 
@@ -97,7 +105,7 @@ class UsagePiece:
     completion_tokens: int
 
 
-Piece = TextPiece | ThinkingPiece | CallPiece | CutPiece | UsagePiece
+Piece = TextPiece | ThinkingPiece | CallPiece | CutPiece | ApartPiece | UsagePiece
 
 
 class Model(Protocol):

@@ -22,16 +22,22 @@ from agent_tui.backend.store.rows import RoomCreated, RoomRow
 from agent_tui.backend.store.store import Store
 from agent_tui.errors import StoreError
 
+LATER = f"{int(schema.HEAD) + 1:04}"  # the version after ours
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision = "0005"
-down_revision = "0004"
+revision = "{next}"
+down_revision = "{head}"
 def upgrade():
     op.add_column("room", sa.Column("budget", sa.Integer))
     op.execute("UPDATE room SET budget = 7")
     {more}
 """
+
+
+def next_one(more: str = "") -> str:
+    """Return the migration of the version after ours."""
+    return NEXT.format(head=schema.HEAD, next=LATER, more=more)
 
 
 def tables(file: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -92,7 +98,7 @@ def later(tmp_path: Path) -> Path:
     """Return a folder of migrations as a later version of the program may have it."""
     folder = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, folder)
-    (folder / "versions" / "v0005_budget.py").write_text(NEXT.format(more=""))
+    (folder / "versions" / "v_budget.py").write_text(next_one())
     return folder
 
 
@@ -106,14 +112,14 @@ async def old(tmp_path: Path) -> Path:
 
 async def test_an_older_database_is_migrated_and_a_copy_kept(tmp_path: Path, later: Path) -> None:
     file = await old(tmp_path)
-    migrate(file, later, "0005")
+    migrate(file, later, LATER)
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("SELECT id, budget FROM room").fetchall() == [("r", 7)]
-    assert version(file) == [("0005",)]
-    backup = tmp_path / "rooms.db.backup-0004"
-    assert version(backup) == [("0004",)]
+    assert version(file) == [(LATER,)]
+    backup = tmp_path / f"rooms.db.backup-{schema.HEAD}"
+    assert version(backup) == [(schema.HEAD,)]
     assert "budget" not in {column for column, *_ in tables(backup)["room"]}
-    migrate(file, later, "0005")  # nothing is left to do
+    migrate(file, later, LATER)  # nothing is left to do
 
 
 SCRIPT_OF_0001 = """
@@ -184,11 +190,11 @@ async def test_a_database_of_the_first_version_comes_over_whole(tmp_path: Path) 
 async def test_a_migration_that_fails_changes_nothing(tmp_path: Path, later: Path) -> None:
     file = await old(tmp_path)
     before = tables(file)
-    (later / "versions" / "v0005_budget.py").write_text(NEXT.format(more='op.execute("DROP TABLE none")'))
+    (later / "versions" / "v_budget.py").write_text(next_one('op.execute("DROP TABLE none")'))
     with pytest.raises(StoreError, match="no such table"):
-        migrate(file, later, "0005")
+        migrate(file, later, LATER)
     assert tables(file) == before
-    assert version(file) == [("0004",)]
+    assert version(file) == [(schema.HEAD,)]
     await Store(file).close()
 
 
