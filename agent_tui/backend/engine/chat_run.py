@@ -24,8 +24,6 @@ from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.events import Message, Step
 
-DEFAULT_TEMPERATURE = 0.7  # protocols.md §1
-
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -39,7 +37,7 @@ class Given:
     row: ChatRow
     turn: TurnRow
     history: Sequence[Message]
-    thinking: bool
+    thinking: bool | None
     tools: tuple[str, ...] | None
     opened: tuple[Model, int] | Exception
     before: tuple[Step, ...] = ()
@@ -163,7 +161,7 @@ class ChatRun:
             task=history[-1].text,
             round=1,
             max_rounds=1,
-            temperature=DEFAULT_TEMPERATURE if row.temperature is None else row.temperature,
+            temperature=row.temperature,
             max_tokens=max_tokens,
             tools=specs,
             thinking=self._given.thinking,

@@ -46,7 +46,9 @@ class ModelSource(Protocol):
         ...
 
     def open(self, provider_id: str, model: str) -> tuple[Model, int]:
-        """Return (model, max_tokens); raises ``ModelError`` when there is none."""
+        """Return (model, max_tokens of an answer, 0: what the provider allows); raises ``ModelError`` when
+        there is none.
+        """
         ...
 
     def terms(self, provider_id: str) -> Terms:

@@ -52,10 +52,12 @@ class ModelRequest:
     task: str
     round: int
     max_rounds: int
-    temperature: float = 0.7  # protocols.md §1
-    max_tokens: int = 2000  # protocols.md §1: the provider's, or this
+    temperature: float | None = None  # None: the model's own, none is sent
+    max_tokens: int = 0  # of the answer; 0: what the provider allows
     tools: tuple[ToolSpec, ...] = field(default=())
-    thinking: bool = False  # ask the model to think aloud, where its provider can be asked
+    thinking: bool | None = (
+        None  # whether the model is to think aloud, where it can be asked; None: as it does
+    )
     continues: str = ""
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -25,6 +25,7 @@ from pydantic_ai import UnexpectedModelBehavior
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import ModelHTTPError, ModelNotFoundError
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from agent_tui.backend.models.dialects import OPENAI_HOST, dialect
@@ -37,8 +38,16 @@ from agent_tui.backend.models.endpoints import (
     without_login,
 )
 from agent_tui.backend.models.ends import ending
-from agent_tui.backend.models.listing import known_models
-from agent_tui.backend.models.model import CutPiece, ModelRequest, Piece, TextPiece, ToolSpec, UsagePiece
+from agent_tui.backend.models.listing import known_models, server_of
+from agent_tui.backend.models.model import (
+    ApartPiece,
+    CutPiece,
+    ModelRequest,
+    Piece,
+    TextPiece,
+    ToolSpec,
+    UsagePiece,
+)
 from agent_tui.backend.models.remote_errors import FAILURES, Teller
 from agent_tui.backend.models.remote_history import Kept, has_thoughts, told
 from agent_tui.backend.models.remote_pieces import Pieces
@@ -49,6 +58,11 @@ from agent_tui.wire.content import encodable
 CONNECT_SECONDS = 10.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # of one response as it travels, JSON around every token included
 REFUSALS = (400, 422)
+# Who goes on with an answer that the messages end in: kinds of providers, and what servers of OpenAI's API
+# call themselves in their lists of models ("library" is Ollama). The others begin a new answer.
+PREFILLING = frozenset({"anthropic", "ollama", "library", "llamacpp", "vllm"})
+VLLM_PREFILL = {"continue_final_message": True, "add_generation_prompt": False}
+_NO_PREFILL = re.compile("prefill|end with a user message|continue_final_message|add_generation_prompt")
 CAME_BYTES = 2_000  # of an answer that is no stream, to be told of
 END_BYTES = 32  # more than the end of a stream has
 MAX_CONNECTIONS = 1000  # every agent of a parallel round holds one
@@ -101,6 +115,8 @@ class Connection:
         )
         self._dialect = dialect(endpoint, api_root(endpoint.kind, url), self._http, timeout)
         self._kept = Kept()
+        self._server: str | None = None  # what it calls itself, once that was asked
+        self._without_prefill: set[str] = set()  # models
         self._teller = Teller(endpoint, shown_url=shown_url(url), secrets=endpoint.secrets())
         self._failures: tuple[type[Exception], ...] = (*FAILURES, *self._dialect.failures)
 
@@ -111,19 +127,25 @@ class Connection:
     async def stream(self, name: str, request: ModelRequest) -> AsyncGenerator[Piece]:
         """Yield the answer of model ``name``; raises ``ModelError``.
 
-        A call that a server refused for a field of it is followed by one without: it did nothing yet.
+        A call that a server refused for a field of it is followed by one without: it did nothing yet. So is
+        one that refused to go on with words of its own: it is asked to in words.
         """
         if self._dialect.wants_thoughts and not has_thoughts(request.messages, self._kept):
             request = replace(request, thinking=False)
+        prefills = bool(request.continues) and await self._prefills(name)
         while True:
             model, watch = self._dialect.model(name), _Watch(self._dialect.end)
             _watch.set(watch)
             try:
-                async with aclosing(self._pieces(model, name, request, watch)) as pieces:
+                async with aclosing(self._pieces(model, name, request, watch, prefills)) as pieces:
                     async for piece in pieces:
                         yield piece
                 return
             except self._failures as error:
+                if _is_refusal(error, watch) and prefills and _NO_PREFILL.search(str(error)):
+                    self._without_prefill.add(name)
+                    prefills = False
+                    continue
                 if _is_refusal(error, watch) and self._dialect.goes_without(model, str(error)):
                     continue
                 missing = isinstance(error, ModelNotFoundError)
@@ -135,25 +157,36 @@ class Connection:
                     await watch.response.aclose()
 
     async def _pieces(
-        self, model: Model[Any], name: str, request: ModelRequest, watch: _Watch
+        self, model: Model[Any], name: str, request: ModelRequest, watch: _Watch, prefills: bool
     ) -> AsyncGenerator[Piece]:
         """Yield the answer to one call; raises ``ModelError`` and what SDKs raise."""
         pieces = Pieces(has_tools=bool(request.tools))
         messages = told(
-            request.messages, self._kept, has_tools=bool(request.tools), odd_ids=self._dialect.odd_ids
+            request.messages,
+            self._kept,
+            has_tools=bool(request.tools),
+            odd_ids=self._dialect.odd_ids,
+            continues=request.continues,
+            is_prefilled=prefills,
         )
+        settings = self._dialect.settings(model, request)
+        if prefills and self._server == "vllm":
+            settings["extra_body"] = {**_body(settings), **VLLM_PREFILL}
+        if request.continues and not prefills:
+            yield ApartPiece()
         try:
             async with model_request_stream(
                 model,
                 messages,
-                model_settings=self._dialect.settings(model, request),
+                model_settings=settings,
                 model_request_parameters=_offered(request.tools),
                 instrument=False,
             ) as response:
                 async for event in response:
                     for piece in pieces.of(event):
                         yield piece
-                last = self._last_pieces(name, response, watch, pieces.said)
+                # A model that has nothing to add to its answer is done with it.
+                last = self._last_pieces(name, response, watch, pieces.said or bool(request.continues))
                 self._kept.keep(request.messages, response.get())
                 for piece in last:
                     yield piece
@@ -163,6 +196,14 @@ class Connection:
             if not watch.size:
                 raise self._teller.broke_off(name) from None
             raise self._teller.error(name, error, came=watch.came) from None
+
+    async def _prefills(self, name: str) -> bool:
+        """Return whether model ``name`` goes on with the last words of its own that it is told."""
+        if name in self._without_prefill or self._is_openai:
+            return False
+        if self._endpoint.kind == "openai" and self._server is None:
+            self._server = await server_of(self._endpoint)
+        return self._endpoint.kind in PREFILLING or self._server in PREFILLING
 
     def _sent_on(self, watch: _Watch) -> ModelError | None:
         """Return the error for an answer that sends to another address, if it does."""
@@ -241,6 +282,12 @@ def _is_refusal(error: Exception, watch: _Watch) -> bool:
     """Return whether the call was refused as a whole, before anything was said."""
     refused = watch.response is not None and watch.response.status_code in REFUSALS
     return refused and isinstance(error, ModelHTTPError)
+
+
+def _body(settings: ModelSettings) -> Mapping[str, object]:
+    """Return the fields of a call that the SDK does not know."""
+    body = settings.get("extra_body")
+    return body if isinstance(body, Mapping) else {}
 
 
 def _offered(tools: Sequence[ToolSpec]) -> ModelRequestParameters:
