@@ -28,10 +28,13 @@ def joined(messages: Iterable[Message]) -> list[Message]:
 
 
 def joined_steps(first: Sequence[Step], more: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the steps of two parts of one message: words that were cut off are one step with their rest."""
-    if first and more and first[-1].type == more[0].type == "text":
-        whole = replace(first[-1], content=first[-1].content + more[0].content)
-        return (*first[:-1], whole, *more[1:])
+    """Return the steps of two parts of one message: words that were cut off are one step with their rest,
+    behind what was thought before that.
+    """
+    thought = next((place for place, step in enumerate(more) if step.type != "thinking"), len(more))
+    if first and more[thought:] and first[-1].type == more[thought].type == "text":
+        whole = replace(first[-1], content=first[-1].content + more[thought].content)
+        return (*first[:-1], *more[:thought], whole, *more[thought + 1 :])
     return (*first, *more)
 
 
@@ -49,7 +52,7 @@ def _and(message: Message, rest: Message) -> Message:
         text=said_in(steps) if steps else message.text + rest.text,
         steps=steps,
         token_count=message.token_count + rest.token_count,
-        usage=_sum(message.usage, rest.usage),
+        usage=sum_of(message.usage, rest.usage),
         seconds=_added(message.seconds, rest.seconds),
         interrupted=rest.interrupted,
         error=rest.error,
@@ -64,7 +67,8 @@ def _steps(message: Message) -> tuple[Step, ...]:
     return (Step("step-0", content=message.text),)
 
 
-def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
+def sum_of(one: Usage | None, other: Usage | None) -> Usage | None:
+    """Return what two parts of a message used."""
     if one is None or other is None:
         return one or other
     return Usage(

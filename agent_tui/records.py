@@ -161,7 +161,7 @@ class ConversationInfo:
     model: str = ""
     provider_id: str = ""
     temperature: float | None = None
-    thinking_enabled: bool = False
+    thinking_enabled: bool | None = None  # None: as the model does by itself
     enabled_tools: tuple[str, ...] | None = None
     workspace: str = ""
     head: str = ""

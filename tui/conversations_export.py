@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from agent_tui.chains import joined
 from agent_tui.clients.chat import ChatClient
 from agent_tui.errors import AgentTuiError, NotFound, NotOffered
 from agent_tui.events import ConversationInfo, Message
@@ -81,7 +82,7 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
         ("Left out", _left_out(messages)),
     ]
     facts = [(label, text) for label, text in found if text]
-    return Document(conversation.title or conversation.id, facts, messages)
+    return Document(conversation.title or conversation.id, facts, joined(messages))
 
 
 def _left_out(messages: Sequence[Message]) -> str:

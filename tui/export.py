@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from agent_tui.chains import joined
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.errors import AgentTuiError, ConfigError, NotFound, NotOffered
 from agent_tui.events import Message, RoomInfo
@@ -91,7 +92,7 @@ def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
     """Return the document of a room."""
     names = {agent.id: agent.name for agent in room.agents}
     is_said = any(message.text.strip() == room.task.strip() for message in messages[:1])
-    return Document(room.name or room.id, facts(room), messages, "" if is_said else room.task, names)
+    return Document(room.name or room.id, facts(room), joined(messages), "" if is_said else room.task, names)
 
 
 async def fetch(client: RoomsClient, wanted: str, *, with_messages: bool = True) -> Exported:

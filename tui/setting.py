@@ -59,7 +59,7 @@ def with_setting(text: str, key: str, value: str) -> str:
     return first_that_reads_as(wanted, tries, complaint, f"write {key} = {written}")
 
 
-def add_table(path: Path, name: str, fields: Mapping[str, str | bool]) -> None:
+def add_table(path: Path, name: str, fields: Mapping[str, str | int]) -> None:
     """Let a new table ``[name]`` (dotted bare words) stand at the end of the config file; the rest stays.
 
     Raises ``ConfigError`` like ``keep_setting``, and where that table is there already.
@@ -67,7 +67,7 @@ def add_table(path: Path, name: str, fields: Mapping[str, str | bool]) -> None:
     _edit(path, lambda old: with_table(old, name, fields))
 
 
-def change_table(path: Path, name: str, fields: Mapping[str, str | bool | None]) -> None:
+def change_table(path: Path, name: str, fields: Mapping[str, str | int | None]) -> None:
     """Let the table ``[name]`` of the config file say ``fields``; ``None`` takes a key away, the rest stays.
 
     Raises ``ConfigError`` like ``keep_setting``.
@@ -80,7 +80,7 @@ def remove_table(path: Path, name: str) -> None:
     _edit(path, lambda old: without_table(old, name))
 
 
-def with_table(text: str, name: str, fields: Mapping[str, str | bool]) -> str:
+def with_table(text: str, name: str, fields: Mapping[str, str | int]) -> str:
     """Return TOML ``text`` with the table behind it; raises ``TOMLDecodeError``, ``ConfigError``."""
     before = tomllib.loads(text)
     section, _, last = name.rpartition(".")

@@ -19,7 +19,7 @@ _SIMPLE: Final = r"""("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|true|false|[0-9._+-]+)"""
 _LINE_END: Final = re.compile(r"\r?\n|\Z")
 
 
-def with_changed_table(text: str, name: str, fields: Mapping[str, str | bool | None]) -> str:
+def with_changed_table(text: str, name: str, fields: Mapping[str, str | int | None]) -> str:
     """Return TOML ``text`` with ``fields`` in its table ``[section.last]``; ``None`` takes a key away.
 
     Raises ``TOMLDecodeError``, and ``ConfigError`` where a line is written in a way that cannot be changed.

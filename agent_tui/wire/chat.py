@@ -65,7 +65,7 @@ class _Conversation(Wire):
     model: Text = ""
     provider_id: Text = ""
     temperature: float | None = None
-    thinking_enabled: Flag = False
+    thinking_enabled: bool | None = None
     enabled_tools: tuple[Text, ...] | None = None
     workspace: Text = ""
     head: Text = ""

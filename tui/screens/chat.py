@@ -210,7 +210,16 @@ class ChatScreen(ChatCommands):
             is_held=composer.is_held,
             on_question=turn is not None and turn.role == "user",
             has_versions=turn is not None and len(turn.versions) > 1,
+            can=self._unanswered,
         )
+
+    @property
+    def _unanswered(self) -> frozenset[str]:
+        """What can be done about a last answer that is not whole: again, continue."""
+        last = self.state.last_turn
+        if last is None or last.role == "user" or last.status not in ("cut", "failed"):
+            return frozenset()
+        return frozenset(act for act in ("again", "continue") if not self.why_not(act))
 
     def on_resize(self, event: Resize) -> None:
         """Leave the words what they need."""

@@ -25,7 +25,7 @@ from tui.screens.form import MAX_COMPLAINT_CHARACTERS, Form
 from tui.screens.form_fields import Choice, Field, Line, own
 from tui.screens.key_hints import Hints, with_keys
 from tui.screens.question import QuestionScreen
-from tui.screens.setup_kept import Kept, Wanted, configured, keep, remove
+from tui.screens.setup_kept import Kept, Wanted, configured, keep, limit_of, remove
 from tui.screens.setup_words import told, word
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ class SetupScreen(Form[str]):
                 )
                 yield Field("variable", word("variable"), variable)
                 yield Field("name", word("name"), Line(self._free_name("openai"), id="name"))
+                yield Field("limit", word("limit"), Line("", placeholder=word("limit.hint"), id="limit"))
             with Vertical(id="choosing"):
                 yield Static("", id="heading", markup=False)
                 yield Line("", placeholder=word("filter"), id="filter")
@@ -146,10 +147,11 @@ class SetupScreen(Form[str]):
     @property
     def _filled(self) -> dict[str, str]:
         """What stands in the lines before a person writes into them."""
-        lines = {"key": "", **self._prefilled}
+        lines = {"key": "", "limit": "", **self._prefilled}
         if self._kept is not None:
             kept = self._kept
             lines |= {"address": kept.address, "variable": kept.variable, "name": kept.name}
+            lines["limit"] = str(kept.limit or "")
         return lines
 
     @property
@@ -248,6 +250,8 @@ class SetupScreen(Form[str]):
             complaints["variable"] = word("wrong_variable")
         elif variable and self._value("key"):
             complaints["variable"] = word("two_keys")
+        if limit_of(self._value("limit")) is None:
+            complaints["limit"] = word("wrong_limit")
         if self._kept is not None:
             pass  # it has its name
         elif not _NAME.fullmatch(name):
@@ -304,7 +308,10 @@ class SetupScreen(Form[str]):
 
     def _wanted(self, model: str = "") -> Wanted:
         value = self._value
-        return Wanted(value("name"), value("kind"), value("address"), value("variable"), value("key"), model)
+        limit = limit_of(value("limit")) or 0
+        return Wanted(
+            value("name"), value("kind"), value("address"), value("variable"), value("key"), model, limit
+        )
 
     async def _asked(self) -> dict[str, str]:
         """Return what a test is told; raises ``ConfigError`` where the kept key cannot be had."""

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 from agent_tui.config import PROVIDER_URLS, read_table
 from agent_tui.errors import ConfigError
 from agent_tui.keys import forget_key, read_key, store_key
+from tui.screens.form_values import MAX_DIGITS
 from tui.setting import add_table, change_table, remove_table
 
 
@@ -23,6 +24,7 @@ class Kept:
     variable: str
     model: str
     in_keyring: bool
+    limit: int  # tokens of an answer, 0 for what the model allows
     url: str = field(repr=False)  # as the file has it
     file_key: str = field(repr=False)
 
@@ -46,14 +48,15 @@ class Wanted:
     variable: str
     key: str = field(repr=False)
     model: str = ""
+    limit: int = 0
 
     def url(self, kept: Kept | None) -> str:
         """Return the address to ask: with the login of the file, while nobody has typed another one."""
         return kept.url if kept is not None and kept.url and kept.address == self.address else self.address
 
-    def fields(self, kept: Kept | None) -> dict[str, str | bool | None]:
+    def fields(self, kept: Kept | None) -> dict[str, str | int | None]:
         """Return the lines of the config file, ``None`` for those that are to go."""
-        fields: dict[str, str | bool | None] = {"kind": self.kind}
+        fields: dict[str, str | int | None] = {"kind": self.kind}
         usual = self.address == PROVIDER_URLS[self.kind]
         if kept is None or kept.address != self.address or (kept.kind != self.kind and not kept.url):
             fields["base_url"] = None if usual else self.address
@@ -63,7 +66,15 @@ class Wanted:
             fields["api_key_env"] = self.variable or None
         if self.model:
             fields["model"] = self.model
+        if self.limit != (kept.limit if kept is not None else 0):
+            fields["max_tokens"] = self.limit or None
         return fields
+
+
+def limit_of(text: str) -> int | None:
+    """Return a limit of tokens as people write it, 0 for none; ``None`` for what is no number."""
+    digits = text.replace(",", "").replace(" ", "") or "0"
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= MAX_DIGITS else None
 
 
 def configured(path: Path) -> dict[str, Kept]:
@@ -90,6 +101,7 @@ def _kept(name: str, table: Mapping[str, object]) -> Kept:
         text("api_key_env"),
         text("model"),
         table.get("keyring") is True,
+        limit if type(limit := table.get("max_tokens")) is int and limit > 0 else 0,
         text("base_url"),
         text("api_key"),
     )

@@ -23,6 +23,9 @@ WORDS: Final = {
     "variable": "or variable",
     "variable.hint": "the environment variable that holds the key",
     "name": "name",
+    "limit": "longest answer",
+    "limit.hint": "in tokens; empty: what the model allows",
+    "wrong_limit": "a number of tokens, or nothing",
     "hint": "enter test · tab next · {setup.save_untested} save without a test · {setup.back} back"
     " · {app.help.anywhere} help",
     "hint.kept": "enter test · tab next · {setup.save_untested} save without a test · {setup.remove} remove"

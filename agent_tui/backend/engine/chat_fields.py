@@ -49,7 +49,7 @@ class NewConversation:
     model: str = ""
     provider_id: str = ""
     temperature: float | None = None
-    thinking_enabled: bool = False
+    thinking_enabled: bool | None = None
     enabled_tools: tuple[str, ...] | None = None
     workspace: str = ""
     max_tokens: int = 0
@@ -68,7 +68,7 @@ class ConversationChange:
     model: str | None = None
     provider_id: str | None = None
     temperature: float | Unset | None = UNSET
-    thinking_enabled: bool | None = None
+    thinking_enabled: bool | Unset | None = UNSET
     enabled_tools: tuple[str, ...] | Unset | None = UNSET
     workspace: str | None = None
     max_tokens: int | None = None
@@ -143,7 +143,7 @@ def changed_row(row: ChatRow, change: ConversationChange, models: ModelSource) -
         row = replace(row, temperature=_checked_temperature(change.temperature))
     if not isinstance(change.enabled_tools, Unset):
         row = replace(row, tools=_tools(change.enabled_tools))
-    if change.thinking_enabled is not None:
+    if not isinstance(change.thinking_enabled, Unset):
         row = replace(row, thinking=change.thinking_enabled)
     if change.workspace is not None:
         row = replace(row, workspace=checked_workspace(change.workspace))

@@ -201,7 +201,7 @@ class AnthropicDialect:
                 settings["anthropic_thinking"] = {"type": "enabled", "budget_tokens": budget}
                 if request.max_tokens:
                     settings["max_tokens"] = request.max_tokens + budget
-        elif request.thinking is False and profile.get("thinking_enabled_by_default", False):
+        elif request.thinking is False and _may_rest(profile):
             settings["anthropic_thinking"] = {"type": "disabled"}
         takes_temperature = not profile.get("anthropic_disallows_sampling_settings", False)
         takes_temperature = takes_temperature and "anthropic_thinking" not in settings  # which wants its own
@@ -247,6 +247,12 @@ class GoogleDialect:
         if request.thinking is not None and can_think:
             settings["thinking"] = request.thinking
         return settings
+
+
+def _may_rest(profile: Any) -> bool:
+    """Return whether a Claude thinks unless it is told not to, and can be told so."""
+    by_default = profile.get("thinking_enabled_by_default", False)
+    return bool(by_default and not profile.get("thinking_always_enabled", False))
 
 
 def _limited(max_tokens: int) -> ModelSettings:

@@ -78,15 +78,16 @@ room = Table(
     Column("workspace", Text, nullable=False),
 )
 
-# What only a chat has. tools: the names that may be used, as JSON, null for those that need not be allowed.
-# workspace: the folder of its tools, empty for none. head: the last message of the branch that is shown.
-# is_named: a person gave it its name (room.name); until then that is the beginning of the first question.
+# What only a chat has. temperature, thinking: null for the model's own. tools: the names that may be used, as
+# JSON, null for those that need not be allowed. workspace: the folder of its tools, empty for none. head: the
+# last message of the branch that is shown. is_named: a person gave it its name (room.name); until then that
+# is the beginning of the first question.
 conversation = Table(
     "conversation",
     metadata,
     Column("room_id", Text, ForeignKey("room.id"), primary_key=True),
     Column("temperature", Float),
-    Column("thinking", Boolean, nullable=False),
+    Column("thinking", Boolean),
     Column("tools", Text),
     Column("workspace", Text, nullable=False),
     Column("head", Text, nullable=False),
