@@ -18,13 +18,17 @@ def joined(messages: Iterable[Message]) -> list[Message]:
 
     It ends as its last part did. What continues a message that is not among them stays as it is.
     """
-    found: dict[str, Message] = {}
-    heads: dict[str, str] = {}  # id of a part → id of the chain's first
+    found: list[Message] = []
+    places: dict[str, int] = {}  # by the id of each part: where its chain stands
     for message in messages:
-        head = heads.get(message.continues, "") if message.continues else ""
-        heads[message.id] = head or message.id
-        found[heads[message.id]] = _and(found[head], message) if head else message
-    return list(found.values())
+        place = places.get(message.continues) if message.continues else None
+        if place is None:
+            places[message.id] = len(found)
+            found.append(message)
+        else:
+            places[message.id] = place
+            found[place] = _and(found[place], message)
+    return found
 
 
 def joined_steps(first: Sequence[Step], more: Sequence[Step]) -> tuple[Step, ...]:

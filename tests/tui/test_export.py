@@ -311,3 +311,17 @@ def test_a_file_that_cannot_be_written_is_one_line_and_code_2(home: Home, tmp_pa
 def test_times_are_told_to_the_second_and_what_is_none_stays() -> None:
     assert moment("2026-03-01T12:00:00.123456+00:00") == "2026-03-01 12:00:00 UTC"
     assert moment("yesterday") == "yesterday"
+
+
+def test_a_message_that_was_continued_is_one_in_the_place_of_its_beginning() -> None:
+    usage = Usage(10, 4)
+    said = (
+        message("So far", 1, interrupted="length", usage=usage),
+        message("Well.", 2, sender_name="Bo"),
+        message(" and on.", 3, continues="m1", usage=usage),
+    )
+    written = markdown(of_room(RoomInfo("r1", task="Talk"), said))
+    assert "So far and on." in written
+    assert "20 tokens read, 8 said" in written
+    assert written.index("So far and on.") < written.index("Well.")
+    assert "out of tokens" not in written  # it is whole by now
