@@ -85,9 +85,9 @@ class _Errand:
     def _what_to_do(self, conversation_id: str, ending: Ending) -> str:
         """Return what helps where the answer is not whole; "" where it is, or where nothing was asked."""
         last = self.state.last_turn
-        if ending.reason not in UNANSWERED or last is None:
+        if ending.reason not in UNANSWERED or (last is None and not self.state.run_error):
             return ""
-        is_begun = last.role != "user" and bool(last.said)
+        is_begun = last is not None and last.role != "user" and bool(last.said)
         does = "c continues the answer, r retries it" if is_begun else "r retries the question"
         return f"agent-tui chat {conversation_id} opens it: {does}"
 
