@@ -136,7 +136,8 @@ async def test_a_rest_that_is_cut_again_goes_on_from_there(tmp_path: Path) -> No
     def parts(request: ModelRequest) -> Script:
         if request.speaker != "Ada":
             return words(request)
-        return {"": ["One", CUT], "One": [", two", CUT], "One, two": [", three."]}[request.continues]
+        rests: dict[str, Script] = {"": ["One", CUT], "One": [", two", CUT], "One, two": [", three."]}
+        return rests[request.continues]
 
     async with talked(tmp_path, parts) as (house, _, room):
         await go_on(house, room)
