@@ -133,7 +133,8 @@ class ChatScreen(ChatCommands):
 
     def _go_there(self) -> None:
         """Go to the message that was asked for, once there is something to see."""
-        number = self._feed.number(self._go_to) if self._go_to else 0
+        turn = self.state.turn_of(self._go_to)
+        number = self._feed.number(turn.id) if turn is not None else 0
         if number and not self._transcript.has_class("-hidden"):
             self._go_to = ""
             self.call_after_refresh(self._transcript.go_to_message, number)

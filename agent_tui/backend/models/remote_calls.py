@@ -62,7 +62,9 @@ REFUSALS = (400, 422)
 # call themselves in their lists of models ("library" is Ollama). The others begin a new answer.
 PREFILLING = frozenset({"anthropic", "ollama", "library", "llamacpp", "vllm"})
 VLLM_PREFILL = {"continue_final_message": True, "add_generation_prompt": False}
-_NO_PREFILL = re.compile("prefill|end with a user message|continue_final_message|add_generation_prompt")
+_NO_PREFILL = re.compile(
+    "prefill|end with a user message|final `assistant` message|continue_final_message|add_generation_prompt"
+)
 CAME_BYTES = 2_000  # of an answer that is no stream, to be told of
 END_BYTES = 32  # more than the end of a stream has
 MAX_CONNECTIONS = 1000  # every agent of a parallel round holds one
@@ -135,9 +137,12 @@ class Connection:
         prefills = bool(request.continues) and await self._prefills(name)
         while True:
             model, watch = self._dialect.model(name), _Watch(self._dialect.end)
+            # Claude takes no beginning of an answer while it is to think before that.
+            is_open = not (prefills and self._dialect.wants_thoughts)
+            asked = request if is_open else replace(request, thinking=None)
             _watch.set(watch)
             try:
-                async with aclosing(self._pieces(model, name, request, watch, prefills)) as pieces:
+                async with aclosing(self._pieces(model, name, asked, watch, prefills)) as pieces:
                     async for piece in pieces:
                         yield piece
                 return

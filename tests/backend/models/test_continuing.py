@@ -89,6 +89,15 @@ async def test_a_model_that_refuses_to_go_on_is_asked_in_words_from_then_on() ->
         assert roles == ["assistant", "user", "user"]
 
 
+async def test_a_claude_that_goes_on_is_not_asked_to_think_first() -> None:
+    thinking = replace(GOES_ON, thinking=True)
+    refusal = fails(400, "This model does not support assistant message prefill.")
+    async with FakeModelServer() as server, provider_of(server, ANTHROPIC) as opened:
+        server.will(refusal, ANTHROPIC.says("so"))
+        _ = [piece async for piece in opened.model("claude-haiku-4-5").stream(thinking)]
+        assert ["thinking" in request.body for request in server.requests] == [False, True]
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 async def test_a_model_that_has_nothing_to_add_is_done(kind: Kind) -> None:
     async with FakeModelServer() as server:
