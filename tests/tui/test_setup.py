@@ -310,3 +310,24 @@ async def test_esc_goes_back_at_once_where_only_the_kind_was_looked_through(tmp_
     async with screen(tmp_path / "config.toml") as (pilot, _, results):
         await settled(pilot, "right", "right", "escape")
         assert results == [None]
+
+
+async def test_the_longest_answer_is_set_where_the_provider_is(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    async with screen(path) as (pilot, shown, results):
+        fill(shown, address="http://127.0.0.1:9/v1", variable="", name="local", limit="many")
+        await settled(pilot, "f2")
+        assert results == []
+        assert "a number of tokens, or nothing" in str(
+            shown.query_one("#field-limit .complaint", Static).content
+        )
+        fill(shown, limit="4,000")
+        await settled(pilot, "f2")
+        assert results == ["local"]
+    assert load(path).providers["local"].max_tokens == 4000
+    async with screen(path) as (pilot, shown, results):
+        await settled(pilot, "right")
+        assert shown.query_one("#limit", Line).value == "4000"
+        fill(shown, limit="")
+        await settled(pilot, "f2")
+    assert load(path).providers["local"].max_tokens is None
