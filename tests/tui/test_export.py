@@ -320,7 +320,8 @@ def test_a_message_that_was_continued_is_one_in_the_place_of_its_beginning() -> 
         message("Well.", 2, sender_name="Bo"),
         message(" and on.", 3, continues="m1", usage=usage),
     )
-    written = markdown(of_room(RoomInfo("r1", task="Talk"), said))
+    written = markdown(of_room(RoomInfo("r1", task="Talk", tokens=28), said))
+    assert "- Used: 28 tokens, prompts included" in written
     assert "So far and on." in written
     assert "20 tokens read, 8 said" in written
     assert written.index("So far and on.") < written.index("Well.")
