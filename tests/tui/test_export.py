@@ -83,7 +83,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 
 def test_markdown_has_everything_in_order_with_names_rounds_and_marks() -> None:
     assert markdown(of_room(ROOM, TALK)) == (
-        "# Tea\n\n- Room: r1\n- Status: completed\n- Mode: sequential\n- Agents: Ada, Bo\n- Used: 40 tokens, prompts included\n"
+        "# Tea\n\n- Room: r1\n- Status: completed\n- Mode: sequential\n- Agents: Ada, Bo\n"
+        "- Used: 40 tokens, prompts included\n"
         "\n### You\n\nWhich tea?\n"
         "\n## Round 1\n"
         "\n### Ada\n\n*cut at the pause · about 12 tokens*\n\nGreen.\n"

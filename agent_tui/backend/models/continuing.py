@@ -6,6 +6,7 @@ words, and then begin a message of their own, mostly with the last words of the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from agent_tui.errors import ModelError
 
 LEAST_BYTES = 8  # of UTF-8: shorter words stand in a text twice by chance
 QUOTED_CHARACTERS = 80
+_ENDS_WORD = re.compile(r"[a-zA-Z0-9.,;:!?)]\Z")  # a space follows, where it is no beginning of code
 
 
 def instruction(before: str) -> str:
@@ -130,8 +132,8 @@ class Rest:
             return ""  # it began anew, and did not get as far as before
         if not self.is_apart:
             return _behind(self._blank, held)
-        is_word = said[:1].isascii() and said[:1].isalnum() and bare[-1:].isascii()
-        return f" {said}" if is_word and not self._blank else said
+        are_words = said[:1].isascii() and said[:1].isalnum() and _ENDS_WORD.search(bare) is not None
+        return f" {said}" if are_words and not self._blank else said
 
 
 def _least(text: str) -> int:

@@ -139,6 +139,7 @@ def new(before: str, said: list[str], *, is_apart: bool = False) -> str:
         ("今天我们讨论数据库", "我们讨论数据库的问题", "的问题"),
         ("It is so", "jumped", " jumped"),  # a message of its own begins without a space
         ("It is so", ", then", ", then"),
+        ("def load(", "sid)", "sid)"),
         ("a a a a", "a", " a"),  # too little to tell
     ],
 )
