@@ -99,6 +99,21 @@ async def test_a_room_with_tools_cuts_such_a_turn_in_the_same_way(tmp_path: Path
         assert look.ran == []
 
 
+@pytest.mark.parametrize("tools", [(), ("look",)], ids=["no tools", "tools"])
+async def test_a_model_that_gives_up_before_its_end_fails_its_turn(
+    tmp_path: Path, tools: tuple[str, ...]
+) -> None:
+    model = ScriptedModel(lambda request: ["Half an ans", CutPiece("abort")], free=True)
+    async with open_house(tmp_path / "a.db", FakeModels(model), box=ScriptedBox(reader())) as house:
+        new = replace(new_room("sequential", rounds=1, names="Ada"), enabled_tools=tools)
+        room = await house.engine.create_room(new)
+        await house.engine.run(room.id)
+        await house.log.ended(room.id)
+        message = (await messages(house, room))[-1]
+        assert (message.text, message.interrupted) == ("Half an ans", "")
+        assert message.error == "LLM stream failed: the model stopped before the end: abort"
+
+
 @pytest.mark.parametrize("mode", MODES)
 async def test_an_agent_finishes_its_turn_with_what_is_new_under_a_new_id(tmp_path: Path, mode: str) -> None:
     async with talked(tmp_path, mode=mode) as (house, model, room):
