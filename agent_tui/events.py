@@ -126,6 +126,7 @@ class TurnStarted:
     supersedes: str = ""  # id of the turn that is said again by this one
     trimmed: int = 0  # see ``Message``
     parent_id: str = ""  # chat: the message it answers (its ``sender_name`` is the model's name)
+    continues: str = ""  # see ``Message``
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,9 @@ class Message:
     token_count: int
     created_at: str
     agent_id: str = ""
-    # Why it was cut: pause crash stop skip interject handover budget unwatched (protocols.md §1, fault 8),
-    # or whatever another server sends; empty for a whole one. The same wherever ``interrupted`` stands.
+    # Why it was cut: pause crash stop skip interject handover budget unwatched error length (protocols.md §1,
+    # point 8), or whatever another server sends; empty for a whole one. The same wherever ``interrupted``
+    # stands.
     interrupted: str = ""
     status: str = ""  # "streaming" while the turn is under way (answers of GET messages only)
     error: str = ""  # why the turn failed, when it did after words were said
@@ -81,6 +82,7 @@ class Message:
     parent_id: str = ""  # chat: the message it follows; messages with one parent are versions of each other
     versions: tuple[str, ...] = ()  # chat: ids of all versions of this message, oldest first, if several
     seconds: float | None = None  # how long the answer took
+    continues: str = ""  # id of the attempt before it, whose words stand before its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ class ConversationInfo:
     model: str = ""
     provider_id: str = ""
     temperature: float | None = None
-    thinking_enabled: bool = False
+    thinking_enabled: bool | None = None  # None: as the model does by itself
     enabled_tools: tuple[str, ...] | None = None
     workspace: str = ""
     head: str = ""

@@ -32,6 +32,7 @@ from tui.request import Server, Source
 PATIENCE_SECONDS: Final = 10.0  # for everything that should come at once: a stop, a server that comes back
 NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
 MAX_ERROR_CHARACTERS: Final = 500
+UNANSWERED: Final = ("error", "lost", "timeout")  # ends of an answer that is not whole
 
 
 def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName) -> int:
@@ -76,9 +77,20 @@ class _Errand:
             )
             answer = _Answer(client, conversation_id, question, self.options.allow, self.form, self.state)
             ending = await answer.until_its_end(interrupts)
+            if (told := self._what_to_do(conversation_id, ending)) and not ending.gave_up:
+                output.notice(told)
             if not wants_record:
                 return ending, AskRecord()
             return ending, await self._record(client, conversation_id, ending)
+
+    def _what_to_do(self, conversation_id: str, ending: Ending) -> str:
+        """Return what helps where the answer is not whole; "" where it is, or where nothing was asked."""
+        last = self.state.last_turn
+        if ending.reason not in UNANSWERED or (last is None and not self.state.run_error):
+            return ""
+        is_begun = last is not None and last.role != "user" and bool(last.said)
+        does = "c continues the answer, r retries it" if is_begun else "r retries the question"
+        return f"agent-tui chat {conversation_id} opens it: {does}"
 
     async def _conversation_id(self, client: ChatClient) -> str:
         options = self.options
@@ -206,6 +218,8 @@ class _Answer:
         last = self.state.last_turn
         if last is not None and last.interrupted == "stop":
             return Ending("interrupted", None if self.interrupted else "somebody else stopped it")
+        if last is not None and last.interrupted == "length":
+            return Ending("error", "the answer was cut off: the model ran out of tokens")
         content = event.content if isinstance(event, ev.RunFailed) else ""
         return Ending("error", inert_line(content, MAX_ERROR_CHARACTERS) or "the answer failed")
 

@@ -205,8 +205,12 @@ class _Run:
         if frame.id.isdecimal():
             self.last_id = int(frame.id)
         self.form.frame(frame.id, frame.event, frame.data)
-        self.form.said(self.answer.apply(event))
+        changed = self.answer.apply(event)
+        self.form.said(changed)
         _tell(event)
+        if isinstance(event, ev.TurnEnded) and event.interrupted == "length":
+            name = inert_line(changed[0].sender_name, MAX_NAME_CHARACTERS)
+            output.notice(f"{name}: cut off, its model ran out of tokens")
         return self._ending(frame.event, event) if frame.event in TERMINAL else None
 
     def _ending(self, name: str, event: ev.Event) -> Ending:

@@ -28,6 +28,7 @@ DEFAULT_PATHS: Mapping[str, str] = {
     "stop": "/api/rooms/{id}/agents/{agent_id}/stop",
     "skip": "/api/rooms/{id}/agents/{agent_id}/skip",
     "retry": "/api/rooms/{id}/agents/{agent_id}/retry",
+    "continue": "/api/rooms/{id}/agents/{agent_id}/continue",
     "ask": "/api/rooms/{id}/asks/{message_id}/{step_id}",
     "tools": "/api/tools",
     "providers": "/api/providers",

@@ -39,6 +39,7 @@ class _AnswerStarted(Wire):
     parent_id: Text = ""
     model: Text = ""
     attempt: Number = 1
+    continues: Text = ""
 
 
 class _AnswerNote(Wire):
@@ -70,7 +71,7 @@ class _Conversation(Wire):
     model: Text = ""
     provider_id: Text = ""
     temperature: float | None = None
-    thinking_enabled: Flag = False
+    thinking_enabled: bool | None = None
     enabled_tools: tuple[Text, ...] | None = None
     workspace: Text = ""
     head: Text = ""
@@ -194,6 +195,7 @@ class ChatDecoder:
             round_number=0,
             attempt=start.attempt,
             parent_id=start.parent_id,
+            continues=start.continues,
         )
 
     def _ended(self, name: str, data: str) -> ev.Event:

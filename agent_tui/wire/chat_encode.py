@@ -30,7 +30,7 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "tool_status", {"id": step_id, **call_fields(status, seconds, ask)}
         case ev.TurnStarted():
             fields = {"message_id": event.turn_id, "parent_id": event.parent_id, "model": event.sender_name}
-            return "answer_started", {**fields, "attempt": event.attempt}
+            return "answer_started", {**fields, "attempt": event.attempt, **_set(continues=event.continues)}
         case ev.TurnNoted(turn_id, note, number):
             return "answer_note", {"message_id": turn_id, "note": note, **_set(count=number)}
         case ev.TurnEnded():
@@ -79,7 +79,14 @@ def stored_message_fields(message: ev.Message) -> dict[str, Any]:
     versions = {"versions": list(message.versions)} if message.versions else {}
     model = {"model": message.sender_name} if message.role == "assistant" else {}
     seconds = {} if message.seconds is None else {"seconds": message.seconds}
-    more = {**said, **calls, **versions, **model, **seconds, **_set(trimmed=message.trimmed)}
+    more = {
+        **said,
+        **calls,
+        **versions,
+        **model,
+        **seconds,
+        **_set(trimmed=message.trimmed, continues=message.continues),
+    }
     return {**fields, **more, **usage_fields(message.usage)}
 
 

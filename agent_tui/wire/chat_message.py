@@ -117,6 +117,7 @@ class ChatMessage(Wire):
     seconds: AnySeconds = None
     model: Text = ""
     trimmed: Count = 0
+    continues: Text = ""
     calls: Any = None
 
     def message(self) -> ev.Message:
@@ -147,6 +148,7 @@ class ChatMessage(Wire):
             parent_id=self.parent_id,
             versions=tuple(id_ for id_ in versions if isinstance(id_, str)),
             seconds=self.seconds,
+            continues=self.continues,
         )
 
     def _steps(self) -> tuple[ev.Step, ...]:

@@ -142,6 +142,7 @@ class _MessageStart(Wire):
     attempt: int = 1
     supersedes: Text = ""
     trimmed: Number = 0
+    continues: Text = ""
 
     def event(self) -> ev.Event:
         return ev.TurnStarted(
@@ -155,6 +156,7 @@ class _MessageStart(Wire):
             self.attempt,
             self.supersedes,
             self.trimmed,
+            continues=self.continues,
         )
 
 
@@ -237,6 +239,7 @@ class _Message(Wire):
     to: Text = ""
     superseded: Flag = False
     trimmed: Number = 0
+    continues: Text = ""
     usage: AnyUsage = None
     calls: Any = None
 

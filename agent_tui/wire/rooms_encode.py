@@ -30,7 +30,7 @@ _MESSAGE_FIELDS = (
 def message_fields(message: ev.Message) -> dict[str, Any]:
     """Return a stored message as the wire has it, with what else is known only where set."""
     fields = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
-    for name in ("interrupted", "error", "to", "superseded", "trimmed"):
+    for name in ("interrupted", "error", "to", "superseded", "trimmed", "continues"):
         if getattr(message, name):
             fields[name] = getattr(message, name)
     return {**fields, **_set(calls=calls_fields(message.steps)), **usage_fields(message.usage)}
@@ -183,8 +183,8 @@ def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[s
                 "round_number": event.round_number,
             }
             attempt = {"attempt": event.attempt} if event.attempt > 1 else {}
-            said_again = _set(supersedes=event.supersedes, trimmed=event.trimmed)
-            return "message_start", {**fields, **speaker, **attempt, **said_again}
+            more = _set(supersedes=event.supersedes, trimmed=event.trimmed, continues=event.continues)
+            return "message_start", {**fields, **speaker, **attempt, **more}
         case ev.TextAdded(turn_id, text, accumulated, _, progress, step_id):
             whole = {} if accumulated is None else {"accumulated": accumulated}
             so_far = {} if progress is None else {"progress": progress}

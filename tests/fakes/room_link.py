@@ -99,6 +99,9 @@ class FakeClient:
     async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
         return self._answer(f"retry {agent_id}", room_id)
 
+    async def continue_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        return self._answer(f"continue {agent_id}", room_id)
+
     async def changes(self, cursor: str | None, wait_seconds: float) -> RoomChanges:
         """Answer what the test puts into ``news``, one for each call."""
         return await self.news.get()

@@ -39,7 +39,7 @@ async def test_a_stored_chat_shows_who_said_what_and_what_it_took() -> None:
         assert "local · some-model" in text.splitlines()[0]
         assert "✓ ready" in text.splitlines()[0]
         assert "You" in text
-        assert row(text, "12 s · 2 tok").split()[:2] == ["default", "model"]
+        assert row(text, "12 s · 902 tok").split()[:2] == ["default", "model"]
         assert "One target." in text
 
 

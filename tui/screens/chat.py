@@ -133,7 +133,8 @@ class ChatScreen(ChatCommands):
 
     def _go_there(self) -> None:
         """Go to the message that was asked for, once there is something to see."""
-        number = self._feed.number(self._go_to) if self._go_to else 0
+        turn = self.state.turn_of(self._go_to)
+        number = self._feed.number(turn.id) if turn is not None else 0
         if number and not self._transcript.has_class("-hidden"):
             self._go_to = ""
             self.call_after_refresh(self._transcript.go_to_message, number)
@@ -210,7 +211,16 @@ class ChatScreen(ChatCommands):
             is_held=composer.is_held,
             on_question=turn is not None and turn.role == "user",
             has_versions=turn is not None and len(turn.versions) > 1,
+            can=self._unanswered,
         )
+
+    @property
+    def _unanswered(self) -> frozenset[str]:
+        """What can be done about a last answer that is not whole: again, continue."""
+        last = self.state.last_turn
+        if last is None or last.role == "user" or last.status not in ("cut", "failed"):
+            return frozenset()
+        return frozenset(act for act in ("again", "continue") if not self.why_not(act))
 
     def on_resize(self, event: Resize) -> None:
         """Leave the words what they need."""

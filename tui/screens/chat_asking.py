@@ -91,4 +91,7 @@ class ChatAsking(Asking):
 
     async def _send_answer(self, spot: Spot, decision: Decision, pattern: str, reason: str) -> None:
         client = await self._link.client()
-        await client.answer(self.state.conversation.id, *spot, decision, pattern, reason)
+        turn_id, step_id = spot
+        turn = self.state.turns.get(turn_id)
+        message_id = turn.part_id if turn is not None else turn_id
+        await client.answer(self.state.conversation.id, message_id, step_id, decision, pattern, reason)

@@ -45,6 +45,7 @@ class Shown:
     is_held: bool = False
     on_question: bool = False
     has_versions: bool = False
+    can: frozenset[str] = frozenset()  # of again, continue: what was not answered to its end
 
 
 class Status(NamedTuple):
@@ -128,8 +129,17 @@ def hints(state: ConversationState, shown: Shown) -> list[Hint]:
         found.append(Hint("esc", say("hint.stop"), 0))
     if shown.is_asking:
         return [*found, Hint("tab", say("hint.read"), 2)]
+    unfinished = [
+        Hint(key if shown.is_writing else letter, say(text), 0)
+        for act, letter, key, text in (
+            ("continue", "c", "f8", "hint.continue"),
+            ("again", "r", "f7", "hint.again"),
+        )
+        if act in shown.can
+    ]
     if shown.is_writing:
-        return [*found, *_writing_hints(shown)]
+        return [*found, *unfinished, *_writing_hints(shown)]
+    found += unfinished
     if not shown.is_following:
         found.append(Hint("end", say("hint.newest"), 1))
     if shown.on_question:
@@ -140,7 +150,7 @@ def hints(state: ConversationState, shown: Shown) -> list[Hint]:
         Hint("space", say("hint.fold"), 4),
         Hint("F", say("hint.fold_all"), 6),
         Hint("o", say("hint.open_all"), 6),
-        Hint("r", say("hint.again"), 7),
+        *([] if "again" in shown.can else [Hint("r", say("hint.again"), 7)]),
         Hint("y", say("hint.copy"), 7),
         Hint("i", say("hint.write"), 2),
         Hint("?", say("hint.help"), 2),
@@ -171,6 +181,8 @@ def used(state: ConversationState) -> str:
         text = say("chat.tokens", count=count(state.used_tokens))
     else:
         return ""
+    if state.counts_prompts:
+        text = say("tokens.prompts", tokens=text)
     return f"{text} · {dollars(state.cost)}" if state.cost else text
 
 
@@ -216,6 +228,8 @@ def ending(turn: ChatTurn) -> str:
         case "failed":
             why = inert_line(turn.error, 2 * MAX_DETAIL_CHARACTERS)
             return f"{signs.FAILED} {why or say('agent.failed')}"
+        case "said" if turn.parts > 1:
+            return f"{signs.CUT} {say('turn.continued')}"
         case "said" | "speaking":
             return ""
 

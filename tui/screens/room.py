@@ -152,7 +152,9 @@ class RoomScreen(RoomActs):
             is_finding=self._find_bar.is_finding,
             is_writing=self._composer.has_line_focus,
             when=self._composer.when,
-            can=frozenset(act for act in ("say", "stop", "skip", "retry") if not self.why_not(act)),
+            can=frozenset(
+                act for act in ("say", "stop", "skip", "retry", "continue") if not self.why_not(act)
+            ),
             is_skipped=agent is not None and agent.skip_next and agent.open_turn is None,
         )
 

@@ -65,7 +65,10 @@ class RoomAsking(Asking):
 
     async def _send_answer(self, spot: Spot, decision: Decision, pattern: str, reason: str) -> None:
         client = await self._link.client()
-        await client.answer(self.state.id, *spot, decision, pattern, reason)
+        turn_id, step_id = spot
+        turn = self.state.turns.get(turn_id)
+        message_id = turn.part_id if turn is not None else turn_id
+        await client.answer(self.state.id, message_id, step_id, decision, pattern, reason)
 
     # --- keys ------------------------------------------------------------------------------------------
 

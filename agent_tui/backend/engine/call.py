@@ -13,6 +13,7 @@ from dataclasses import replace
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
 from agent_tui.backend.models.model import (
+    ApartPiece,
     CallPiece,
     CutPiece,
     Model,
@@ -197,6 +198,8 @@ class Call:
                 self.usage = piece
             case CutPiece(reason):
                 self.short = reason
+            case ApartPiece():
+                pass  # of what continues nothing
 
     def _counted(self, piece: Heard, text: str) -> str:
         """Return what of ``text`` may be kept, fit to be stored."""

@@ -28,13 +28,14 @@ from agent_tui.backend.engine.runs import PageQuery, Runs
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store import chat_queries
+from agent_tui.backend.store import chat_queries, queries
 from agent_tui.backend.store.chat_messages import question_message
 from agent_tui.backend.store.chat_rows import ChatCreated, ChatRow, ChatSet, Hit, ToolRule, Unsearchable
 from agent_tui.backend.store.rows import Change, RoomSet
 from agent_tui.backend.store.store import Store
+from agent_tui.chains import joined
 from agent_tui.errors import NotFound, Refused
-from agent_tui.events import ConversationInfo
+from agent_tui.events import ConversationInfo, Step
 from agent_tui.wire.rooms_encode import token_count
 
 __all__ = ["Asked", "Chats", "ConversationChange", "NewConversation", "Question"]
@@ -200,15 +201,32 @@ class Chats(Runs[ChatRow, ChatRun]):
                 return Asked(*known)
             self._check_ask(row)
             links = await self._store.read(chat_queries.links, room_id)
+            if question.continues:
+                question = replace(question, continues=await self._to_continue(room_id, question.continues))
             begun = begin(row, links, question, uuid4().hex, uuid4().hex, self._timing.now().isoformat())
             return await self._begin(begun, question)
+
+    async def _to_continue(self, room_id: str, message_id: str) -> str:
+        """Return the message that an answer goes on behind: this one, or the last before it that said
+        anything. Raises ``Refused`` (409) where there is nothing to continue, ``NotFound``.
+        """
+        chain, is_open = await self._store.read(queries.continuable, room_id, message_id)
+        if not is_open:
+            raise Refused("The answer is whole", "There is nothing left to continue.", status=409)
+        if not chain:
+            raise Refused("Nothing was said yet", "Ask the question again.", status=409)
+        return chain[-1][0].message_id
 
     async def _begin(self, begun: Begun, question: Question) -> Asked:
         row, opened = begun.row, opened_model(self._models, begun.row)
         history = await self._store.read(chat_queries.told, row.id, begun.follows)
+        before: tuple[Step, ...] = ()
         if begun.said is not None:
             history.append(question_message(row.id, begun.said))
-        turn = replace(begun.turn, trimmed=left_out(self._models, row, history, opened))
+        elif question.continues:
+            history = joined(history)
+            before = history.pop().steps
+        turn = replace(begun.turn, trimmed=left_out(self._models, row, history, opened, before))
         written = answer_begun(row, begun.said, turn)
         first = await self._store.append(row.id, written.events, written.changes)
         given = Given(
@@ -218,6 +236,7 @@ class Chats(Runs[ChatRow, ChatRun]):
             thinking=row.thinking if question.thinking is None else question.thinking,
             tools=row.tools if question.tools is None else question.tools,
             opened=opened,
+            before=before,
         )
         gate = self._asks.gate(row.id, turn.message_id)
         self._go(row.id, ChatRun(self._store, self._models, self._toolbox, gate, self._timing, given))

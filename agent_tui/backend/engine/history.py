@@ -11,19 +11,24 @@ from agent_tui.events import AgentInfo
 
 
 def model_messages(
-    room: RoomRow, agent: AgentInfo, turn: TurnRow, said: Sequence[Said]
+    room: RoomRow, agent: AgentInfo, turn: TurnRow, said: Sequence[Said], until: int | None = None
 ) -> tuple[ChatMessage, ...]:
     """Return the messages for the ``turn`` of ``agent``.
 
     ``said`` is what was said for good, in the order it was begun; cut and failed attempts are not part of
-    it, nor is what this turn supersedes. Its own words are the assistant's, those of other agents a user's
+    it, nor is what the agent said in this very turn. ``until`` is where a turn began that is continued: it
+    goes on knowing what it knew then. Its own words are the assistant's, those of other agents a user's
     with ``[name]: `` in front (who spoke is told by the id, not the name: two agents may share one), a
     person's stand as they are. In a parallel room it is told what agents said before the round began,
     otherwise all. What was whispered to another agent it is not told.
     """
     messages = [ChatMessage("system", agent.system_prompt)] if agent.system_prompt else []
     for words in _in_order(room, said):
-        if not words.text or words.id == turn.supersedes or words.to not in ("", agent.id):
+        if not words.text or words.to not in ("", agent.id):
+            continue
+        if words.agent_id == agent.id and words.round == turn.round:
+            continue
+        if until is not None and words.seq >= until:
             continue
         if room.parallel and words.agent_id and words.round >= turn.round:
             continue

@@ -41,12 +41,15 @@ class OpenRound:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One agent is due: ``attempt`` counts from 1; ``supersedes`` is the message that is said again."""
+    """One agent is due: ``attempt`` counts from 1; ``supersedes`` is the message that is said again,
+    ``continues`` the one that is to be continued, as far as it said anything.
+    """
 
     round: int
     agent_id: str
     attempt: int
     supersedes: str = ""
+    continues: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ def _newest(turns: Sequence[TurnRow]) -> Newest:
 
 
 def _due(room: RoomRow, newest: Newest, speaking: Collection[str]) -> tuple[Turn, ...]:
-    """Return the turns that nobody finished, and those that are to be said again: these first."""
+    """Return the turns that nobody finished, and before them those that somebody asked for again."""
     asked, due = [], []
     opened = {room.round_open} if room.round_open > room.round_done else set()
     for round_ in sorted({round_ for round_, _ in newest} | opened):
@@ -166,21 +169,29 @@ def _due(room: RoomRow, newest: Newest, speaking: Collection[str]) -> tuple[Turn
                 if round_ in opened:
                     due.append(Turn(round_, agent.id, 1))
             elif not is_final(last):
-                due.append(Turn(round_, agent.id, last.attempt + 1))
+                # What was cut while it was continued goes on; what was said anew is said anew.
+                before = last.message_id if last.continues else ""
+                due.append(Turn(round_, agent.id, last.attempt + 1, continues=before))
             elif last.again:
                 old = "" if last.status == "skipped" else last.message_id
                 asked.append(Turn(round_, agent.id, last.attempt + 1, old))
+            elif last.to_continue:
+                asked.append(Turn(round_, agent.id, last.attempt + 1, continues=last.message_id))
     return (*asked, *due)
 
 
 def _failed(room: RoomRow, newest: Newest) -> tuple[str, ...]:
-    """Return the messages of the open round for whose failure the room is to pause."""
+    """Return the messages of the open round for whose failure the room is to pause. Of a turn that could not
+    be continued what was said before stands.
+    """
     if room.on_error != "pause" or room.round_open == room.round_done:
         return ()
     here = {agent.id for agent in room.agents}
     rows = (row for (round_, _), row in newest.items() if round_ == room.round_open)
     return tuple(
-        row.message_id for row in rows if row.status == "failed" and not row.again and row.agent_id in here
+        row.message_id
+        for row in rows
+        if row.status == "failed" and not (row.again or row.continues) and row.agent_id in here
     )
 
 
@@ -201,6 +212,7 @@ def _speak(room: RoomRow, newest: Newest, due: tuple[Turn, ...]) -> Step:
     skipping = {agent.id for agent in room.agents if agent.skip_next}
     for turn in chosen:
         last = newest.get((turn.round, turn.agent_id))
-        if turn.agent_id in skipping and not (last is not None and last.again):
+        is_asked = last is not None and (last.again or last.to_continue)
+        if turn.agent_id in skipping and not is_asked:
             return Skip(turn)
     return Speak(chosen)

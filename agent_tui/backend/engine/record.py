@@ -134,6 +134,7 @@ def turn_started(room: RoomRow, turn: TurnRow) -> Written:
         turn.attempt,
         turn.supersedes,
         turn.trimmed,
+        continues=turn.continues,
     )
     events = [_status(turn, "streaming")] if room.parallel else []
     events.append(_event(started, turn.message_id))

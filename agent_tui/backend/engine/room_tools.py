@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -35,12 +36,14 @@ class RoomTools:
         """Return the tools that agents of the room may call; none once ``cut``."""
         return await offered(self._tools, lambda name: name in room.tools, cut, timing)
 
-    async def called_before(self, room: RoomRow, turn: TurnRow) -> list[ChatMessage]:
+    async def called_before(
+        self, room: RoomRow, turn: TurnRow, continued: Collection[str] = ()
+    ) -> list[ChatMessage]:
         """Return what attempts at this turn that were cut called, and what came of it: who says it again has
-        to know what was done. Their words it says anew.
+        to know what was done. Their words it says anew. ``continued`` are the messages that it continues.
         """
         told: list[ChatMessage] = []
-        for steps in await self._store.read(room_steps.steps_before, room.id, turn):
+        for steps in await self._store.read(room_steps.steps_before, room.id, turn, continued):
             told += steps_told([step for step in steps if step.type in ("tool_call", "tool_result")])
         return told
 

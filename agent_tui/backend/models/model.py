@@ -42,6 +42,8 @@ class ChatMessage:
 class ModelRequest:
     """One turn's call. ``speaker``, ``task``, ``round`` and ``max_rounds`` say in plain data what
     ``messages`` say in words; real models need only the messages, the demo model reads the rest.
+
+    ``continues`` are the words of the last message, an assistant's, where the answer is to go on with them.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -50,10 +52,13 @@ class ModelRequest:
     task: str
     round: int
     max_rounds: int
-    temperature: float = 0.7  # protocols.md §1
-    max_tokens: int = 2000  # protocols.md §1: the provider's, or this
+    temperature: float | None = None  # None: the model's own, none is sent
+    max_tokens: int = 0  # of the answer; 0: what the provider allows
     tools: tuple[ToolSpec, ...] = field(default=())
-    thinking: bool = False  # ask the model to think aloud, where its provider can be asked
+    thinking: bool | None = (
+        None  # whether the model is to think aloud, where it can be asked; None: as it does
+    )
+    continues: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,11 @@ class CutPiece:
 
 
 @dataclass(frozen=True, slots=True)
+class ApartPiece:
+    """The model was asked in words to go on with its answer: what it says is a message of its own."""
+
+
+@dataclass(frozen=True, slots=True)
 class UsagePiece:
     """What the call has used so far, in the provider's own tokens."""
 
@@ -109,7 +119,7 @@ class NotePiece:
     count: int = 0
 
 
-Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | CutPiece | UsagePiece
+Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | CutPiece | ApartPiece | UsagePiece
 
 
 class Model(Protocol):

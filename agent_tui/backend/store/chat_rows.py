@@ -34,7 +34,7 @@ class ChatRow:
     used_cost: float | None = None
     last_words: str = ""
     temperature: float | None = None
-    thinking: bool = False
+    thinking: bool | None = None
     tools: tuple[str, ...] | None = None
     workspace: str = ""
     head: str = ""

@@ -150,17 +150,21 @@ def _change_turn(
         case TurnOpened(opened, place):
             whose = (turn.c.room_id == room_id) & (turn.c.round == opened.round)
             whose &= turn.c.agent_id == opened.agent_id
-            connection.execute(update(turn).where(whose & turn.c.again).values(again=False))
-            if opened.supersedes:
-                old = whose & (turn.c.message_id == opened.supersedes)
+            asked = whose & (turn.c.again | turn.c.to_continue)
+            connection.execute(update(turn).where(asked).values(again=False, to_continue=False))
+            superseded = opened.supersedes
+            while superseded:
+                old = whose & (turn.c.message_id == superseded)
                 connection.execute(update(turn).where(old).values(status="superseded"))
+                superseded = connection.execute(select(turn.c.continues).where(old)).scalar() or ""
             values = {**asdict(opened), "room_id": room_id, "first_seq": seqs[place]}
             connection.execute(insert(turn).values(values))
         case TurnClosed():
             _close(connection, change)
-        case TurnAgain(message_id):
+        case TurnAgain(message_id, rest):
             condition = (turn.c.room_id == room_id) & (turn.c.message_id == message_id)
-            connection.execute(update(turn).where(condition).values(again=True))
+            wanted = {"to_continue": True} if rest else {"again": True}
+            connection.execute(update(turn).where(condition).values(wanted))
 
 
 def _change_inbox(connection: Connection, room_id: str, change: InboxPut | InboxSet | InboxTaken) -> None:

@@ -115,7 +115,7 @@ async def asked(tmp_path: Path, mode: str) -> dict[tuple[str, int], list[str]]:
         assert await house.log.ended(room.id) == "room_completed"
     request = model.calls[0].request
     assert (request.speaker, request.task, request.round, request.max_rounds) == ("Ada", "Talk", 1, 2)
-    assert (request.model, request.max_tokens, request.temperature) == ("big", 77, 0.7)
+    assert (request.model, request.max_tokens, request.temperature) == ("big", 77, None)
     requests = [call.request for call in model.calls]
     return {(r.speaker, r.round): [message.content for message in r.messages] for r in requests}
 
