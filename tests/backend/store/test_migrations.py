@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
-from agent_tui.backend.store import queries, schema
+from agent_tui.backend.store import chat_queries, queries, schema
+from agent_tui.backend.store.chat_rows import RulePut, ToolRule
 from agent_tui.backend.store.database import MIGRATIONS, open_engines
 from agent_tui.backend.store.rows import RoomCreated, RoomRow
 from agent_tui.backend.store.store import Store
@@ -25,8 +27,8 @@ from agent_tui.errors import StoreError
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision = "0005"
-down_revision = "0004"
+revision = "0006"
+down_revision = "0005"
 def upgrade():
     op.add_column("room", sa.Column("budget", sa.Integer))
     op.execute("UPDATE room SET budget = 7")
@@ -92,7 +94,7 @@ def later(tmp_path: Path) -> Path:
     """Return a folder of migrations as a later version of the program may have it."""
     folder = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, folder)
-    (folder / "versions" / "v0005_budget.py").write_text(NEXT.format(more=""))
+    (folder / "versions" / "v0006_budget.py").write_text(NEXT.format(more=""))
     return folder
 
 
@@ -106,14 +108,14 @@ async def old(tmp_path: Path) -> Path:
 
 async def test_an_older_database_is_migrated_and_a_copy_kept(tmp_path: Path, later: Path) -> None:
     file = await old(tmp_path)
-    migrate(file, later, "0005")
+    migrate(file, later, "0006")
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("SELECT id, budget FROM room").fetchall() == [("r", 7)]
-    assert version(file) == [("0005",)]
-    backup = tmp_path / "rooms.db.backup-0004"
-    assert version(backup) == [("0004",)]
+    assert version(file) == [("0006",)]
+    backup = tmp_path / "rooms.db.backup-0005"
+    assert version(backup) == [("0005",)]
     assert "budget" not in {column for column, *_ in tables(backup)["room"]}
-    migrate(file, later, "0005")  # nothing is left to do
+    migrate(file, later, "0006")  # nothing is left to do
 
 
 SCRIPT_OF_0001 = """
@@ -181,14 +183,49 @@ async def test_a_database_of_the_first_version_comes_over_whole(tmp_path: Path) 
     assert [frame.name for frame in frames] == ["room_started", "message"]
 
 
+RULES_OF_0004 = """
+INSERT INTO tool_rule VALUES
+  ('1', '', 'run_command', 'run_command(make -n *)', 'c'),
+  ('2', 'r', 'run_command', 'run_command(make all)', 'd');
+"""
+
+
+async def test_rules_of_earlier_versions_are_suspended_whatever_they_allow(tmp_path: Path) -> None:
+    file = tmp_path / "rooms.db"
+    migrate(file, MIGRATIONS, "0005")
+    engine = create_engine(f"sqlite:///{file}")
+    with engine.begin() as connection:
+        schema.tool_rule.drop(connection)
+        connection.exec_driver_sql(
+            "CREATE TABLE tool_rule (id TEXT NOT NULL PRIMARY KEY, room_id TEXT NOT NULL,"
+            " tool TEXT NOT NULL, pattern TEXT NOT NULL, created_at TEXT NOT NULL)"
+        )
+        connection.exec_driver_sql("CREATE UNIQUE INDEX tool_rule_once ON tool_rule (room_id, pattern)")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")
+    engine.dispose()
+    with closing(sqlite3.connect(file)) as old_file, old_file:
+        old_file.executescript(RULES_OF_0004)
+    store = Store(file)
+    rules = await store.read(chat_queries.rules)
+    seen = ToolRule("3", "run_command", "run_command(make all)", "e", "r", "/work", "exact")
+    await store.append("r", (), [RulePut(seen), RulePut(replace(seen, id="4"))])
+    again = await store.read(chat_queries.rules)
+    await store.close()
+    assert [(rule.id, rule.pattern, rule.folder, rule.scope) for rule in rules] == [
+        ("1", "run_command(make -n *)", "", "suspended"),
+        ("2", "run_command(make all)", "", "suspended"),
+    ]
+    assert again == [*rules, seen]
+
+
 async def test_a_migration_that_fails_changes_nothing(tmp_path: Path, later: Path) -> None:
     file = await old(tmp_path)
     before = tables(file)
-    (later / "versions" / "v0005_budget.py").write_text(NEXT.format(more='op.execute("DROP TABLE none")'))
+    (later / "versions" / "v0006_budget.py").write_text(NEXT.format(more='op.execute("DROP TABLE none")'))
     with pytest.raises(StoreError, match="no such table"):
-        migrate(file, later, "0005")
+        migrate(file, later, "0006")
     assert tables(file) == before
-    assert version(file) == [("0004",)]
+    assert version(file) == [("0005",)]
     await Store(file).close()
 
 
