@@ -184,10 +184,14 @@ class ToolAsk:
     """What a person is asked before a tool runs: exactly what it would do.
 
     ``call`` is one line, ``preview`` what would be changed (a diff, in ``preview_type`` "diff") or more of
-    the call; ``pattern`` is what "always" would allow.
+    the call. ``pattern`` is the rule that "conversation" and "always" keep, for calls in ``folder`` only
+    where there is one. ``suspended`` is a wider rule of an earlier version that would allow the call, but
+    holds no more.
     """
 
     call: str
     preview: str = ""
     preview_type: str = "text"
     pattern: str = ""
+    folder: str = ""
+    suspended: str = ""

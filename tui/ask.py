@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from agent_tui.wire.content import encodable
 from tui import connect, output
 from tui.ask_formats import AskFormat, AskRecord, as_told, ask_format
 from tui.ask_input import Asked, AskOptions
-from tui.ask_tools import ToolNotices, is_allowed
+from tui.ask_tools import ToolNotices, is_allowed, not_allowed
 from tui.commands import check_tools
 from tui.formats import Ending, FormatName
 from tui.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
@@ -230,12 +229,10 @@ class _Answer:
         step = self.state.step(asks.turn_id, asks.step_id)
         if step is None or asks.status != "asks":
             return
-        allowed = is_allowed(step, self.allow)
+        allowed = is_allowed(step, ask, self.allow)
         if not allowed:
             self.notices.denied.add((asks.turn_id, asks.step_id))
-            pattern = ask.pattern or step.name
-            option = f"--allow {shlex.quote(inert_line(pattern, MAX_ERROR_CHARACTERS))}"
-            self._notice(f"not allowed: {ask.call or step.name}; {option} lets it run")
+            self._notice(not_allowed(step.name, ask))
         decision, why = ("once", "") if allowed else ("deny", NOT_ALLOWED)
         ids = (self.conversation_id, asks.turn_id, asks.step_id)
         try:

@@ -44,6 +44,8 @@ class AskFields(Wire):
     preview: Text = ""
     preview_type: Text = "text"
     pattern: Text = ""
+    folder: Text = ""
+    suspended: Text = ""
 
 
 AnyAsk = Annotated[AskFields | None, BeforeValidator(_ask)]

@@ -22,8 +22,8 @@ from tui.screens import chat_texts as texts
 from tui.screens.chat_command_acts import ChatCommands
 from tui.screens.chat_composer import ChatComposer
 from tui.screens.chat_feed import ChatFeed
-from tui.screens.chat_pane import ChatTranscript
 from tui.screens.find_bar import FindBar, OneTranscript
+from tui.screens.followed import FollowedTranscript
 from tui.screens.form_fields import own
 from tui.screens.live_texts import Hint, connected, oddities
 from tui.screens.words import say
@@ -68,7 +68,9 @@ class ChatScreen(ChatCommands):
         self.state = ConversationState(ev.ConversationInfo(conversation_id))
         self._link = link
         self._open_chat = open_chat
-        self._transcript = ChatTranscript(clock=clock, ascii_only=ascii_only, id="chat", classes="-hidden")
+        self._transcript = FollowedTranscript(
+            clock=clock, ascii_only=ascii_only, id="chat", classes="-hidden"
+        )
         self._feed = ChatFeed(self._transcript, self.state)
         self._place = Static(own(say("chat.loading"), ascii_only=ascii_only), id="loading", markup=False)
         self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
@@ -160,7 +162,7 @@ class ChatScreen(ChatCommands):
             [Part(hint.text, hint.rank, key) for hint, key in hints if key],
             right=[part for part in facts if part.text],
         )
-        self._bar_of_asks.show_keys(self.key_now("tab"))
+        self._show_ask_keys(self.key_now("tab"))
         self._composer.show(self.key_now("u"), is_busy=self.is_busy)
         self._show_place()
         self._ask_who_is_quiet()

@@ -118,6 +118,8 @@ class StepRows:
         self.fold(key, is_folded=is_folded)
 
     def _key_now(self, binding_id: str) -> str:
+        if binding_id.startswith("ask."):
+            return ""  # the screen puts them on the one card that they answer
         transcript = self._transcript
         return key_of(transcript.screen, binding_id, ascii_only=transcript.ascii_only)
 

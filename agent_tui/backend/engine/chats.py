@@ -149,8 +149,12 @@ class Chats(Runs[ChatRow, ChatRun]):
         return self._asks.attend(room_id)
 
     def rules(self) -> list[ToolRule]:
-        """Return which calls are always allowed, but for the config file's."""
+        """Return which calls are allowed, but for the config file's."""
         return self._asks.rules()
+
+    async def confirm_rule(self, rule_id: str) -> None:
+        """Let a suspended rule hold again; raises ``NotFound``."""
+        await self._whole(self._asks.confirm_rule(rule_id))
 
     async def drop_rule(self, rule_id: str) -> None:
         """Take such a rule back; raises ``NotFound``."""
@@ -262,12 +266,12 @@ class Chats(Runs[ChatRow, ChatRun]):
             return await self.conversation(room_id)
 
     async def _give_word(self, key: tuple[str, str, str], decision: str, pattern: str, reason: str) -> None:
+        await self._store.read(chat_queries.chat, key[0])  # rooms, whose asks stand here too, are none
         if not self._asks.asks(key):
             await self._check_step(*key)
         await self._asks.answer(key, decision, pattern, reason)
 
     async def _check_step(self, room_id: str, message_id: str, step_id: str) -> None:
-        await self._store.read(chat_queries.chat, room_id)
         found = await self._store.read(chat_queries.messages, room_id, [message_id], {})
         steps = found[0].steps if found else ()
         if not any(step.id == step_id and step.type == "tool_call" for step in steps):

@@ -58,9 +58,9 @@ class RoomTools:
 
         Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
         """
+        room_id, message_id, step_id = key
+        await self._store.read(queries.room, room_id)  # chats, whose asks stand here too, are none
         if not self._asks.asks(key):
-            room_id, message_id, step_id = key
-            await self._store.read(queries.room, room_id)
             calls = await self._store.read(room_steps.calls, room_id, message_id)
             if step_id not in calls:
                 raise NotFound(f"There is no call {step_id[:100]} in this room", status=404)

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import event as sqlalchemy_event
 
-HEAD = "0005"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0006"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -248,7 +248,8 @@ step = Table(
     Column("ask", Text, nullable=False),
 )
 
-# Which calls run without being asked for: everywhere, or in one conversation (room_id).
+# Which calls run without being asked for: everywhere, or in one conversation (room_id). scope is exact (that
+# call, in that folder), wide (a glob that a person confirmed) or suspended (a glob that holds no more).
 tool_rule = Table(
     "tool_rule",
     metadata,
@@ -257,8 +258,11 @@ tool_rule = Table(
     Column("tool", Text, nullable=False),
     Column("pattern", Text, nullable=False),
     Column("created_at", Text, nullable=False),
+    Column("folder", Text, nullable=False),
+    Column("scope", Text, nullable=False),
 )
-Index("tool_rule_once", tool_rule.c.room_id, tool_rule.c.pattern, unique=True)
+_RULE = tool_rule.c
+Index("tool_rule_once", _RULE.room_id, _RULE.pattern, _RULE.folder, _RULE.scope, unique=True)
 
 # What is found by its words; number is the rowid of its words in search_words. Newer ones have greater ones.
 searched = Table(

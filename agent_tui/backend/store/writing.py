@@ -12,6 +12,7 @@ from agent_tui.backend.store import chat_writing
 from agent_tui.backend.store.chat_rows import (
     ChatCreated,
     ChatSet,
+    RuleConfirmed,
     RuleDropped,
     RulePut,
     Searchable,
@@ -137,9 +138,9 @@ def _change(connection: Connection, room_id: str, change: Change, seqs: Sequence
             for table in (turn, user_message, inbox, room_agent):
                 connection.execute(delete(table).where(table.c.room_id == room_id))
             connection.execute(delete(room).where(room.c.id == room_id))
-        case ChatCreated() | ChatSet() | StepPut() | StepStands() | RulePut() | RuleDropped():
+        case ChatCreated() | ChatSet() | StepPut() | StepStands():
             chat_writing.change(connection, room_id, change)
-        case Searchable() | Unsearchable():
+        case RulePut() | RuleConfirmed() | RuleDropped() | Searchable() | Unsearchable():
             chat_writing.change(connection, room_id, change)
 
 

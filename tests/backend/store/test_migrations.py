@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
 from agent_tui.backend.store import chat_queries, queries, schema
+from agent_tui.backend.store.chat_rows import RulePut, ToolRule
 from agent_tui.backend.store.database import MIGRATIONS, open_engines
 from agent_tui.backend.store.rows import RoomCreated, RoomRow
 from agent_tui.backend.store.store import Store
@@ -190,6 +192,41 @@ async def test_a_database_of_the_first_version_comes_over_whole(tmp_path: Path) 
         ("m2", "Bob", "Half"),
     ]
     assert [frame.name for frame in frames] == ["room_started", "message"]
+
+
+RULES_OF_0005 = """
+INSERT INTO tool_rule VALUES
+  ('1', '', 'run_command', 'run_command(make -n *)', 'c'),
+  ('2', 'r', 'run_command', 'run_command(make all)', 'd');
+"""
+
+
+async def test_rules_of_earlier_versions_are_suspended_whatever_they_allow(tmp_path: Path) -> None:
+    file = tmp_path / "rooms.db"
+    migrate(file, MIGRATIONS, schema.HEAD)
+    engine = create_engine(f"sqlite:///{file}")
+    with engine.begin() as connection:
+        schema.tool_rule.drop(connection)
+        connection.exec_driver_sql(
+            "CREATE TABLE tool_rule (id TEXT NOT NULL PRIMARY KEY, room_id TEXT NOT NULL,"
+            " tool TEXT NOT NULL, pattern TEXT NOT NULL, created_at TEXT NOT NULL)"
+        )
+        connection.exec_driver_sql("CREATE UNIQUE INDEX tool_rule_once ON tool_rule (room_id, pattern)")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0005'")
+    engine.dispose()
+    with closing(sqlite3.connect(file)) as old_file, old_file:
+        old_file.executescript(RULES_OF_0005)
+    store = Store(file)
+    rules = await store.read(chat_queries.rules)
+    seen = ToolRule("3", "run_command", "run_command(make all)", "e", "r", "/work", "exact")
+    await store.append("r", (), [RulePut(seen), RulePut(replace(seen, id="4"))])
+    again = await store.read(chat_queries.rules)
+    await store.close()
+    assert [(rule.id, rule.pattern, rule.folder, rule.scope) for rule in rules] == [
+        ("1", "run_command(make -n *)", "", "suspended"),
+        ("2", "run_command(make all)", "", "suspended"),
+    ]
+    assert again == [*rules, seen]
 
 
 async def test_a_migration_that_fails_changes_nothing(tmp_path: Path, later: Path) -> None:
