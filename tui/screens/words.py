@@ -302,7 +302,7 @@ ENGLISH: Final[dict[str, str]] = {
     "room.tokens.of": "{count} of {most} tokens",
     "room.cost.of": "{cost} of {most}",
     "room.cost.none": "no cost",
-    "room.paused.error": "paused – a turn failed, it is said again on resume",
+    "room.paused.error": "paused – turns failed; they are tried again on resume",
     "room.paused.budget": "paused – the budget is used up",
     "room.paused.budget.tokens": "paused – the budget of {most} tokens is used up",
     "room.paused.budget.cost": "paused – the budget of {most} is used up",
