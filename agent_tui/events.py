@@ -129,6 +129,20 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnWaits:
+    """The provider limits the rate: the turn's model is asked again ``until`` then (ISO 8601 with offset), in
+    ``seconds`` from when this was said. Ours: ``agent_status`` with more fields in rooms, ``answer_waits`` in
+    chats.
+    """
+
+    turn_id: str
+    until: str
+    seconds: float
+    agent_id: str = ""
+    agent_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TextAdded:
     """``message_chunk``; ``accumulated`` (the whole text so far) only repairs a gap and is never stored."""
 
@@ -286,6 +300,7 @@ Event = (
     | RoundEnded
     | AgentStatusChanged
     | TurnStarted
+    | TurnWaits
     | TextAdded
     | TurnEnded
     | TurnFailed

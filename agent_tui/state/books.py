@@ -83,6 +83,12 @@ class Books:
         self._keep(turn, agent)
         agent.word = "thinking"
 
+    def _turn_waits(self, event: ev.TurnWaits) -> None:
+        turn = self.turns.get(event.turn_id)
+        if turn is not None and turn.status == "speaking":
+            turn.waits = event
+            self.changed.add(turn.agent_id)
+
     def _text_added(self, event: ev.TextAdded) -> None:
         turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
         if turn.status != "speaking":
@@ -98,9 +104,12 @@ class Books:
             agent.word = "speaking"
         self.changed.add(agent.id)
 
-    def _told(self, event: ev.TextAdded | StepEvent) -> None:
+    def _told(self, event: ev.TextAdded | ev.TurnWaits | StepEvent) -> None:
         if isinstance(event, ev.TextAdded):
             self._text_added(event)
+            return
+        if isinstance(event, ev.TurnWaits):
+            self._turn_waits(event)
             return
         turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, "")
         is_late_status = isinstance(event, ev.ToolStatusChanged) and event.status != "asks"

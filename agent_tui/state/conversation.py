@@ -41,6 +41,7 @@ class ChatTurn:
     seconds: float | None = None
     created_at: str = ""
     trimmed: int = 0  # how many older messages its model was not told
+    waits: ev.TurnWaits | None = None  # since it said its last words
     steps: Steps = field(default_factory=Steps)
 
     @property
@@ -140,6 +141,8 @@ class ConversationState:
                 self._step_told(event)
             case ev.TurnStarted():
                 self._turn_started(event)
+            case ev.TurnWaits():
+                self._turn_waits(event)
             case ev.TurnEnded():
                 self._turn_ended(event)
             case ev.TurnDone():
@@ -185,6 +188,12 @@ class ConversationState:
             self._begin(turn)
         self.changed.add(turn.id)
 
+    def _turn_waits(self, event: ev.TurnWaits) -> None:
+        turn = self.turns.get(event.turn_id)
+        if turn is not None and turn.status == "speaking":
+            turn.waits = event
+            self.changed.add(turn.id)
+
     def _begin(self, turn: ChatTurn) -> None:
         self._branch(turn)
         if (older := self.open_turn) is not None:  # one answer at a time: the older one lost its end
@@ -224,6 +233,7 @@ class ConversationState:
         ):
             self._count(ev.Unknown("process_step", repr(event), "a step after its answer's end"))
             return
+        turn.waits = None
         step = turn.steps.apply(event)
         self._note_asking(turn, step)
         if step.call_id:

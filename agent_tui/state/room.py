@@ -98,7 +98,7 @@ class RoomState(Books):
     def apply(self, event: ev.Event) -> None:
         """Take one event. Never raises for what a server may send."""
         match event:
-            case ev.TextAdded() | ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged():
+            case ev.TextAdded() | ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged() | ev.TurnWaits():
                 self._told(event)
             case ev.TurnStarted():
                 self._turn_started(event)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, Usage
+from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, TurnWaits, Usage
 from agent_tui.state.steps import Steps
 from agent_tui.state.told_text import ToldText
 
@@ -43,6 +43,7 @@ class Turn:
     usage: Usage | None = None
     trimmed: int = 0  # how many older messages its model was not told
     steps: Steps | None = None  # once it did more than speak
+    waits: TurnWaits | None = None  # since it said its last words
     _said: ToldText = field(default_factory=ToldText, repr=False)
     _step_id: str = ""  # of the text step that grows
 
@@ -93,6 +94,7 @@ class Turn:
 
     def add(self, text: str, step_id: str = "") -> None:
         """Append a chunk of that text step."""
+        self.waits = None
         if self.steps is not None:
             self._add_to_step(self.steps, text, step_id or self._step_id)
         self._step_id = step_id or self._step_id
@@ -100,6 +102,7 @@ class Turn:
 
     def apply(self, event: StepEvent) -> None:
         """Take what is told of a step. The words that were said before the first one are a step too."""
+        self.waits = None
         if self.steps is None:
             self.steps = Steps()
             if self.length:

@@ -41,6 +41,12 @@ class _AnswerStarted(Wire):
     attempt: Number = 1
 
 
+class _AnswerWaits(Wire):
+    message_id: Text
+    until: Text
+    seconds: float
+
+
 class _AnswerEnded(Wire):
     message_id: Text
     interrupted: Text = ""
@@ -145,6 +151,9 @@ class ChatDecoder:
                 return ev.MessageStored(parse(ChatMessage, data).message())
             case "answer_started":
                 return self._started(parse(_AnswerStarted, data))
+            case "answer_waits":
+                waits = parse(_AnswerWaits, data)
+                return ev.TurnWaits(waits.message_id, waits.until, waits.seconds)
             case "answer_ended":
                 end = parse(_AnswerEnded, data)
                 usage = end.usage.usage() if end.usage else None

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_tui import events as ev
-from agent_tui.wire.chat_message import StepAdded, StepFields, ToolStatus, stored_steps, tool_ask
+from agent_tui.wire.chat_message import AnySeconds, StepAdded, StepFields, ToolStatus, stored_steps, tool_ask
 from agent_tui.wire.content import content_text
 from agent_tui.wire.fields import (
     ADVICE,
@@ -121,8 +121,13 @@ class _AgentStatus(Wire):
     agent_id: Text = ""
     agent_name: Text = ""
     status: Text
+    message_id: Text = ""
+    until: Text = ""
+    seconds: AnySeconds = None
 
     def event(self) -> ev.Event:
+        if self.until and self.seconds is not None:
+            return ev.TurnWaits(self.message_id, self.until, self.seconds, self.agent_id, self.agent_name)
         return ev.AgentStatusChanged(self.agent_id, self.agent_name, self.status)
 
 

@@ -13,6 +13,7 @@ from agent_tui.wire.steps_encode import call_fields, calls_fields, step_fields
 
 # The events after which a run's stream ends. (Here, because the backend starts without pydantic.)
 TERMINAL = frozenset({"room_completed", "room_paused", "error"})
+RATE_LIMIT = "rate_limit"  # what a turn ``waits_for`` (ours)
 
 _MESSAGE_FIELDS = (
     "id",
@@ -137,6 +138,10 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.AgentStatusChanged(agent_id, agent_name, status):
             fields = {"agent_id": agent_id, "agent_name": agent_name, "status": status}
             return "agent_status", fields
+        case ev.TurnWaits(turn_id, until, seconds, agent_id, agent_name):
+            fields = {"agent_id": agent_id, "agent_name": agent_name, "status": "streaming"}
+            wait = {"waits_for": RATE_LIMIT, "until": until, "seconds": seconds}
+            return "agent_status", {**fields, "message_id": turn_id, **wait}
         case ev.TurnFailed(error, agent_id, agent_name):
             named_error = {"agent": agent_name, "error": error}
             return "agent_error", {**named_error, "agent_id": agent_id, "agent_name": agent_name}

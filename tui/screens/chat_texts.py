@@ -12,7 +12,15 @@ from agent_tui.inert import inert_line
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.state.steps import StepState
 from tui.screens import signs
-from tui.screens.live_texts import Hint, dollars, link_status, tools_at_work, under_way, why_cut
+from tui.screens.live_texts import (
+    Hint,
+    dollars,
+    link_status,
+    rate_limited,
+    tools_at_work,
+    under_way,
+    why_cut,
+)
 from tui.screens.words import count, say
 from widgets.signs import twin
 from widgets.step_body import MAX_ABOUT_CHARACTERS, MORE, escaped, fenced, step_body
@@ -99,6 +107,8 @@ def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Sta
 
 
 def _doing(turn: ChatTurn) -> Status:
+    if waits := rate_limited(turn.waits):
+        return Status(waits)
     newest = next(reversed(turn.steps.all.values()), None)
     if calls := under_way(turn.steps):
         return Status(tools_at_work(calls), f"step {turn.id} {calls[0].id}")

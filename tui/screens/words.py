@@ -59,6 +59,7 @@ ENGLISH: Final[dict[str, str]] = {
     "agent.waiting": "waiting",
     "agent.waits_for": "waits for {name}",
     "agent.thinking": "thinking {time}",
+    "agent.rate_limited": "rate limited, {seconds} s",
     "agent.speaking": "{rate} tok/s",
     "agent.said": "said",
     "agent.cut": "cut",

@@ -69,6 +69,10 @@ class Steps:
                 case CallPiece():
                     self._hear_call(piece, written)
 
+    def wait(self, until: str, seconds: float, written: Written) -> None:
+        """Say that the model is asked again in so many ``seconds``, which is at ``until``."""
+        written.events += self._encode(ev.TurnWaits(self.message_id, until, seconds))
+
     def close_words(self, written: Written) -> None:
         """Put the text or thought that grew on record, as it is."""
         grown, self._open = self._open, None

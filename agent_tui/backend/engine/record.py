@@ -139,6 +139,12 @@ def turn_started(room: RoomRow, turn: TurnRow) -> Written:
     return Written(events, [TurnOpened(turn, event=len(events) - 1)])
 
 
+def turn_waits(turn: TurnRow, until: str, seconds: float) -> Written:
+    """The agent's model is asked again in so many ``seconds``, which is at ``until``."""
+    waits = ev.TurnWaits(turn.message_id, until, seconds, turn.agent_id, turn.sender_name)
+    return Written([_event(waits, turn.message_id)])
+
+
 def turn_refused(turn: TurnRow, error: str) -> Written:
     """There is no model to ask."""
     return Written([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])

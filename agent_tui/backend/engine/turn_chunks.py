@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_tui import events as ev
+from agent_tui.backend.engine.record import turn_waits
 from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
 from agent_tui.wire.content import BETWEEN_STEPS, dump
 from agent_tui.wire.rooms_encode import encode, progress
@@ -33,6 +34,8 @@ class TurnChunks:
                 self._texts[step_id] = True
                 self._characters += len(text)
                 return [self._chunk(ev.TextAdded(turn_id, text, step_id=step_id))]
+            case ev.TurnWaits(_, until, seconds):
+                return turn_waits(self._turn, until, seconds).events
             case _:
                 return [self._chunk(event)]
 
