@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.backend.models.model import ModelRequest
+from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.clients.sse import Frame
@@ -18,7 +20,8 @@ from tests.backend.in_process import TOKEN, Backend, backend
 from tests.backend.talk import A_TURN, HALF, TEXT, WORDS, names, run_to_end, said, until, until_said
 from tests.backend.wire_client import parse_frame
 from tests.fakes.full_disk import disk
-from tests.fakes.scripted_model import Script, ScriptedModel
+from tests.fakes.model_server import FakeModelServer, says
+from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 
 
 async def test_a_sequential_run_is_streamed_to_the_letter(talking: Backend) -> None:
@@ -403,3 +406,40 @@ async def test_a_sequential_room_pauses_after_three_failures_in_a_row_of_one_pro
         again = await run_to_end(running, room_id)
         assert (names(again).count("agent_error"), again[-1].fields["interrupted"]) == (3, "error")
         assert names(again).count("message_end") == 2
+
+
+# --- what real models are told -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "parts"),
+    [
+        ("Which tea?", ["You are Agent 1. ", "Agent 2", "[Name]:", "round {} of 2"]),
+        ("喝什么茶?", ["你是Agent 1。", "Agent 2", "[名字]:", "第{}轮,共2轮"]),
+        ("Какой чай?", ["Вы Agent 1. ", "Agent 2", "[Имя]:", "раунд {} из 2"]),
+    ],
+)
+async def test_a_real_model_is_told_who_it_is_who_else_is_there_and_which_round_it_is(
+    tmp_path: Path, task: str, parts: list[str]
+) -> None:
+    async with FakeModelServer() as server:
+        server.default = says("[Agent 2]: Green.")
+        provider = RemoteProvider(Endpoint("p", server.url, key="k"))
+        try:
+            models = FakeModels(provider.model("m"))
+            async with backend(tmp_path, ScriptedModel(lambda request: []), models=models) as running:
+                room_id = await running.room(task, max_rounds=2)
+                frames = await run_to_end(running, room_id)
+        finally:
+            await provider.aclose()
+    told = [request.body["messages"] for request in server.requests]
+    assert [len(messages) for messages in told] == [2, 2, 4, 4]  # neighbours of one role go as one
+    for round_, (system, *messages) in ((1, told[0]), (2, told[2])):
+        assert system["role"] == "system"
+        for part in parts:
+            assert part.format(round_) in system["content"]
+        assert not any(message["role"] == "system" for message in messages)
+    # What was said is stored as it was said; models are told who spoke once.
+    ends = [frame.fields["content"] for frame in frames if frame.name == "message_end"]
+    assert ends == ["[Agent 2]: Green."] * 4
+    assert told[2][-1] == {"role": "user", "content": "[Agent 2]: Green."}
