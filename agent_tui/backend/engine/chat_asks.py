@@ -47,7 +47,7 @@ class Asks:
         self._rules: list[ToolRule] = []
         self._waiting: dict[Key, _Waiting] = {}
         self._readers: Counter[str] = Counter()
-        self._alone = Unwatched(timing.unattended, timing.sleep, self._deny_all)
+        self._alone = Unwatched([(timing.unattended, self._deny_all)], timing.sleep)
 
     async def load(self) -> None:
         """Read the rules; nobody else changes them."""

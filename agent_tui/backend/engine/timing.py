@@ -22,6 +22,8 @@ class Timing:
     tool_grace: float = 1.2  # for a cancelled tool to end what it started: programs are killed after one
     preview: float = 20.0  # for a tool that asks to say what it would do: it may read files for that
     unattended: float = 30.0  # a tool that asks waits so long for somebody to come back who can answer
+    idle: float = 28 * 60.0  # without a key, before people are warned of what costs money …
+    idle_warned: float = 2 * 60.0  # … and then, before it pauses
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     now: Callable[[], datetime] = utc_now
 

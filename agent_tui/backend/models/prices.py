@@ -6,10 +6,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from agent_tui.config import DEFAULT_CONTEXT_TOKENS
 
 PRICE_TOKENS = 1_000_000  # prices are for so many
+NEAR_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")  # of names in one's own network
 
 # Takes (prompt tokens, completion tokens), gives US dollars; None where no price is known.
 Cost = Callable[[int, int], float | None]
@@ -28,6 +31,24 @@ class Terms:
     base_url: str = field(default="", repr=False)  # may hold a login
     input_price: float | None = None
     output_price: float | None = None
+
+
+def costs_money(terms: Terms) -> bool:
+    """Return whether calls may cost: by the prices of the config file, else by where the provider is.
+
+    One on this machine or in its network does not; nor does one that is not configured, which nobody can ask.
+    """
+    if terms.input_price is not None or terms.output_price is not None:
+        return bool(terms.input_price or terms.output_price)
+    host = urlsplit(terms.base_url).hostname or ""
+    return bool(terms.kind) and not _is_near(host)
+
+
+def _is_near(host: str) -> bool:
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return bool(host) and ("." not in host or host.endswith(NEAR_ENDINGS))
 
 
 async def cost_of(terms: Terms, model: str) -> Cost:
