@@ -29,6 +29,7 @@ DEFAULT_PATHS: Mapping[str, str] = {
     "skip": "/api/rooms/{id}/agents/{agent_id}/skip",
     "retry": "/api/rooms/{id}/agents/{agent_id}/retry",
     "ask": "/api/rooms/{id}/asks/{message_id}/{step_id}",
+    "presence": "/api/presence",
     "tools": "/api/tools",
     "providers": "/api/providers",
     "provider_models": "/api/providers/{provider_id}/models",

@@ -47,6 +47,7 @@ ENGLISH: Final[dict[str, str]] = {
     "room.loading": "Waiting for the room…",
     "room.unknown": "{count} unknown events kept",
     "room.unknown.one": "1 unknown event kept",
+    "idle.warning": "{name} pauses in {time}: it costs money and no key was pressed. Press any key to go on.",
     "room.tokens": "{count} tokens",
     "room.demo": "demo model",
     "room.completed.hint": "the room is done: say something and it goes on",
