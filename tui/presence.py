@@ -30,17 +30,17 @@ class Presence:
         self._link = link
         self._tell = tell
         self._pressed = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._staying: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Be there from now on."""
-        self._tasks = [asyncio.create_task(self._stay()), asyncio.create_task(self._report())]
+        self._staying = asyncio.create_task(self._stay())
 
     async def stop(self) -> None:
         """Leave."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._staying is not None:
+            self._staying.cancel()
+            await asyncio.wait({self._staying})
         await self._link.close()
 
     def press(self) -> None:
@@ -48,6 +48,14 @@ class Presence:
         self._pressed.set()
 
     async def _stay(self) -> None:
+        reporting = asyncio.create_task(self._report())
+        try:
+            await self._attend()
+        finally:
+            reporting.cancel()
+
+    async def _attend(self) -> None:
+        """Be there until the server says that it does not count this program."""
         patience = EMBEDDED_PATIENCE_SECONDS if self._link.is_embedded else None
         while True:
             try:
@@ -55,8 +63,8 @@ class Presence:
                 async with aclosing(client.attend(give_up_seconds=patience)) as told:
                     async for pausing in told:
                         self._tell(pausing)
-                return  # its server counts nobody
-            except Refused:  # nor does this one, which may not know the call
+                return
+            except Refused:  # it may not even know the call
                 return
             except AgentTuiError:
                 await asyncio.sleep(RETRY_SECONDS)

@@ -35,15 +35,18 @@ class FakeClient:
         self.tools_refused: AgentTuiError | None = None
         self.resume_refused: AgentTuiError | None = None
         self.news: asyncio.Queue[RoomChanges] = asyncio.Queue()
-        self.pausing: asyncio.Queue[PausesSoon | None] = asyncio.Queue()
+        self.pausing: asyncio.Queue[PausesSoon | AgentTuiError | None] = asyncio.Queue()
         self.presses = 0
 
     async def attend(
         self, *, give_up_seconds: float | None = None
     ) -> AsyncGenerator[PausesSoon | None, None]:
-        """Yield what the test puts into ``pausing``."""
+        """Yield what the test puts into ``pausing``, or raise it."""
         while True:
-            yield await self.pausing.get()
+            told = await self.pausing.get()
+            if isinstance(told, AgentTuiError):
+                raise told
+            yield told
 
     async def press(self) -> None:
         self.presses += 1

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.clients.room_answers import PausesSoon
+from agent_tui.errors import NotFound
 from tests.tui.whole_app import opened_app
 
 SOON = PausesSoon("r0", "Stores\x1b[2J", 120.0)
@@ -29,6 +30,15 @@ async def test_a_click_is_as_good_as_a_key(tmp_path: Path) -> None:
         await seen.pilot.click()
         await seen.text()
         assert seen.link.calls.presses == 1
+
+
+async def test_a_server_that_does_not_count_who_is_there_is_told_of_no_key(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        seen.link.calls.pausing.put_nowait(NotFound("no such path"))
+        while not seen.link.calls.pausing.empty():
+            await seen.text()
+        await seen.press(*"tt")
+        assert seen.link.calls.presses == 0
 
 
 @pytest.mark.parametrize("rooms", [1, 2], ids=["in a room", "in the list"])
