@@ -28,10 +28,15 @@ async def client(presence: Presence, environ: Mapping[str, str] = os.environ) ->
             presence.close()
 
 
+def warn_all(presence: Presence) -> None:
+    if presence.programs:
+        presence.warn(Notice("r1", "Stores", 120.0))
+
+
 async def test_a_program_is_there_as_long_as_it_attends_and_hears_what_pauses_soon() -> None:
     presence, presses = Presence(), list[int]()
     presence.on_key.append(lambda: presses.append(presence.programs))
-    presence.on_change.append(lambda: presence.programs and presence.warn(Notice("r1", "Stores", 120.0)))
+    presence.on_change.append(lambda: warn_all(presence))
     async with client(presence) as program:
         async with aclosing(program.attend()) as told:
             assert await anext(told) == PausesSoon("r1", "Stores", 120.0)
@@ -44,7 +49,7 @@ async def test_a_program_is_there_as_long_as_it_attends_and_hears_what_pauses_so
 async def test_a_program_that_left_is_there_no_more() -> None:
     presence, counts = Presence(), list[int]()
     presence.on_change.append(lambda: counts.append(presence.programs))
-    presence.on_change.append(lambda: presence.programs and presence.warn(Notice("r1", "Stores", 120.0)))
+    presence.on_change.append(lambda: warn_all(presence))
     async with client(presence) as program:
         async with aclosing(program.attend()) as told:
             await anext(told)
