@@ -145,6 +145,20 @@ class TurnNoted:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnWaits:
+    """The provider limits the rate: the turn's model is asked again ``until`` then (ISO 8601 with offset), in
+    ``seconds`` from when this was said. Ours: ``agent_status`` with more fields in rooms, ``answer_waits`` in
+    chats.
+    """
+
+    turn_id: str
+    until: str
+    seconds: float
+    agent_id: str = ""
+    agent_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TextAdded:
     """``message_chunk``; ``accumulated`` (the whole text so far) only repairs a gap and is never stored."""
 
@@ -303,6 +317,7 @@ Event = (
     | AgentStatusChanged
     | TurnStarted
     | TurnNoted
+    | TurnWaits
     | TextAdded
     | TurnEnded
     | TurnFailed

@@ -30,6 +30,7 @@ DEFAULT_PATHS: Mapping[str, str] = {
     "retry": "/api/rooms/{id}/agents/{agent_id}/retry",
     "continue": "/api/rooms/{id}/agents/{agent_id}/continue",
     "ask": "/api/rooms/{id}/asks/{message_id}/{step_id}",
+    "presence": "/api/presence",
     "tools": "/api/tools",
     "providers": "/api/providers",
     "provider_models": "/api/providers/{provider_id}/models",

@@ -47,6 +47,7 @@ class ChatTurn:
     trimmed: int = 0  # how many older messages its model was not told
     is_loading: bool = False  # its model is being loaded, and has said nothing yet
     has_no_tools: bool = False  # its model takes none, and was asked without
+    waits: ev.TurnWaits | None = None  # since it said its last words
     steps: Steps = field(default_factory=Steps)
     part_id: str = ""
     parts: int = 1
@@ -180,6 +181,8 @@ class ConversationState:
                 self._turn_started(event)
             case ev.TurnNoted():
                 self._turn_noted(event)
+            case ev.TurnWaits():
+                self._turn_waits(event)
             case ev.TurnEnded():
                 self._turn_ended(event)
             case ev.TurnDone():
@@ -254,6 +257,12 @@ class ConversationState:
         self._open, self.run_error = turn.id, ""
         return turn
 
+    def _turn_waits(self, event: ev.TurnWaits) -> None:
+        turn = self.turn_of(event.turn_id)
+        if turn is not None and turn.status == "speaking":
+            turn.waits = event
+            self.changed.add(turn.id)
+
     def _begin(self, turn: ChatTurn) -> None:
         self._branch(turn)
         if (older := self.open_turn) is not None:  # one answer at a time: the older one lost its end
@@ -295,6 +304,7 @@ class ConversationState:
             self._count(ev.Unknown("process_step", repr(event), "a step after its answer's end"))
             return
         turn.is_loading = False
+        turn.waits = None
         step = turn.steps.apply(event)
         self._note_asking(turn, step)
         if step.call_id:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_tui.chains import BETWEEN_STEPS, sum_of
-from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, TurnNoted, Usage
+from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, TurnNoted, TurnWaits, Usage
 from agent_tui.state.steps import Steps
 from agent_tui.state.told_text import ToldText
 
@@ -48,6 +48,7 @@ class Turn:
     is_loading: bool = False  # its model is being loaded, and has said nothing yet
     has_no_tools: bool = False  # its model takes none, and was asked without
     steps: Steps | None = None  # once it did more than speak
+    waits: TurnWaits | None = None  # since it said its last words
     part_id: str = ""
     parts: int = 1
     _before: str = field(default="", repr=False)  # the words of the parts before the newest one
@@ -127,6 +128,7 @@ class Turn:
     def add(self, text: str, step_id: str = "") -> None:
         """Append a chunk of that text step."""
         self.is_loading = False
+        self.waits = None
         if self.steps is not None:
             self._add_to_step(self.steps, text, step_id or self._step_id)
         self._step_id = step_id or self._step_id
@@ -135,6 +137,7 @@ class Turn:
     def apply(self, event: StepEvent) -> None:
         """Take what is told of a step. The words that were said before the first one are a step too."""
         self.is_loading = False
+        self.waits = None
         if self.steps is None:
             self.steps = Steps()
             if self.length:

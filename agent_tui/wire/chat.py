@@ -48,6 +48,12 @@ class _AnswerNote(Wire):
     count: Number = 0
 
 
+class _AnswerWaits(Wire):
+    message_id: Text
+    until: Text
+    seconds: float
+
+
 class _AnswerEnded(Wire):
     message_id: Text
     interrupted: Text = ""
@@ -155,6 +161,9 @@ class ChatDecoder:
             case "answer_note":
                 noted = parse(_AnswerNote, data)
                 return ev.TurnNoted(noted.message_id, noted.note, noted.count)
+            case "answer_waits":
+                waits = parse(_AnswerWaits, data)
+                return ev.TurnWaits(waits.message_id, waits.until, waits.seconds)
             case "answer_ended":
                 end = parse(_AnswerEnded, data)
                 usage = end.usage.usage() if end.usage else None

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_tui import events as ev
-from agent_tui.wire.chat_message import StepAdded, StepFields, ToolStatus, stored_steps, tool_ask
+from agent_tui.wire.chat_message import AnySeconds, StepAdded, StepFields, ToolStatus, stored_steps, tool_ask
 from agent_tui.wire.content import content_text
 from agent_tui.wire.fields import (
     ADVICE,
@@ -124,10 +124,14 @@ class _AgentStatus(Wire):
     message_id: Text = ""
     note: Text = ""
     count: Number = 0
+    until: Text = ""
+    seconds: AnySeconds = None
 
     def event(self) -> ev.Event:
         if self.note and self.message_id:
             return ev.TurnNoted(self.message_id, self.note, self.count, self.agent_id, self.agent_name)
+        if self.until and self.seconds is not None:
+            return ev.TurnWaits(self.message_id, self.until, self.seconds, self.agent_id, self.agent_name)
         return ev.AgentStatusChanged(self.agent_id, self.agent_name, self.status)
 
 

@@ -13,6 +13,7 @@ from agent_tui.wire.steps_encode import call_fields, calls_fields, step_fields
 
 # The events after which a run's stream ends. (Here, because the backend starts without pydantic.)
 TERMINAL = frozenset({"room_completed", "room_paused", "error"})
+RATE_LIMIT = "rate_limit"  # what a turn ``waits_for`` (ours)
 
 _MESSAGE_FIELDS = (
     "id",
@@ -137,9 +138,8 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.AgentStatusChanged(agent_id, agent_name, status):
             fields = {"agent_id": agent_id, "agent_name": agent_name, "status": status}
             return "agent_status", fields
-        case ev.TurnNoted(turn_id, note, number, agent_id, agent_name):
-            fields = {"agent_id": agent_id, "agent_name": agent_name, "status": "streaming"}
-            return "agent_status", {**fields, "message_id": turn_id, "note": note, **_set(count=number)}
+        case ev.TurnNoted() | ev.TurnWaits():
+            return "agent_status", _pending_fields(event)
         case ev.TurnFailed(error, agent_id, agent_name):
             named_error = {"agent": agent_name, "error": error}
             return "agent_error", {**named_error, "agent_id": agent_id, "agent_name": agent_name}
@@ -157,6 +157,17 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             | ev.Unknown()
         ):
             raise ValueError(f"{type(event).__name__} does not travel in rooms")
+
+
+def _pending_fields(event: ev.TurnNoted | ev.TurnWaits) -> dict[str, Any]:
+    """Return what of ours an ``agent_status`` says of a turn that has not said its first word yet."""
+    who = {"agent_id": event.agent_id, "agent_name": event.agent_name, "status": "streaming"}
+    fields = {**who, "message_id": event.turn_id}
+    match event:
+        case ev.TurnNoted():
+            return {**fields, "note": event.note, **_set(count=event.count)}
+        case ev.TurnWaits():
+            return {**fields, "waits_for": RATE_LIMIT, "until": event.until, "seconds": event.seconds}
 
 
 def _step_fields(event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged) -> dict[str, Any]:

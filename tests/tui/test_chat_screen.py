@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -241,6 +242,16 @@ async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> Non
         assert timer._active.is_set()
         await chat.send(words("So"))
         assert not timer._active.is_set()
+
+
+async def test_a_provider_that_limits_the_rate_is_named_and_the_time_counts_down() -> None:
+    async with opened(message("q1", "x")) as chat:
+        await chat.send(started("a1", "q1"))
+        until = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+        text = await chat.send(ev.TurnWaits("a1", until, 9.0))
+        assert text.splitlines()[0].rstrip().endswith("◌ rate limited, 9 s")
+        text = await chat.send(ev.TurnWaits("a1", datetime.now(UTC).isoformat(), 9.0))
+        assert text.splitlines()[0].rstrip().endswith("◌ waiting for the model")
 
 
 async def test_tools_that_run_beside_one_another_are_counted_and_then_the_model_is_waited_for() -> None:

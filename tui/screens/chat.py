@@ -178,7 +178,9 @@ class ChatScreen(ChatCommands):
 
     @property
     def _is_counting(self) -> bool:
-        return bool(self._pending[0]) or self.state.link.status == "waiting" or self._is_focus_due
+        turn = self.state.open_turn
+        waits = turn is not None and turn.waits is not None
+        return bool(self._pending[0]) or waits or self.state.link.status == "waiting" or self._is_focus_due
 
     def _key_of(self, hint: Hint) -> str:
         """Return the key of a hint as it is now, "" for none; signs that are typed are no keys."""

@@ -13,7 +13,16 @@ from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.state.steps import StepState
 from agent_tui.tool_rules import WRITING_TOOLS, is_exact, spelled_out
 from tui.screens import signs
-from tui.screens.live_texts import Hint, dollars, link_status, told_apart, tools_at_work, under_way, why_cut
+from tui.screens.live_texts import (
+    Hint,
+    dollars,
+    link_status,
+    rate_limited,
+    told_apart,
+    tools_at_work,
+    under_way,
+    why_cut,
+)
 from tui.screens.words import count, say
 from widgets.signs import twin
 from widgets.step_body import MORE, escaped, fenced, step_body
@@ -102,6 +111,8 @@ def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Sta
 
 
 def _doing(turn: ChatTurn) -> Status:
+    if waits := rate_limited(turn.waits):
+        return Status(waits)
     newest = next(reversed(turn.steps.all.values()), None)
     if turn.is_loading:
         return Status(f"{signs.WAITING} {say('chat.loading_model')}", f"loading {turn.id}")

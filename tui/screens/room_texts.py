@@ -18,6 +18,7 @@ from tui.screens.live_texts import (
     KeyNow,
     dollars,
     link_status,
+    rate_limited,
     told_apart,
     tools_at_work,
     under_way,
@@ -258,6 +259,8 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
         return f"{signs.CUT} {say('agent.gone')}"
     if agent.skip_next and agent.open_turn is None:
         return f"{signs.WAITING} {say('agent.skip_next')}"
+    if agent.open_turn is not None and (waits := rate_limited(agent.open_turn.waits)):
+        return waits
     match agent.word:
         case "speaking":
             return _with_tools(agent) or f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"

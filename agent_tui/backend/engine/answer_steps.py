@@ -81,6 +81,10 @@ class Steps:
         for note in notes:
             written.events += self._encode(ev.TurnNoted(self.message_id, note.note, note.count))
 
+    def wait(self, until: str, seconds: float, written: Written) -> None:
+        """Say that the model is asked again in so many ``seconds``, which is at ``until``."""
+        written.events += self._encode(ev.TurnWaits(self.message_id, until, seconds))
+
     def close_words(self, written: Written) -> None:
         """Put the text or thought that grew on record, as it is."""
         grown, self._open = self._open, None

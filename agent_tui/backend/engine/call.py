@@ -30,7 +30,9 @@ MAX_TEXT_CHARACTERS = 1_000_000  # of one call; as many again may be thought, an
 # What may wait to be stored: a model that is faster than the disk is not asked for more meanwhile.
 MAX_WAITING_PIECES = 256
 MAX_WAITING_CHARACTERS = 64 * 1024
-MAX_RETRY_AFTER_SECONDS = 30.0  # what a provider may ask for; longer is not worth waiting
+MAX_RETRY_AFTER_SECONDS = 30.0  # what a server that is too busy may ask for
+TOO_MANY_REQUESTS = 429  # HTTP
+MIN_RATE_LIMIT_SECONDS = 0.5  # also where the provider says 0
 
 # What of a model's answer may be kept until somebody takes it.
 Heard = TextPiece | ThinkingPiece | CallPiece
@@ -64,6 +66,7 @@ class Call:
         self.ended = False  # by itself, well or badly
         self.cut = False
         self.usage: UsagePiece | None = None  # the newest
+        self._waits_seconds: float | None = None
         self.first_piece_seconds: float | None = None  # from the asking to the first piece
         self._model = model
         self._request = request
@@ -106,6 +109,11 @@ class Call:
         notes, self._notes = self._notes, []
         return notes
 
+    def take_wait(self) -> float | None:
+        """Return in how many seconds the model is asked again if that is news: its rate is limited."""
+        seconds, self._waits_seconds = self._waits_seconds, None
+        return seconds
+
     def cancel(self) -> None:
         """Stop listening; what was heard so far stays. Does nothing to a call that ended."""
         if not self.ended:
@@ -137,7 +145,8 @@ class Call:
         self._news.set()
 
     async def _try(self) -> None:
-        for delay in self._timing.retries:
+        delays, waited = iter(self._timing.retries), 0.0
+        while True:
             try:
                 return await self._stream()
             except ModelError as error:
@@ -145,9 +154,19 @@ class Call:
                     raise
                 # Not what the provider said: it may quote what it was told.
                 log.info("a model call failed before its first piece (%s), trying again", error.status)
-                wanted = min(error.retry_after or 0.0, MAX_RETRY_AFTER_SECONDS)
-                await self._timing.sleep(max(delay, wanted))
-        return await self._stream()
+                wanted = error.retry_after
+                if error.status == TOO_MANY_REQUESTS and wanted is not None:
+                    wanted = max(wanted, MIN_RATE_LIMIT_SECONDS)
+                    waited += wanted
+                    if waited > self._timing.rate_limit:
+                        raise
+                    self._waits_seconds = wanted
+                    self._news.set()
+                    await self._timing.sleep(wanted)
+                    continue
+                if (delay := next(delays, None)) is None:
+                    raise
+                await self._timing.sleep(max(delay, min(wanted or 0.0, MAX_RETRY_AFTER_SECONDS)))
 
     async def _stream(self) -> None:
         pieces = self._model.stream(self._request)

@@ -58,7 +58,7 @@ class Asks:
         self._changing = asyncio.Lock()  # the rules, in the store and here
         self._waiting: dict[Key, _Open] = {}
         self._readers: Counter[str] = Counter()
-        self._alone = Unwatched(timing.unattended, timing.sleep, self._deny_all)
+        self._alone = Unwatched([(timing.unattended, self._deny_all)], timing.sleep)
 
     async def load(self) -> None:
         """Read the rules; nobody else changes them."""

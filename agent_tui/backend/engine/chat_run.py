@@ -93,6 +93,11 @@ class ChatRun:
         self._answer: Answer | None = None
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def providers(self) -> tuple[str]:
+        """The provider whose model answers."""
+        return (self._given.row.provider_id,)
+
     def start(self) -> asyncio.Task[None]:
         """Begin to answer; the task raises ``StoreError``, and only that."""
         self._task = asyncio.create_task(self._go(), name="answer")

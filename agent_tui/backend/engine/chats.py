@@ -27,6 +27,7 @@ from agent_tui.backend.engine.chat_run import ChatRun, Given, left_out, opened_m
 from agent_tui.backend.engine.runs import PageQuery, Runs
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.store import chat_queries, queries
 from agent_tui.backend.store.chat_messages import question_message
@@ -60,10 +61,10 @@ class Chats(Runs[ChatRow, ChatRun]):
         *,
         unwatched_seconds: float | None,
         timing: Timing | None = None,
+        presence: Presence | None = None,
     ) -> None:
-        """``unwatched_seconds``: how long an answer goes on that nobody reads; None: to its end."""
-        super().__init__(store, hub, timing or Timing(), unwatched_seconds)
-        self._models = models
+        """``unwatched_seconds`` and ``presence``: see ``Runs``."""
+        super().__init__(store, hub, models, timing or Timing(), unwatched_seconds, presence)
         self._toolbox = toolbox
         self._asks = Asks(store, self._timing, lambda: toolbox.allow)
 
@@ -303,6 +304,9 @@ class Chats(Runs[ChatRow, ChatRun]):
     def _cut_unwatched(self, room_id: str) -> None:
         if room_id in self._runs:
             self._runs[room_id].cut("unwatched")
+
+    async def _name(self, room_id: str) -> str:
+        return (await self._row(room_id)).name
 
     def _info(self, row: ChatRow) -> ConversationInfo:
         running = row.status == "running" and row.id in self._runs

@@ -15,6 +15,7 @@ from agent_tui.backend.store.rows import RoomRow, TurnRow
 from agent_tui.events import QueuedMessage
 
 NO_AGENTS = "No agents in room"  # protocols.md §1, the text of ``error``
+MOST_FAILURES = 3  # in a row of one provider, in a sequential room: then it pauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ Step = StartRun | CloseTurns | OpenRound | Say | Skip | Speak | Wait | CloseRoun
 def plan(room: RoomRow, turns: Sequence[TurnRow], cut: str, speaking: Collection[str] = ()) -> Step:
     """Return the next step of a room that is running or wanted to run.
 
-    ``turns`` are all attempts of its newest two rounds, ``speaking`` the ids of the agents whose turns are
+    ``turns`` are all attempts of its newest three rounds, ``speaking`` the ids of the agents whose turns are
     under way in this process. ``cut`` is the reason why the room is to stop speaking, empty while it may
     go on. What costs no words is done all the same: a round whose turns are finished is closed, and after
     the last one the room is completed.
@@ -181,18 +182,42 @@ def _due(room: RoomRow, newest: Newest, speaking: Collection[str]) -> tuple[Turn
 
 
 def _failed(room: RoomRow, newest: Newest) -> tuple[str, ...]:
-    """Return the messages of the open round for whose failure the room is to pause. Of a turn that could not
-    be continued what was said before stands.
+    """Return the failed turns of the open round, by their messages, if they are to pause the room.
+
+    One is enough where the room says so (``on_error``). Else all turns of the round have to fail, or in a
+    sequential room the newest ``MOST_FAILURES`` of one provider: going on would burn the other rounds.
     """
-    if room.on_error != "pause" or room.round_open == room.round_done:
+    if room.round_open == room.round_done:
         return ()
     here = {agent.id for agent in room.agents}
-    rows = (row for (round_, _), row in newest.items() if round_ == room.round_open)
-    return tuple(
-        row.message_id
-        for row in rows
-        if row.status == "failed" and not (row.again or row.continues) and row.agent_id in here
+    rows = {
+        agent_id: row
+        for (round_, agent_id), row in newest.items()
+        if round_ == room.round_open and agent_id in here
+    }
+    failed = tuple(row.message_id for row in rows.values() if _has_failed(row))
+    if room.on_error == "pause":
+        return failed
+    is_whole = rows.keys() == here and all(
+        _has_failed(row) or row.status == "skipped" for row in rows.values()
     )
+    if is_whole or (not room.parallel and _is_provider_dead(room, newest)):
+        return failed
+    return ()
+
+
+def _is_provider_dead(room: RoomRow, newest: Newest) -> bool:
+    """Return whether the newest turns of one provider all failed, those since the room was resumed."""
+    providers = {agent.id: agent.provider_id for agent in room.agents}
+    tried: dict[str, list[bool]] = {}
+    for row in sorted(newest.values(), key=lambda row: row.first_seq):
+        if row.agent_id in providers and row.first_seq > room.run_seq and row.status != "skipped":
+            tried.setdefault(providers[row.agent_id], []).append(_has_failed(row))
+    return any(len(ends) >= MOST_FAILURES and all(ends[-MOST_FAILURES:]) for ends in tried.values())
+
+
+def _has_failed(row: TurnRow) -> bool:
+    return row.status == "failed" and not (row.again or row.continues)
 
 
 def _between(room: RoomRow, cut: str) -> Step:

@@ -147,6 +147,12 @@ def turn_noted(turn: TurnRow, note: NotePiece) -> Written:
     return Written([_event(noted, turn.message_id)])
 
 
+def turn_waits(turn: TurnRow, until: str, seconds: float) -> Written:
+    """The agent's model is asked again in so many ``seconds``, which is at ``until``."""
+    waits = ev.TurnWaits(turn.message_id, until, seconds, turn.agent_id, turn.sender_name)
+    return Written([_event(waits, turn.message_id)])
+
+
 def turn_refused(turn: TurnRow, error: str) -> Written:
     """There is no model to ask."""
     return Written([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])

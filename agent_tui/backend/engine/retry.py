@@ -13,7 +13,7 @@ from agent_tui.events import AgentInfo
 def turn_to_retry(room: RoomRow, turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow:
     """Return the newest turn of ``agent``; raises ``Refused`` (409) when it cannot be said again.
 
-    ``turns`` are those of the newest two rounds. Others may have been cut after it, to speak later on,
+    ``turns`` are those of the newest rounds. Others may have been cut after it, to speak later on,
     or passed over: that is not speaking.
     """
     if room.archived:

@@ -70,6 +70,11 @@ class Runner:
         self._said: list[Said] = []  # the words of rounds that are over for good
         self._round = 0  # the first that is not among them
 
+    @property
+    def providers(self) -> frozenset[str]:
+        """The providers whose models speak here, as of the newest step."""
+        return frozenset(agent.provider_id for agent in self._room.agents)
+
     def cut(self, reason: str) -> None:
         """Stop speaking, keep what was said, and pause, or complete if nothing is left to say."""
         self.reason = self.reason or reason

@@ -169,12 +169,13 @@ def rooms_and_stands(
 
 
 def state(connection: Connection, room_id: str) -> tuple[RoomRow, list[TurnRow]]:
-    """Return the room and all attempts of its newest two rounds; only open ones with their text (so far).
+    """Return the room and all attempts of its newest three rounds; only open ones with their text (so far).
 
-    The one before the newest is among them because a turn of it may be said again.
+    A turn of the round before the newest may be said again, and a provider with one agent may have failed
+    three times in a row.
     """
     row = room(connection, room_id)
-    return row, _turns(connection, room_id, _NEWEST_TURNS, {"id": room_id, "round": row.round_open - 1})
+    return row, _turns(connection, room_id, _NEWEST_TURNS, {"id": room_id, "round": row.round_open - 2})
 
 
 def said(connection: Connection, room_id: str, from_round: int = 0) -> list[Said]:

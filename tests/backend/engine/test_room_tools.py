@@ -174,7 +174,7 @@ async def test_a_pause_inside_a_tool_cuts_it_and_the_turn_is_said_again(tmp_path
         # It was told what had been called: here it has nothing left to look at.
         assert (again.text, len(look.ran)) == ("So it is.", 1)
         told = source.model.calls[1].request.messages  # type: ignore[attr-defined]
-        assert [message.role for message in told] == ["user", "assistant", "tool"]
+        assert [message.role for message in told] == ["system", "user", "assistant", "tool"]
         assert told[-1].call_id == told[-2].calls[0].id
 
 
