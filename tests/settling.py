@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
@@ -29,7 +30,7 @@ IDLE_SECONDS: Final = 0.02  # of virtual time: what Textual's pilot sleeps at le
 SOON_SECONDS: Final = (
     0.035  # of virtual time: a timer due so soon is waited for, too; a bit more than a frame
 )
-LONGEST_SECONDS: Final = 1.0  # of virtual time that a test waits for such timers, one after the other
+LONGEST_SECONDS: Final = 0.2  # of virtual time that a test waits for such timers, one after the other
 QUIET_SECONDS: Final = 0.02  # of real time without anything to read, before files and sockets count as quiet
 THREAD_SECONDS: Final = 2.0  # of real time that a thread may take before a test goes on without it
 BUSY_SECONDS: Final = 1.0  # of real time after which a test goes on though something is always ready
@@ -40,13 +41,31 @@ _real = time.monotonic
 
 
 class _Clock:
-    """The monotonic clock, put forward by what was skipped because nothing could have happened meanwhile."""
+    """The monotonic clock, as the thread with the event loop sees it while a test waits.
+
+    It is put forward where nothing could have happened meanwhile, and stands while callbacks run: how
+    busy the machine is changes nothing.
+    """
 
     def __init__(self) -> None:
         self.skipped = 0.0
+        self._stands: float | None = None
+        self._thread = 0
 
     def __call__(self) -> float:
-        return _real() + self.skipped
+        if threading.get_ident() != self._thread:
+            return _real()
+        return self._stands if self._stands is not None else _real() + self.skipped
+
+    def stand(self) -> None:
+        """Stop, for this thread."""
+        self._thread = threading.get_ident()
+        self._stands = self()
+
+    def go(self) -> None:
+        """Go on from where it stands."""
+        if self._stands is not None:
+            self.skipped, self._stands = self._stands - _real(), None
 
 
 _clock = _Clock()
@@ -69,6 +88,11 @@ class SettlingLoop(asyncio.SelectorEventLoop):
         self._threads: dict[asyncio.Future[Any], float] = {}  # what works, and since when
         self._read_at = _real()  # the last time that a file or a socket had something
         super().__init__(_Selector(self))
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether a test waits until nothing is left to do."""
+        return bool(self._waiting)
 
     async def settle(self, seconds: float) -> None:
         """Wait until nothing is left to do and ``seconds`` of virtual time have passed."""
@@ -143,6 +167,7 @@ class _Selector(selectors.DefaultSelector):
         self._loop = loop
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        _clock.go()
         found = super().select(0)
         if not found:
             timeout = self._loop.before_waiting(timeout, len(self.get_map()))
@@ -150,6 +175,8 @@ class _Selector(selectors.DefaultSelector):
                 found = super().select(timeout)
         if found:
             self._loop.note_reading()
+        if self._loop.is_waited_for:
+            _clock.stand()
         return found
 
 
