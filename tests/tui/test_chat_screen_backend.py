@@ -42,6 +42,7 @@ class Screen(Watched[OneChat]):
         self.app.chat._composer.open()
         self.app.chat._composer.line.insert(words)
         await self.pilot.press("enter")
+        await self.until(lambda: not self.app.chat._composer.line.text)  # the server has taken it
 
 
 class Terminal(Screen):

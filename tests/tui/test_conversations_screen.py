@@ -30,8 +30,8 @@ NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] 老王\n\ttwo"
 @pytest.fixture(autouse=True)
 def _no_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(conversations_feed, "BUSY_SECONDS", 0.03)
-    monkeypatch.setattr(conversations_feed, "IDLE_SECONDS", 0.03)
+    monkeypatch.setattr(conversations_feed, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(conversations_feed, "IDLE_SECONDS", 0.05)
 
 
 # --- what a row says -------------------------------------------------------------------------------------
