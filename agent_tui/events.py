@@ -134,7 +134,8 @@ class TurnNoted:
     """What happens to a turn besides words. Ours: ``agent_status`` with a ``note``, in chats ``answer_note``.
 
     ``note``: "loading", the server of its model loads it; "no_tools", its model takes no tools and was asked
-    without; "trimmed", its model was not told the ``count`` oldest messages.
+    without; "trimmed", its model was not told the ``count`` oldest messages; "rate_limit", its provider
+    limits the rate: it is asked again at ``until`` (ISO 8601 with offset), ``seconds`` after this was said.
     """
 
     turn_id: str
@@ -142,20 +143,8 @@ class TurnNoted:
     count: int = 0
     agent_id: str = ""
     agent_name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnWaits:
-    """The provider limits the rate: the turn's model is asked again ``until`` then (ISO 8601 with offset), in
-    ``seconds`` from when this was said. Ours: ``agent_status`` with more fields in rooms, ``answer_waits`` in
-    chats.
-    """
-
-    turn_id: str
-    until: str
-    seconds: float
-    agent_id: str = ""
-    agent_name: str = ""
+    until: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +306,6 @@ Event = (
     | AgentStatusChanged
     | TurnStarted
     | TurnNoted
-    | TurnWaits
     | TextAdded
     | TurnEnded
     | TurnFailed

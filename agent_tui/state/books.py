@@ -124,12 +124,6 @@ class Books:
         self.changed.add(agent.id)
         return turn
 
-    def _turn_waits(self, event: ev.TurnWaits) -> None:
-        turn = self.turn_of(event.turn_id)
-        if turn is not None and turn.status == "speaking":
-            turn.waits = event
-            self.changed.add(turn.agent_id)
-
     def _text_added(self, event: ev.TextAdded) -> None:
         turn = self.turn_of(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
         if turn.status != "speaking":
@@ -145,12 +139,9 @@ class Books:
             agent.word = "speaking"
         self.changed.add(agent.id)
 
-    def _told(self, event: ev.TextAdded | ev.TurnNoted | ev.TurnWaits | StepEvent) -> None:
+    def _told(self, event: ev.TextAdded | ev.TurnNoted | StepEvent) -> None:
         if isinstance(event, ev.TurnNoted):
             self._turn_noted(event)
-            return
-        if isinstance(event, ev.TurnWaits):
-            self._turn_waits(event)
             return
         if isinstance(event, ev.TextAdded):
             self._text_added(event)

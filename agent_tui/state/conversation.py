@@ -47,7 +47,7 @@ class ChatTurn:
     trimmed: int = 0  # how many older messages its model was not told
     is_loading: bool = False  # its model is being loaded, and has said nothing yet
     has_no_tools: bool = False  # its model takes none, and was asked without
-    waits: ev.TurnWaits | None = None  # since it said its last words
+    waits: ev.TurnNoted | None = None  # since it said its last words
     steps: Steps = field(default_factory=Steps)
     part_id: str = ""
     parts: int = 1
@@ -181,8 +181,6 @@ class ConversationState:
                 self._turn_started(event)
             case ev.TurnNoted():
                 self._turn_noted(event)
-            case ev.TurnWaits():
-                self._turn_waits(event)
             case ev.TurnEnded():
                 self._turn_ended(event)
             case ev.TurnDone():
@@ -239,6 +237,8 @@ class ConversationState:
                 turn.is_loading = not turn.steps.all
             case "no_tools":
                 turn.has_no_tools = True
+            case "rate_limit":
+                turn.waits = event
             case "trimmed":
                 turn.trimmed = max(turn.trimmed, event.count)
             case _:
@@ -256,12 +256,6 @@ class ConversationState:
         turn.go_on(message_id)
         self._open, self.run_error = turn.id, ""
         return turn
-
-    def _turn_waits(self, event: ev.TurnWaits) -> None:
-        turn = self.turn_of(event.turn_id)
-        if turn is not None and turn.status == "speaking":
-            turn.waits = event
-            self.changed.add(turn.id)
 
     def _begin(self, turn: ChatTurn) -> None:
         self._branch(turn)

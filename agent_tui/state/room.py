@@ -96,14 +96,7 @@ class RoomState(Books):
     def apply(self, event: ev.Event) -> None:
         """Take one event. Never raises for what a server may send."""
         match event:
-            case (
-                ev.TextAdded()
-                | ev.TurnNoted()
-                | ev.TurnWaits()
-                | ev.StepSet()
-                | ev.StepAdded()
-                | ev.ToolStatusChanged()
-            ):
+            case ev.TextAdded() | ev.TurnNoted() | ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged():
                 self._told(event)
             case ev.TurnStarted():
                 self._turn_started(event)

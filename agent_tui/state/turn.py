@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_tui.chains import BETWEEN_STEPS, sum_of
-from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, TurnNoted, TurnWaits, Usage
+from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, TurnNoted, Usage
 from agent_tui.state.steps import Steps
 from agent_tui.state.told_text import ToldText
 
@@ -48,7 +48,7 @@ class Turn:
     is_loading: bool = False  # its model is being loaded, and has said nothing yet
     has_no_tools: bool = False  # its model takes none, and was asked without
     steps: Steps | None = None  # once it did more than speak
-    waits: TurnWaits | None = None  # since it said its last words
+    waits: TurnNoted | None = None  # since it said its last words
     part_id: str = ""
     parts: int = 1
     _before: str = field(default="", repr=False)  # the words of the parts before the newest one
@@ -154,6 +154,8 @@ class Turn:
                 self.has_no_tools = True
             case "trimmed":
                 self.trimmed = max(self.trimmed, event.count)
+            case "rate_limit":
+                self.waits = event
             case _:
                 pass  # of a newer server
 

@@ -46,12 +46,8 @@ class _AnswerNote(Wire):
     message_id: Text
     note: Text
     count: Number = 0
-
-
-class _AnswerWaits(Wire):
-    message_id: Text
-    until: Text
-    seconds: float
+    until: Text = ""
+    seconds: AnySeconds = None
 
 
 class _AnswerEnded(Wire):
@@ -160,10 +156,10 @@ class ChatDecoder:
                 return self._started(parse(_AnswerStarted, data))
             case "answer_note":
                 noted = parse(_AnswerNote, data)
-                return ev.TurnNoted(noted.message_id, noted.note, noted.count)
-            case "answer_waits":
-                waits = parse(_AnswerWaits, data)
-                return ev.TurnWaits(waits.message_id, waits.until, waits.seconds)
+                seconds = noted.seconds or 0.0
+                return ev.TurnNoted(
+                    noted.message_id, noted.note, noted.count, until=noted.until, seconds=seconds
+                )
             case "answer_ended":
                 end = parse(_AnswerEnded, data)
                 usage = end.usage.usage() if end.usage else None

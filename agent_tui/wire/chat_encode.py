@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_tui import events as ev
 from agent_tui.wire.content import dump
-from agent_tui.wire.rooms_encode import RATE_LIMIT, usage_fields
+from agent_tui.wire.rooms_encode import usage_fields
 from agent_tui.wire.steps_encode import call_fields, calls_fields
 from agent_tui.wire.steps_encode import step_fields as step_fields
 
@@ -31,11 +31,9 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.TurnStarted():
             fields = {"message_id": event.turn_id, "parent_id": event.parent_id, "model": event.sender_name}
             return "answer_started", {**fields, "attempt": event.attempt, **_set(continues=event.continues)}
-        case ev.TurnNoted(turn_id, note, number):
-            return "answer_note", {"message_id": turn_id, "note": note, **_set(count=number)}
-        case ev.TurnWaits(turn_id, until, seconds):
-            wait = {"waits_for": RATE_LIMIT, "until": until, "seconds": seconds}
-            return "answer_waits", {"message_id": turn_id, **wait}
+        case ev.TurnNoted():
+            more = _set(count=event.count, until=event.until, seconds=event.seconds)
+            return "answer_note", {"message_id": event.turn_id, "note": event.note, **more}
         case ev.TurnEnded():
             return "answer_ended", {
                 "message_id": event.turn_id,

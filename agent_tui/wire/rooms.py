@@ -129,9 +129,15 @@ class _AgentStatus(Wire):
 
     def event(self) -> ev.Event:
         if self.note and self.message_id:
-            return ev.TurnNoted(self.message_id, self.note, self.count, self.agent_id, self.agent_name)
-        if self.until and self.seconds is not None:
-            return ev.TurnWaits(self.message_id, self.until, self.seconds, self.agent_id, self.agent_name)
+            return ev.TurnNoted(
+                self.message_id,
+                self.note,
+                self.count,
+                self.agent_id,
+                self.agent_name,
+                self.until,
+                self.seconds or 0.0,
+            )
         return ev.AgentStatusChanged(self.agent_id, self.agent_name, self.status)
 
 

@@ -13,7 +13,6 @@ from agent_tui.wire.steps_encode import call_fields, calls_fields, step_fields
 
 # The events after which a run's stream ends. (Here, because the backend starts without pydantic.)
 TERMINAL = frozenset({"room_completed", "room_paused", "error"})
-RATE_LIMIT = "rate_limit"  # what a turn ``waits_for`` (ours)
 
 _MESSAGE_FIELDS = (
     "id",
@@ -138,8 +137,10 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.AgentStatusChanged(agent_id, agent_name, status):
             fields = {"agent_id": agent_id, "agent_name": agent_name, "status": status}
             return "agent_status", fields
-        case ev.TurnNoted() | ev.TurnWaits():
-            return "agent_status", _pending_fields(event)
+        case ev.TurnNoted():
+            who = {"agent_id": event.agent_id, "agent_name": event.agent_name, "status": "streaming"}
+            more = _set(count=event.count, until=event.until, seconds=event.seconds)
+            return "agent_status", {**who, "message_id": event.turn_id, "note": event.note, **more}
         case ev.TurnFailed(error, agent_id, agent_name):
             named_error = {"agent": agent_name, "error": error}
             return "agent_error", {**named_error, "agent_id": agent_id, "agent_name": agent_name}
@@ -157,17 +158,6 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             | ev.Unknown()
         ):
             raise ValueError(f"{type(event).__name__} does not travel in rooms")
-
-
-def _pending_fields(event: ev.TurnNoted | ev.TurnWaits) -> dict[str, Any]:
-    """Return what of ours an ``agent_status`` says of a turn that has not said its first word yet."""
-    who = {"agent_id": event.agent_id, "agent_name": event.agent_name, "status": "streaming"}
-    fields = {**who, "message_id": event.turn_id}
-    match event:
-        case ev.TurnNoted():
-            return {**fields, "note": event.note, **_set(count=event.count)}
-        case ev.TurnWaits():
-            return {**fields, "waits_for": RATE_LIMIT, "until": event.until, "seconds": event.seconds}
 
 
 def _step_fields(event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged) -> dict[str, Any]:

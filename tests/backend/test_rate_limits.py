@@ -135,7 +135,7 @@ async def test_who_waits_and_until_when_is_said_in_a_known_event(
             "agent_id": agent["id"],
             "agent_name": "Agent 1",
             "status": "streaming",
-            "waits_for": "rate_limit",
+            "note": "rate_limit",
             "seconds": SECONDS,
         }
 
@@ -161,8 +161,8 @@ async def test_a_chat_waits_for_it_too_says_so_and_can_be_stopped(tmp_path: Path
         path = await running.chat()
         async with running.client.open("POST", f"{path}/messages", {"content": "Hm?"}, FULL) as stream:
             frames = stream.frames()
-            told = (await until(frames, "answer_waits"))[-1].fields
-            assert (told["waits_for"], told["seconds"]) == ("rate_limit", SECONDS)
+            told = (await until(frames, "answer_note"))[-1].fields
+            assert (told["note"], told["seconds"]) == ("rate_limit", SECONDS)
             async with asyncio.timeout(SECONDS / 3):
                 await running.client.call("POST", f"{path}/stop")
                 assert (await until(frames, "error"))[-1].fields == {"content": "Stopped"}
@@ -175,7 +175,7 @@ async def test_who_asks_in_the_plain_form_hears_nothing_of_that(tmp_path: Path) 
         asking = asyncio.create_task(running.ask(path))
         await model.called(1)
         async with running.client.open("GET", f"{path}/events", headers=FULL) as stream:
-            await until(stream.frames(), "answer_waits")
+            await until(stream.frames(), "answer_note")
         await clock.advance(9)
         assert {*names(await asking)} == {"process_step", "done"}
 

@@ -248,9 +248,11 @@ async def test_a_provider_that_limits_the_rate_is_named_and_the_time_counts_down
     async with opened(message("q1", "x")) as chat:
         await chat.send(started("a1", "q1"))
         until = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
-        text = await chat.send(ev.TurnWaits("a1", until, 9.0))
+        text = await chat.send(ev.TurnNoted("a1", "rate_limit", until=until, seconds=9.0))
         assert text.splitlines()[0].rstrip().endswith("◌ rate limited, 9 s")
-        text = await chat.send(ev.TurnWaits("a1", datetime.now(UTC).isoformat(), 9.0))
+        text = await chat.send(
+            ev.TurnNoted("a1", "rate_limit", until=datetime.now(UTC).isoformat(), seconds=9.0)
+        )
         assert text.splitlines()[0].rstrip().endswith("◌ waiting for the model")
 
 

@@ -105,7 +105,8 @@ async def test_a_pane_counts_down_while_its_provider_limits_the_rate() -> None:
     async with opened() as screen:
         await screen.send(loaded(status="running", current_round=1), LIVE)
         started = ev.TurnStarted("1", "r", "assistant", "Mika", "", 1, "a")
-        waits = ev.TurnWaits("1", (datetime.now(UTC) + timedelta(hours=1)).isoformat(), 9.0, "a", "Mika")
+        until = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+        waits = ev.TurnNoted("1", "rate_limit", 0, "a", "Mika", until, 9.0)
         assert "rate limited, 9 s" in await screen.send(started, waits)
         assert "rate limited" not in await screen.send(ev.TurnEnded("1", "Well", 1, "a"))
 

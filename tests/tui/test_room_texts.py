@@ -215,7 +215,7 @@ def test_an_agent_whose_provider_limits_the_rate_counts_down_honestly() -> None:
     mika, _ = state.ordered_agents
 
     def waits(until: str, seconds: float) -> str:
-        state.apply(ev.TurnWaits("1", until, seconds, "a", "Mika"))
+        state.apply(ev.TurnNoted("1", "rate_limit", 0, "a", "Mika", until, seconds))
         return texts.doing(mika, state, 0, 4)
 
     def after(seconds: float) -> str:

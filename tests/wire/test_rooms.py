@@ -54,14 +54,14 @@ TABLE: list[tuple[ev.Event, str, dict[str, object]]] = [
         {"agent_id": "a", "agent_name": "Ada", "status": "pending"},
     ),
     (
-        ev.TurnWaits("m", "2026-01-01T00:00:09+00:00", 9.0, "a", "Ada"),
+        ev.TurnNoted("m", "rate_limit", 0, "a", "Ada", "2026-01-01T00:00:09+00:00", 9.0),
         "agent_status",
         {
             "agent_id": "a",
             "agent_name": "Ada",
             "status": "streaming",
             "message_id": "m",
-            "waits_for": "rate_limit",
+            "note": "rate_limit",
             "until": "2026-01-01T00:00:09+00:00",
             "seconds": 9.0,
         },

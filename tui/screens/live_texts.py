@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from math import ceil
 from typing import Final, Protocol
 
-from agent_tui.events import LinkChanged, TurnWaits
+from agent_tui.events import LinkChanged, TurnNoted
 from agent_tui.inert import inert_line
 from agent_tui.state.steps import Steps, StepState
 from tui.screens import signs
@@ -68,7 +68,7 @@ def told_apart(turn: Noted) -> list[str]:
     return found
 
 
-def rate_limited(waits: TurnWaits | None) -> str:
+def rate_limited(waits: TurnNoted | None) -> str:
     """Return in how many seconds a model is asked again whose rate is limited, with its sign; "" once it was.
 
     Never more than the server said: its clock may not be ours.

@@ -210,10 +210,6 @@ class Answer:
                 await self._write(written)
             if call.over:
                 return
-            if (seconds := call.take_wait()) is not None:
-                written = Written()
-                self.steps.wait(self._timing.until(seconds), seconds, written)
-                await self._write(written)
             if pieces := call.take():
                 written = Written()
                 self.steps.now = self._timing.now().isoformat()

@@ -79,11 +79,10 @@ class Steps:
     def note(self, notes: Sequence[NotePiece], written: Written) -> None:
         """Say what happens to the answer besides words."""
         for note in notes:
-            written.events += self._encode(ev.TurnNoted(self.message_id, note.note, note.count))
-
-    def wait(self, until: str, seconds: float, written: Written) -> None:
-        """Say that the model is asked again in so many ``seconds``, which is at ``until``."""
-        written.events += self._encode(ev.TurnWaits(self.message_id, until, seconds))
+            noted = ev.TurnNoted(
+                self.message_id, note.note, note.count, until=note.until, seconds=note.seconds
+            )
+            written.events += self._encode(noted)
 
     def close_words(self, written: Written) -> None:
         """Put the text or thought that grew on record, as it is."""

@@ -66,7 +66,6 @@ class Call:
         self.ended = False  # by itself, well or badly
         self.cut = False
         self.usage: UsagePiece | None = None  # the newest
-        self._waits_seconds: float | None = None
         self.first_piece_seconds: float | None = None  # from the asking to the first piece
         self._model = model
         self._request = request
@@ -108,11 +107,6 @@ class Call:
         """Return what was told since the last time of what happens to the call."""
         notes, self._notes = self._notes, []
         return notes
-
-    def take_wait(self) -> float | None:
-        """Return in how many seconds the model is asked again if that is news: its rate is limited."""
-        seconds, self._waits_seconds = self._waits_seconds, None
-        return seconds
 
     def cancel(self) -> None:
         """Stop listening; what was heard so far stays. Does nothing to a call that ended."""
@@ -160,7 +154,8 @@ class Call:
                     waited += wanted
                     if waited > self._timing.rate_limit:
                         raise
-                    self._waits_seconds = wanted
+                    until = self._timing.until(wanted)
+                    self._notes.append(NotePiece("rate_limit", until=until, seconds=wanted))
                     self._news.set()
                     await self._timing.sleep(wanted)
                     continue

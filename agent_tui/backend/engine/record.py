@@ -143,14 +143,16 @@ def turn_started(room: RoomRow, turn: TurnRow) -> Written:
 
 def turn_noted(turn: TurnRow, note: NotePiece) -> Written:
     """Something happens to the turn besides words."""
-    noted = ev.TurnNoted(turn.message_id, note.note, note.count, turn.agent_id, turn.sender_name)
+    noted = ev.TurnNoted(
+        turn.message_id,
+        note.note,
+        note.count,
+        turn.agent_id,
+        turn.sender_name,
+        note.until,
+        note.seconds,
+    )
     return Written([_event(noted, turn.message_id)])
-
-
-def turn_waits(turn: TurnRow, until: str, seconds: float) -> Written:
-    """The agent's model is asked again in so many ``seconds``, which is at ``until``."""
-    waits = ev.TurnWaits(turn.message_id, until, seconds, turn.agent_id, turn.sender_name)
-    return Written([_event(waits, turn.message_id)])
 
 
 def turn_refused(turn: TurnRow, error: str) -> Written:

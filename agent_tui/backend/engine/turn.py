@@ -143,8 +143,6 @@ class Attempt:
                 await self._write(record.turn_noted(self._turn, note))
             if call.over:
                 break
-            if (seconds := call.take_wait()) is not None:
-                await self._write(record.turn_waits(self._turn, self._timing.until(seconds), seconds))
             if text := call.take_text():
                 await self._store.append(self._room.id, self._add(text))
                 self._use(call, pricing.result() if pricing.done() else unknown_cost)

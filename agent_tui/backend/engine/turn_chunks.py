@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_tui import events as ev
-from agent_tui.backend.engine.record import turn_waits
 from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
 from agent_tui.wire.content import BETWEEN_STEPS, dump
 from agent_tui.wire.rooms_encode import encode, progress
@@ -37,9 +36,8 @@ class TurnChunks:
                 return [self._chunk(ev.TextAdded(turn_id, text, step_id=step_id))]
             case ev.TurnNoted():
                 noted = replace(event, agent_id=self._turn.agent_id, agent_name=self._turn.sender_name)
-                return [self._chunk(noted)]
-            case ev.TurnWaits(_, until, seconds):
-                return turn_waits(self._turn, until, seconds).events
+                name, data = encode(noted)
+                return [NewEvent(name, dump(data), self._turn.message_id)]
             case _:
                 return [self._chunk(event)]
 

@@ -112,11 +112,14 @@ class NotePiece:
     """What happens to the call besides words.
 
     ``note``: "loading", its server loads the model; "no_tools", the model refused tools and is asked without;
-    "trimmed", ``count`` of the oldest messages are not told it.
+    "trimmed", ``count`` of the oldest messages are not told it; "rate_limit", it is asked again at ``until``
+    (ISO 8601), in ``seconds``.
     """
 
-    note: Literal["loading", "no_tools", "trimmed"]
+    note: Literal["loading", "no_tools", "trimmed", "rate_limit"]
     count: int = 0
+    until: str = ""
+    seconds: float = 0.0
 
 
 Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | CutPiece | ApartPiece | UsagePiece
