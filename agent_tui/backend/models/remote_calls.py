@@ -205,15 +205,18 @@ class Connection:
                     continue
                 if await self._may_ask_again(again, model, request, asked, error, watch):
                     continue
-                if isinstance(error, ModelError):
-                    raise
-                missing = isinstance(error, ModelNotFoundError)
-                known = await known_models(self._endpoint) if missing else ()
                 # Not chained: the SDK's errors quote what the server said, a key it echoed among it.
-                raise self._sent_on(watch) or self._teller.error(name, error, known, watch.came) from None
+                raise await self._failure(name, error, watch) from None
             finally:
                 if watch.response is not None:  # not every SDK closes what a cancelled call leaves open
                     await watch.response.aclose()
+
+    async def _failure(self, name: str, error: Exception, watch: _Watch) -> ModelError:
+        """Return what a person is told of an error of the SDK."""
+        if isinstance(error, ModelError):
+            return error
+        known = await known_models(self._endpoint) if isinstance(error, ModelNotFoundError) else ()
+        return self._sent_on(watch) or self._teller.error(name, error, known, watch.came)
 
     async def _may_ask_again(
         self,
