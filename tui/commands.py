@@ -14,8 +14,9 @@ from os.path import commonprefix
 from typing import Any, Generic, Protocol, TypeVar
 
 from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.chat_answers import ToolServer
 from agent_tui.config import DEMO_PROVIDER
-from agent_tui.errors import ConfigError, NotOffered
+from agent_tui.errors import AgentTuiError, ConfigError, NotOffered
 from agent_tui.events import RoomInfo
 from agent_tui.inert import inert_line
 from tui import exits, output
@@ -107,11 +108,26 @@ def delete_one(
 async def check_tools(client: ChatClient, wanted: Sequence[str]) -> None:
     """Raise ``ConfigError`` for tools that the server does not name, where it names its tools."""
     try:
-        known = {tool.name for tool in await client.tools()}
+        tools, servers = await client.tools_and_servers()
     except NotOffered:
         return
-    if unknown := [inert_line(name) for name in wanted if name not in known]:
-        raise ConfigError(f"there is no tool {', '.join(unknown)}", "agent-tui tools list names all")
+    known = {tool.name for tool in tools}
+    unknown = [name for name in wanted if name not in known]
+    if not unknown:
+        return
+    for server in servers:
+        if server.problem and any(name.startswith(f"{server.name}__") for name in unknown):
+            raise AgentTuiError(
+                f"MCP server {inert_line(server.name)}: {inert_line(server.problem)}", inert_line(server.fix)
+            )
+    named = ", ".join(map(inert_line, unknown))
+    raise ConfigError(f"there is no tool {named}", "agent-tui tools list names all")
+
+
+def server_line(server: ToolServer) -> str:
+    """Return what is wrong with an MCP server, and what helps, as one line."""
+    fix = f"; {server.fix}" if server.fix else ""
+    return inert_line(f"MCP server {server.name}: {server.problem}{fix}")
 
 
 def told(text: str, value: object, output_format: OutputFormat) -> int:

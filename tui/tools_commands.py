@@ -10,7 +10,7 @@ from agent_tui.clients.chat_answers import ToolInfo, ToolRule
 from agent_tui.errors import ConfigError, NotFound
 from agent_tui.inert import inert_line
 from tui import connect, exits, output
-from tui.commands import age, asked, listed, told
+from tui.commands import age, asked, listed, server_line, told
 from tui.output import OutputFormat
 from tui.request import Source
 
@@ -21,11 +21,18 @@ NO_RULES: Final = "nothing is always allowed: every tool that changes or reaches
 
 
 def list_tools(source: Source, output_format: OutputFormat) -> int:
-    """Print the tools that agents may use here; as JSON ``{"tools": […]}`` with their parameters."""
-    tools = asked(source, connect.chat_client, lambda client: client.tools())
+    """Print the tools that agents may use here, and on stderr what is wrong with MCP servers; as JSON
+    ``{"tools": […], "servers": […]}`` with their parameters.
+    """
+    tools, servers = asked(source, connect.chat_client, lambda client: client.tools_and_servers())
     if output_format == "json":
-        output.write_json({"tools": [asdict(tool) for tool in tools]})
+        output.write_json(
+            {"tools": [asdict(tool) for tool in tools], "servers": [asdict(server) for server in servers]}
+        )
         return exits.DONE
+    for server in servers:
+        if server.problem:
+            output.notice(server_line(server))
     return listed(("TOOL", "PERMISSION", "FROM", "WHAT IT DOES"), map(_tool_row, tools), NO_TOOLS)
 
 

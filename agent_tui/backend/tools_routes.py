@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Protocol
 
 from starlette.requests import Request
@@ -13,13 +14,14 @@ from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.problem import json_answer
 from agent_tui.backend.room_requests import path_id
 from agent_tui.backend.routing import by_method
-from agent_tui.backend.tools.toolbox import Listed
+from agent_tui.backend.tools.toolbox import Listed, ServerListed
 
 
 class ToolList(Protocol):
     """Who knows all tools (tools/toolbox.py)."""
 
     async def listed(self) -> Sequence[Listed]: ...
+    def servers(self) -> Sequence[ServerListed]: ...
 
 
 class Tools:
@@ -48,7 +50,8 @@ class Tools:
             }
             for one in await self._tools.listed()
         ]
-        return json_answer({"tools": tools})
+        servers = [asdict(one) for one in self._tools.servers()]
+        return json_answer({"tools": tools, "servers": servers})
 
     async def rules(self, _request: Request) -> Response:
         names = ("id", "tool", "pattern", "created_at")

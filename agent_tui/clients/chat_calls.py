@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_tui.clients.chat_answers import Hit, ToolInfo, ToolRule, read_hits, read_rules, read_tools
+from agent_tui.clients.chat_answers import (
+    Hit,
+    ToolInfo,
+    ToolRule,
+    ToolServer,
+    read_hits,
+    read_rules,
+    read_servers,
+    read_tools,
+)
 from agent_tui.clients.chat_paths import ChatPaths
 from agent_tui.clients.net import Net
 from agent_tui.clients.offers import Offers, explained, not_offered
@@ -187,7 +196,12 @@ class ChatCalls(ProviderCalls):
 
     async def tools(self) -> list[ToolInfo]:
         """Return the tools that agents may use here."""
-        return read_tools(await self._plain_call("GET", "tools", "a list of tools"))
+        return (await self.tools_and_servers())[0]
+
+    async def tools_and_servers(self) -> tuple[list[ToolInfo], list[ToolServer]]:
+        """Return the tools that agents may use here, and the MCP servers that some of them come from."""
+        value = await self._plain_call("GET", "tools", "a list of tools")
+        return read_tools(value), read_servers(value)
 
     async def rules(self) -> list[ToolRule]:
         """Return what is always allowed."""

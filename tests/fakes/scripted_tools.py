@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.tool import Permission, Tool, ToolError, ToolOutput, ToolPlace
-from agent_tui.backend.tools.toolbox import BUILT_IN, Listed
+from agent_tui.backend.tools.toolbox import BUILT_IN, Listed, ServerListed
 from agent_tui.events import ToolAsk
 
 ANYTHING = {"type": "object"}
@@ -64,6 +64,10 @@ class ScriptedBox:
     async def listed(self) -> tuple[Listed, ...]:
         """Return what people are told of."""
         return tuple(Listed(tool.spec, tool.permission, BUILT_IN) for tool in self.tools.values())
+
+    def servers(self) -> tuple[ServerListed, ...]:
+        """Return that there is no MCP server."""
+        return ()
 
     def tool(self, name: str) -> Tool | None:
         """Return the tool of that name."""

@@ -13,8 +13,9 @@ import os
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.causes import reason, tls_cause
@@ -31,11 +32,22 @@ START_SECONDS = 15.0
 CALL_SECONDS = 60.0
 CHECK_SECONDS = 5.0  # for a server that did not answer in time to show that it is alive
 PAUSE_SECONDS = 10.0  # between two starts
-MAX_TOOLS = 200
+MAX_LISTED = 2_000
 MAX_PAGES = 20
 MIN_SECRET_CHARACTERS = 8  # a shorter value is a setting like "info", which errors may say
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class McpState:
+    """How a server stands, how many tools it has, what is wrong and what helps."""
+
+    name: str
+    status: Literal["idle", "starting", "ready", "failed"]
+    offered: int = 0
+    problem: str = ""
+    fix: str = ""
 
 
 class McpServer:
@@ -61,12 +73,25 @@ class McpServer:
         self._ready: asyncio.Future[Client] | None = None
         self._over = asyncio.Event()
         self._why = ""
+        self._fix = ""  # what helps against that
         self._status = HTTPStatus.OK.value  # of the newest answer of a server that has an address
         self._is_closed = False
 
     async def start(self) -> None:
         """Have it running; raises ``ToolError`` when it cannot be started, or not again so soon."""
         await self._connected()
+
+    @property
+    def state(self) -> McpState:
+        """How it stands now."""
+        name, offered = self.config.name, len(self.foreign_tools)
+        if self._ready is None:
+            return McpState(name, "idle")
+        if not self._ready.done():
+            return McpState(name, "starting")
+        if self._over.is_set():
+            return McpState(name, "failed", offered, self._why or "it ended", self._fix)
+        return McpState(name, "ready", offered)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
         """Return what the server's tool ``name`` answers; raises ``ToolError`` saying what went wrong."""
@@ -126,7 +151,7 @@ class McpServer:
             why = f" ({self._why})" if self._why else ""
             raise ToolError(f"{self._named} does not run{why}; it is started again in {wait:.0f} s at most")
         self._tried = time.monotonic()
-        self._why = ""
+        self._why = self._fix = ""
         self._status = HTTPStatus.OK.value
         self._over = asyncio.Event()
         self._ready = asyncio.get_running_loop().create_future()
@@ -144,7 +169,7 @@ class McpServer:
                     try:
                         await asyncio.wait([ended, listing], return_when=asyncio.FIRST_COMPLETED)
                         if listing.done():
-                            self.foreign_tools = self._usable(listing.result())
+                            self.foreign_tools = listing.result()
                             limit.reschedule(None)
                             ready.set_result(client)
                             await ended
@@ -153,22 +178,42 @@ class McpServer:
                             task.cancel()
                         await asyncio.wait([ended, listing])
         except TimeoutError:
-            self._why = self._why or f"it did not start within {self._start_seconds:g} s"
+            what = "answer" if self.config.url else "start"
+            self._why = self._why or f"it did not {what} within {self._start_seconds:g} s"
         except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
             self._why = self._why or self._reason(error)
         finally:
+            if not ready.done():
+                await self._explain()
             over.set()
             if not ready.done():
                 why = self._why or "it ended at once"
                 ready.set_exception(ToolError(f"{self._named} cannot be started: {why}"))
                 _log.warning("the MCP server %s cannot be started: %s", self.config.name, why)
 
-    def _usable(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
-        if len(tools) > MAX_TOOLS:
-            _log.warning(
-                "of the tools of the MCP server %s only the first %d are used", self.config.name, MAX_TOOLS
-            )
-        return tools[:MAX_TOOLS]
+    async def _explain(self) -> None:
+        """Say what helps a server that could not be started; look whether it speaks the older transport."""
+        where = f"mcp.{self.config.name}"
+        if self.config.command:
+            self._fix = f"run its command by hand, or mend {where}.command and .args"
+        elif await self._is_legacy():
+            self._why = "it speaks the older transport of MCP (HTTP with SSE), which is not supported"
+            self._fix = f"give {where}.url its streamable HTTP address, often with /mcp in place of /sse"
+        elif self._status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            self._fix = f"put the right token into the variable that {where}.token_env names"
+        elif self._status == HTTPStatus.NOT_FOUND:
+            self._fix = f"mend the path of {where}.url: there is nothing at this one; often it is /mcp"
+        elif self._status >= HTTPStatus.BAD_REQUEST:
+            self._fix = f"see what the server logs, or mend {where}.url"
+        else:
+            self._fix = f"start the server, or mend {where}.url"
+
+    async def _is_legacy(self) -> bool:
+        if not HTTPStatus.BAD_REQUEST <= self._status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            return False
+        from agent_tui.backend.tools.mcp_http import speaks_older_transport  # as in _load
+
+        return await speaks_older_transport(self.config)
 
     @asynccontextmanager
     async def _open(self, over: asyncio.Event) -> AsyncGenerator[Client]:
@@ -239,6 +284,6 @@ async def _listed(client: Client) -> tuple[Tool, ...]:
         page = await client.list_tools(cursor=cursor)
         tools += page.tools
         cursor = page.next_cursor
-        if cursor is None or len(tools) > MAX_TOOLS:
+        if cursor is None or len(tools) >= MAX_LISTED:
             break
-    return tuple(tools)
+    return tuple(tools[:MAX_LISTED])

@@ -6,6 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,12 @@ from agent_tui.backend.tools.texts import cut, failure
 from agent_tui.backend.tools.tool import Permission, ToolOutput, ToolPlace
 from agent_tui.events import ToolAsk
 from agent_tui.inert import inert, inert_line
+from agent_tui.tool_config import McpConfig
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock, Tool
 
+MAX_TOOLS = 200  # of one server: models get worse with more, and some take 128 at most
 MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_SCHEMA_CHARACTERS = 20_000
 MAX_PREVIEW_CHARACTERS = 20_000
@@ -57,11 +60,14 @@ class McpTool:
 
 
 def offered(server: McpServer) -> tuple[McpTool, ...]:
-    """Return the tools that a server has offered, without those that cannot be used."""
+    """Return those tools of a server that are to be used and can be, at most ``MAX_TOOLS``."""
     tools: dict[str, McpTool] = {}
-    whole = [f"{server.config.name}__{foreign.name}" for foreign in server.foreign_tools]
+    wanted = [foreign for foreign in server.foreign_tools if _is_wanted(server.config, foreign.name)]
+    whole = [f"{server.config.name}__{foreign.name}" for foreign in wanted]
     taken = {name for name in whole if _NAME.fullmatch(name)}
-    for name, foreign in zip(whole, server.foreign_tools, strict=True):
+    for name, foreign in zip(whole, wanted, strict=True):
+        if len(tools) == MAX_TOOLS:
+            break
         if name not in taken:
             name = _in_letters(name, taken)
             taken.add(name)
@@ -71,6 +77,21 @@ def offered(server: McpServer) -> tuple[McpTool, ...]:
             continue
         tools[name] = McpTool(server, spec, foreign.name)
     return tuple(tools.values())
+
+
+def how_many(server: McpServer, used: int) -> str:
+    """Return in a line which of a server's tools are not used and how to choose; "" where all are."""
+    wanted = sum(_is_wanted(server.config, foreign.name) for foreign in server.foreign_tools)
+    if used == wanted:
+        return ""
+    if used < MAX_TOOLS:
+        return f"{wanted - used} of {wanted} tools cannot be used: their names or parameters are not valid"
+    where = f"mcp.{server.config.name}.tools"
+    return f"only the first {used} of {wanted} tools are used; name those you need in {where}"
+
+
+def _is_wanted(config: McpConfig, name: str) -> bool:
+    return not config.tools or any(fnmatchcase(name, one) for one in config.tools)
 
 
 def _in_letters(name: str, taken: Collection[str]) -> str:

@@ -12,7 +12,7 @@ from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.fetching import FetchUrl
 from agent_tui.backend.tools.files import ListFiles, ReadFile
 from agent_tui.backend.tools.mcp_server import McpServer
-from agent_tui.backend.tools.mcp_tools import McpTool, offered
+from agent_tui.backend.tools.mcp_tools import McpTool, how_many, offered
 from agent_tui.backend.tools.searching import SearchFiles
 from agent_tui.backend.tools.shell import COMMAND_SECONDS, RunCommand
 from agent_tui.backend.tools.simple import Calculator, CurrentTime
@@ -32,6 +32,20 @@ class Listed:
     spec: ToolSpec
     permission: Permission
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerListed:
+    """An MCP server as ``GET /api/tools`` tells of it: ``tools`` of the ``offered`` ones are used; what is
+    wrong, or which are left out, and what helps.
+    """
+
+    name: str
+    status: str
+    tools: int
+    offered: int
+    problem: str = ""
+    fix: str = ""
 
 
 class Toolbox:
@@ -72,6 +86,15 @@ class Toolbox:
             Listed(tool.spec, tool.permission, tool.server.config.name) for tool in self._foreign.values()
         ]
         return (*ours, *theirs)
+
+    def servers(self) -> tuple[ServerListed, ...]:
+        """Return how the MCP servers of the config file stand."""
+        return tuple(self._stands(server) for server in self._servers)
+
+    def _stands(self, server: McpServer) -> ServerListed:
+        state, used = server.state, sum(tool.server is server for tool in self._foreign.values())
+        problem = state.problem or how_many(server, used)
+        return ServerListed(state.name, state.status, used, state.offered, problem, state.fix)
 
     def tool(self, name: str) -> Tool | None:
         """Return the tool of that name, None where there is none (or its server was never reached)."""

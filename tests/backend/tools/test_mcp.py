@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.tools.mcp_server import McpServer
-from agent_tui.backend.tools.mcp_tools import McpTool, offered
+from agent_tui.backend.tools.mcp_tools import McpTool, how_many, offered
 from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
 from agent_tui.tool_config import McpConfig
 from tests.backend.tools.calls import called, refused, run_text
@@ -174,12 +174,15 @@ async def test_a_name_that_models_may_not_use_is_told_in_letters_and_called_as_i
         assert (await called(tools["x" * 56 + "_2"])).content == f"this is {'x' * 90}"
 
 
-async def test_of_a_thousand_tools_the_first_are_used_and_the_log_says_so(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async with running(config("many")) as (_, tools):
+async def test_of_a_thousand_tools_the_first_are_used_and_it_is_said_how_to_choose() -> None:
+    async with running(config("many")) as (server, tools):
         assert list(tools) == [f"tool-{number}" for number in range(200)]
-    assert "of the tools of the MCP server fake only the first 200 are used" in caplog.text
+        assert how_many(server, len(tools)) == (
+            "only the first 200 of 1000 tools are used; name those you need in mcp.fake.tools"
+        )
+    async with running(config("many", tools=("tool-99?", "tool-3"))) as (server, tools):
+        assert list(tools) == ["tool-3", *(f"tool-{number}" for number in range(990, 1000))]
+        assert how_many(server, len(tools)) == ""
 
 
 async def test_a_server_gets_only_the_environment_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
