@@ -53,6 +53,7 @@ _RUDE_TOOLS: list[dict[str, Any]] = [
     {"name": "slow", "inputSchema": _NO_ARGUMENTS},
     {"name": "long", "description": "y" * 50_000, "inputSchema": _NO_ARGUMENTS},
 ]
+_learned: list[str] = []  # the tools that mode "grows" has besides its first
 
 
 def answer(message: dict[str, Any], mode: str = "") -> dict[str, Any] | None:
@@ -69,7 +70,10 @@ def answer(message: dict[str, Any], mode: str = "") -> dict[str, Any] | None:
     elif method == "tools/list":
         wrong = [{"name": "list", "inputSchema": {"type": "array"}}]
         many = [{"name": f"tool-{number}", "inputSchema": _NO_ARGUMENTS} for number in range(1_000)]
-        result = {"tools": {"rude": _RUDE_TOOLS, "wrong": wrong, "many": many}.get(mode, _TOOLS)}
+        grown = [{"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("grow", *_learned)]
+        result = {
+            "tools": {"grows": grown, "rude": _RUDE_TOOLS, "wrong": wrong, "many": many}.get(mode, _TOOLS)
+        }
     elif method == "tools/call":
         result = _call(params["name"], params.get("arguments") or {})
     else:
@@ -99,6 +103,11 @@ def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             child = subprocess.Popen(["/bin/sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE)
             assert child.stdout is not None
             return _text(f"{os.getpid()} {child.pid} {child.stdout.readline().decode().strip()}")
+        case "grow":
+            _learned.append(f"learned-{len(_learned)}")
+            told = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+            sys.stdout.write(json.dumps(told) + "\n")
+            return _text("grown")
         case "environment":
             return _text(json.dumps(dict(os.environ)))
         case "picture":

@@ -163,9 +163,11 @@ class McpServer:
         try:
             await asyncio.to_thread(_load)
             async with asyncio.timeout(self._start_seconds) as limit:
-                async with self._open(over) as client:
+                changed = asyncio.Event()
+                async with self._open(over, changed) as client:
                     ended = asyncio.create_task(over.wait())
                     listing = asyncio.create_task(_listed(client))
+                    following = asyncio.create_task(self._follow(client, changed))
                     try:
                         await asyncio.wait([ended, listing], return_when=asyncio.FIRST_COMPLETED)
                         if listing.done():
@@ -174,9 +176,9 @@ class McpServer:
                             ready.set_result(client)
                             await ended
                     finally:
-                        for task in (ended, listing):
+                        for task in (ended, listing, following):
                             task.cancel()
-                        await asyncio.wait([ended, listing])
+                        await asyncio.wait([ended, listing, following])
         except TimeoutError:
             what = "answer" if self.config.url else "start"
             self._why = self._why or f"it did not {what} within {self._start_seconds:g} s"
@@ -190,6 +192,17 @@ class McpServer:
                 why = self._why or "it ended at once"
                 ready.set_exception(ToolError(f"{self._named} cannot be started: {why}"))
                 _log.warning("the MCP server %s cannot be started: %s", self.config.name, why)
+
+    async def _follow(self, client: Client, changed: asyncio.Event) -> None:
+        """Ask for the tools again whenever the server says that they changed."""
+        while True:
+            await changed.wait()
+            changed.clear()
+            try:
+                async with asyncio.timeout(self.call_seconds):
+                    self.foreign_tools = await _listed(client)
+            except Exception:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
+                _log.warning("the MCP server %s did not list its changed tools", self.config.name)
 
     async def _explain(self) -> None:
         """Say what helps a server that could not be started; look whether it speaks the older transport."""
@@ -216,8 +229,9 @@ class McpServer:
         return await speaks_older_transport(self.config)
 
     @asynccontextmanager
-    async def _open(self, over: asyncio.Event) -> AsyncGenerator[Client]:
+    async def _open(self, over: asyncio.Event, changed: asyncio.Event) -> AsyncGenerator[Client]:
         from mcp import Client  # as in _load
+        from mcp_types import ToolListChangedNotification
 
         from agent_tui.backend.tools.mcp_http import http_transport
         from agent_tui.backend.tools.mcp_stdio import stdio_transport
@@ -235,7 +249,12 @@ class McpServer:
         else:
             handed_on = {name: os.environ[name] for name in self.config.env_from if name in os.environ}
             transport = stdio_transport(self.config, {**self.config.env, **handed_on}, ended)
-        async with Client(transport, cache=None) as client:
+
+        async def told(message: object) -> None:
+            if isinstance(message, ToolListChangedNotification):
+                changed.set()
+
+        async with Client(transport, cache=None, message_handler=told) as client:
             yield client
 
     async def _check(self, client: Client, over: asyncio.Event) -> bool:

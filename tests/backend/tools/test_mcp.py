@@ -17,6 +17,8 @@ import pytest
 from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.mcp_tools import McpTool, how_many, offered
 from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.toolbox import Toolbox
+from agent_tui.config import Config
 from agent_tui.tool_config import McpConfig
 from tests.backend.tools.calls import called, refused, run_text
 from tests.backend.tools.test_shell import LINUX, is_alive, until
@@ -183,6 +185,20 @@ async def test_of_a_thousand_tools_the_first_are_used_and_it_is_said_how_to_choo
     async with running(config("many", tools=("tool-99?", "tool-3"))) as (server, tools):
         assert list(tools) == ["tool-3", *(f"tool-{number}" for number in range(990, 1000))]
         assert how_many(server, len(tools)) == ""
+
+
+async def test_tools_that_a_server_learns_later_are_offered_then() -> None:
+    box = Toolbox(lambda: Config(Path("/nowhere/config.toml"), mcp={"fake": config("grows")}))
+    try:
+        assert "fake__learned-0" not in {one.spec.name for one in await box.listed()}
+        tool = box.tool("fake__grow")
+        assert tool is not None
+        assert (await called(tool)).content == "grown"
+        async with asyncio.timeout(30):
+            while "fake__learned-0" not in {one.spec.name for one in await box.listed()}:
+                assert (await called(tool)).content == "grown"  # a round trip
+    finally:
+        await box.aclose()
 
 
 async def test_a_server_gets_only_the_environment_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
