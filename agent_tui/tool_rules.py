@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,7 +24,9 @@ _MAIN_ARGUMENT: Mapping[str, str] = {
 }
 MAX_WILDCARDS = 4
 MAX_PATTERN_CHARACTERS = 10_000
-PATTERN_FORM = "a pattern is NAME, or for files, pages and commands NAME(GLOB)"
+PATTERN_FORM = (
+    "a pattern is NAME, for files, pages and commands NAME(GLOB), for the tools of an MCP server SERVER__*"
+)
 
 # What a wildcard never stands for. In a command: all that ends, joins, redirects or substitutes commands,
 # starts a subshell, expands, or is not to be seen.
@@ -33,7 +36,9 @@ _SHELL_SIGNS = re.compile(r"[;&|<>$`(){}\\!\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # Commands that only look, whatever else they are given. Of all others only the very same line is suggested:
 # "git clean -f x" must not become "git clean -f *", nor "uv run x" "uv run *"; "git log" can write a file.
 _ONLY_LOOKS = re.compile(r"(?:ls|make -n|git status) ")
-_PATTERN = re.compile(r"(?P<tool>[A-Za-z0-9_-]{1,64})(?:\((?P<glob>.*)\))?", re.DOTALL)
+# Of the tools of an MCP server the name behind "SERVER__" may be a glob.
+_TOOL = r"[A-Za-z0-9_-]{1,64}|[A-Za-z0-9_-]{1,32}?__[A-Za-z0-9_*?-]{1,64}"
+_PATTERN = re.compile(rf"(?P<tool>{_TOOL})(?:\((?P<glob>.*)\))?", re.DOTALL)
 
 
 def pattern_for(tool: str, arguments: Mapping[str, Any]) -> str:
@@ -64,7 +69,7 @@ def is_pattern(text: str) -> bool:
 def allows(pattern: str, tool: str, arguments: Mapping[str, Any]) -> bool:
     """Return whether a rule covers this call; a pattern that is none covers nothing."""
     parsed = _parsed(pattern)
-    if parsed is None or parsed["tool"] != tool:
+    if parsed is None or not fnmatchcase(tool, parsed["tool"]):
         return False
     if parsed["glob"] is None:
         return True
@@ -73,6 +78,12 @@ def allows(pattern: str, tool: str, arguments: Mapping[str, Any]) -> bool:
         return False
     glob = _compiled(parsed["glob"], tool == COMMAND_TOOL)
     return glob is not None and glob.fullmatch(main) is not None
+
+
+def speaks_of(pattern: str, tool: str) -> bool:
+    """Return whether a rule covers any call of the tool."""
+    parsed = _parsed(pattern)
+    return parsed is not None and fnmatchcase(tool, parsed["tool"])
 
 
 def _parsed(pattern: str) -> re.Match[str] | None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes import mcp_server
 from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails, says
 from tests.tui.programs import PROGRAM, SECONDS, Home, finish, home_at
 
@@ -137,6 +139,28 @@ def test_what_the_config_file_allows_does_not_ask(tmp_path: Path) -> None:
     with a_place(tmp_path, '[tools]\nallow = ["run_command(echo *)"]\n') as place:
         place.model.will(calls("run_command", {"command": "echo it"}), says("Done."))
         assert place.ask("Say it.").stderr.splitlines()[1:] == ["run_command echo it"]
+
+
+MCP = f'''[mcp.fake]
+command = "{sys.executable}"
+args = ["{Path(mcp_server.__file__).resolve()}"]
+'''
+
+
+def test_a_glob_allows_the_tools_of_one_mcp_server(tmp_path: Path) -> None:
+    with a_place(tmp_path, MCP) as place:
+        call = calls("fake__add", {"a": 1, "b": 2})
+        place.model.will(call, says("Three."))
+        ran = place.ask("Add.", "--allow", "fake__*")
+        assert "not allowed" not in ran.stderr
+        assert place.told()[-1]["content"] == "3"
+        place.model.will(call, says("No."))
+        assert "not allowed" in place.ask("Add.", "--allow", "fak__*").stderr
+        place.ask("Add.", "--allow", "*", code=2)
+        rule = '[tools]\nallow = ["fake__*"]\n'
+        place.home.config.write_text(place.home.config.read_text() + rule, encoding="utf-8")
+        place.model.will(call, says("Three."))
+        assert "not allowed" not in place.ask("Add.").stderr
 
 
 def test_none_offers_the_model_no_tools_and_names_offer_those(place: Place) -> None:

@@ -16,7 +16,7 @@ from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store import chat_queries
 from agent_tui.backend.store.chat_rows import RuleDropped, RulePut, ToolRule
 from agent_tui.backend.store.store import Store
-from agent_tui.backend.tools.rules import allows
+from agent_tui.backend.tools.rules import allows, speaks_of
 from agent_tui.errors import NotFound, Refused
 from agent_tui.events import Step, ToolAsk
 
@@ -84,7 +84,7 @@ class Asks:
         if self._readers[room_id]:
             return True
         mine = [rule.pattern for rule in self._rules if rule.room_id in ("", room_id)]
-        return any(pattern.partition("(")[0].strip() == tool for pattern in (*self._patterns(), *mine))
+        return any(speaks_of(pattern, tool) for pattern in (*self._patterns(), *mine))
 
     def ask(self, key: Key, call: Step, arguments: Mapping[str, Any], ask: ToolAsk) -> asyncio.Future[str]:
         """Wait for a person's word on the call; without anybody there it is no."""

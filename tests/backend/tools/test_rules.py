@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_tui.backend.tools.rules import allows, pattern_for
-from agent_tui.tool_rules import is_pattern
+from agent_tui.tool_rules import is_pattern, speaks_of
 
 
 def runs(pattern: str, command: str) -> bool:
@@ -28,13 +28,34 @@ def test_a_pattern_of_words_covers_commands_of_words() -> None:
     assert not runs("run_command(make [ab])", "make c")
 
 
-@pytest.mark.parametrize("text", ["run_command(make *)", "read_file(a/*)", "calculator", "tickets__find"])
+def test_a_pattern_may_cover_many_tools_of_one_mcp_server() -> None:
+    assert allows("tickets__*", "tickets__find", {"id": 1})
+    assert allows("tickets__get-*", "tickets__get-one", {})
+    assert not allows("tickets__get-*", "tickets__find", {})
+    assert not allows("tickets__*", "ticketsbase__find", {})
+    assert not allows("tickets__*", "run_command", {"command": "ls"})
+    assert not allows("*", "tickets__find", {})
+    assert not allows("run_*", "run_command", {"command": "ls"})
+    assert not allows("*__find", "tickets__find", {})
+    assert not allows("tickets__*(x)", "tickets__find", {"path": "x"})
+    assert speaks_of("tickets__*", "tickets__find")
+    assert speaks_of("run_command(make *)", "run_command")
+    assert not speaks_of("tickets__*", "run_command")
+
+
+@pytest.mark.parametrize(
+    "text", ["run_command(make *)", "read_file(a/*)", "calculator", "tickets__find", "tickets__*"]
+)
 def test_what_can_cover_a_call_is_a_pattern(text: str) -> None:
     assert is_pattern(text)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "run_command(", "run command", "calculator(2*)", "tickets__find(x)", "read_file(*a*b*c*d*)"]
+    "text",
+    [
+        *("", "*", "run_*", "*__find", "tickets__*(x)", "run_command(", "run command", "calculator(2*)"),
+        *("tickets__find(x)", "read_file(*a*b*c*d*)"),
+    ],
 )
 def test_what_never_covers_one_is_none(text: str) -> None:
     assert not is_pattern(text)
@@ -171,7 +192,6 @@ def test_tools_without_a_main_argument_are_allowed_as_a_whole() -> None:
     assert allows("server__tool", "server__tool", {"anything": 1})
     assert not allows("server__tool(x)", "server__tool", {"path": "x"})
     assert not allows("server__tool", "server__tool2", {})
-    assert not allows("server__*", "server__tool", {})
 
 
 @pytest.mark.parametrize(
