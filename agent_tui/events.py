@@ -212,7 +212,8 @@ class StepAdded:
 @dataclass(frozen=True, slots=True)
 class ToolStatusChanged:
     """What becomes of a call: asks (``ask`` says what), running, done, failed, denied, unknown (the program
-    ended while it ran), cut; ``seconds`` once it is over.
+    ended while it ran), cut; ``seconds`` once it is over. ``progress``: what it tells in a line of how far
+    it is, while it runs.
     """
 
     turn_id: str
@@ -220,6 +221,7 @@ class ToolStatusChanged:
     status: str
     seconds: float | None = None
     ask: ToolAsk | None = None
+    progress: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,8 @@ class ChatDecoder:
                 status = parse(ToolStatus, data)
                 turn_id = status.message_id or self.turn_id
                 ask = tool_ask(status.ask)
-                return ev.ToolStatusChanged(turn_id, status.id, status.status, status.seconds, ask)
+                stands = (status.status, status.seconds, ask, status.progress)
+                return ev.ToolStatusChanged(turn_id, status.id, *stands)
             case "message":
                 return ev.MessageStored(parse(ChatMessage, data).message())
             case "answer_started":

@@ -84,6 +84,7 @@ class ToolStatus(Wire):
     status: Text
     seconds: AnySeconds = None
     ask: AnyAsk = None
+    progress: Text = ""
     message_id: Text = ""
 
 

@@ -188,7 +188,9 @@ class _MessageChunk(Wire):
         if self.tool_status is not None:
             stands = ToolStatus.model_validate(self.tool_status)
             ask = tool_ask(stands.ask)
-            return ev.ToolStatusChanged(self.id, stands.id, stands.status, stands.seconds, ask)
+            return ev.ToolStatusChanged(
+                self.id, stands.id, stands.status, stands.seconds, ask, stands.progress
+            )
         added = StepAdded.model_validate(self.step_delta)
         if self.content or not (added.content or added.arguments):
             return added.id

@@ -166,8 +166,8 @@ def _step_fields(event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged) -> dic
             return {"step": step_fields(step)}
         case ev.StepAdded(_, step_id, content, arguments):
             return {"step_delta": {"id": step_id, **_set(content=content, arguments=arguments)}}
-        case ev.ToolStatusChanged(_, step_id, status, seconds, ask):
-            return {"tool_status": {"id": step_id, **call_fields(status, seconds, ask)}}
+        case ev.ToolStatusChanged(_, step_id, status, seconds, ask, so_far):
+            return {"tool_status": {"id": step_id, **call_fields(status, seconds, ask, so_far)}}
 
 
 def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[str, dict[str, Any]]:

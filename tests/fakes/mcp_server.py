@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 LARGE_CHARACTERS = 3_000_000
@@ -28,6 +29,7 @@ _TOOLS: list[dict[str, Any]] = [
     },
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("look", "fail", "die", "hang", "large")),
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("flood", "family", "environment", "picture")),
+    *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("working", "photo", "links", "many-photos")),
 ]
 _RUDE_TOOLS: list[dict[str, Any]] = [
     {"name": "a name; rm -rf", "inputSchema": _NO_ARGUMENTS},
@@ -53,6 +55,26 @@ _RUDE_TOOLS: list[dict[str, Any]] = [
     {"name": "slow", "inputSchema": _NO_ARGUMENTS},
     {"name": "long", "description": "y" * 50_000, "inputSchema": _NO_ARGUMENTS},
 ]
+# A picture of one dot.
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+_RESOURCES: dict[str, dict[str, str]] = {
+    "file:///notes": {"text": "tea at four", "mimeType": "text/plain"},
+    "file:///dot": {"blob": PNG, "mimeType": "image/png"},
+    "file:///packed": {"blob": "AAAA", "mimeType": "application/zip"},
+}
+_SHOWN: dict[str, list[dict[str, Any]]] = {
+    "picture": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}, {"type": "text", "text": "seen"}],
+    "photo": [{"type": "text", "text": "a dot:"}, {"type": "image", "data": PNG, "mimeType": "text/odd"}],
+    "many-photos": [{"type": "image", "data": PNG, "mimeType": "image/png"}] * 9,
+    "links": [
+        *(
+            {"type": "resource_link", "name": uri.removeprefix("file:///"), "uri": uri}
+            for uri in (*_RESOURCES, "file:///gone")
+        ),
+        {"type": "resource", "resource": {"uri": "file:///within", "text": "inside"}},
+    ],
+}
+_progress: dict[str, Any] = {}  # the newest call's token
 _learned: list[str] = []  # the tools that mode "grows" has besides its first
 
 
@@ -75,11 +97,35 @@ def answer(message: dict[str, Any], mode: str = "") -> dict[str, Any] | None:
             "tools": {"grows": grown, "rude": _RUDE_TOOLS, "wrong": wrong, "many": many}.get(mode, _TOOLS)
         }
     elif method == "tools/call":
+        _progress.update(params.get("_meta") or {})
         result = _call(params["name"], params.get("arguments") or {})
+    elif method == "resources/read" and params["uri"] in _RESOURCES:
+        result = {"contents": [{"uri": params["uri"], **_RESOURCES[params["uri"]]}]}
     else:
         error = {"code": -32601, "message": "there is no such method"}
         return {"jsonrpc": "2.0", "id": message["id"], "error": error}
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+
+def _tell_progress(done: int, total: int, message: str) -> None:
+    params = {
+        "progressToken": _progress.get("progressToken"),
+        "progress": done,
+        "total": total,
+        "message": message,
+    }
+    told = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
+
+
+def _worked() -> dict[str, Any]:
+    """Tell of three stages; each goes on once there is a file for it."""
+    for done in (1, 2, 3):
+        _tell_progress(done, 3, f"stage {done}\x1b[2J\u202e")
+        while not Path(f"{os.environ['GO_ON']}{done}").exists():
+            time.sleep(0.01)
+    return _text("worked")
 
 
 def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -110,9 +156,10 @@ def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             return _text("grown")
         case "environment":
             return _text(json.dumps(dict(os.environ)))
-        case "picture":
-            picture = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
-            return {"content": [picture, {"type": "text", "text": "seen"}]}
+        case "working":
+            return _worked()
+        case "picture" | "photo" | "many-photos" | "links":
+            return {"content": _SHOWN[name]}
         case "look" | "slow":
             return _text("looked")
         case _:

@@ -69,6 +69,8 @@ async def test_an_answer_is_shown_as_it_comes_each_step_in_its_row() -> None:
         text = await chat.send(call(arguments='{"path": "Makefile"}'), status("running"))
         assert "▸ thinking      I must look first." in text  # it is over
         assert "● running" in row(text, "▾ look")
+        text = await chat.send(status("running", progress="2 of 5: \x1b[2J half"))
+        assert "● running · 2 of 5: ␛[2J half" in row(text, "▾ look")
         text = await chat.send(result("step-1"), status("done", seconds=0.003))
         assert "▸ look          Makefile" in text
         assert "✓ 3 ms · 5 B" in row(text, "▸ look")

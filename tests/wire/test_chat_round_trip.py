@@ -53,6 +53,7 @@ STEPS = (ev.Step("step-0", content="One"), CALL, RESULT, ev.Step("step-3", 3, co
         ev.StepAdded("m1", "step-0", "more"),
         ev.StepAdded("m1", "step-1", "", '{"a'),
         ev.ToolStatusChanged("m1", "step-1", "asks", ask=ASK),
+        ev.ToolStatusChanged("m1", "step-1", "running", progress="2 of 5: reading"),
         ev.ToolStatusChanged("m1", "step-1", "done", 0.25),
         ev.TurnEnded("m1", "", 5, interrupted="stop", usage=USAGE, seconds=1.5),
         ev.TurnEnded("m1", "", 5, error="API Error: 500"),

@@ -260,7 +260,8 @@ def step_head(step: StepState) -> tuple[str, str, str]:
         case "asks":
             return title, say("step.asks"), signs.PAUSED
         case "running":
-            return title, say("step.running"), signs.SPEAKING
+            far = inert_line(step.progress, MAX_NAME_CHARACTERS)
+            return title, " · ".join(filter(None, (say("step.running"), far))), signs.SPEAKING
         case "denied" if result is None:
             return title, say("step.denied"), signs.FAILED
         case "unknown" if result is None:

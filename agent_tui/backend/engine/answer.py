@@ -234,7 +234,7 @@ class Answer:
     def _request(self, round_: int) -> ModelRequest:
         request = self._ask.request
         tokens = self._ask.terms.context_tokens - request.max_tokens
-        messages, _ = trim((*request.messages, *steps_told(self.steps.in_order)), tokens)
+        messages, _ = trim((*request.messages, *steps_told(self.steps.in_order, self._calls.images)), tokens)
         # The round of a room is another thing: there are many turns in it.
         at = round_ if request.max_rounds == 1 and not request.speaker else request.round
         return replace(request, messages=messages, round=at)

@@ -20,7 +20,7 @@ from agent_tui.backend.engine.answer_steps import Steps
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.models.model import Image, ToolSpec
 from agent_tui.backend.tools.calling import failed, parsed, run_tool
 from agent_tui.backend.tools.rules import pattern_for
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
@@ -102,6 +102,7 @@ class Calls:
         self._write = write
         self._timing = timing
         self._cut = asyncio.Event()
+        self.images: dict[str, tuple[Image, ...]] = {}  # that came with results, by the ids of their calls
 
     def cut(self) -> None:
         """End what runs and what waits to be allowed."""
@@ -215,12 +216,36 @@ class Calls:
             return
         clock = asyncio.get_running_loop().time
         begun = clock()
-        output = await self._unless_cut(run_tool(one.tool, one.arguments or {}, self._workshop.place))
+        output = await self._run_tool(one.call, one.tool, one.arguments or {})
         seconds = round(clock() - begun, 3)
         if output is None:
             await self._end(one.call, "cut", failed("cut: the answer was stopped while this ran"), seconds)
         else:
+            if output.images:
+                self.images[one.call.id] = output.images
             await self._end(one.call, "done" if output.success else "failed", output, seconds)
+
+    async def _run_tool(self, call: Step, tool: Tool, arguments: Mapping[str, Any]) -> ToolOutput | None:
+        """Return what ``_unless_cut`` does. What the tool tells meanwhile of its progress is written down, no
+        more often than a person can read it.
+        """
+        newest: list[str] = []
+        place = replace(self._workshop.place, tell=lambda line: newest.__setitem__(slice(None), [line]))
+        work = asyncio.create_task(self._unless_cut(run_tool(tool, arguments, place)))
+        try:
+            while not (await asyncio.wait({work}, timeout=self._timing.progress))[0]:
+                if newest:
+                    written = Written()
+                    self._steps.put_progress(call, storable(newest.pop()), written)
+                    await self._write(written)
+        except StoreError:
+            self.cut()  # nothing can be put on record: the tool ends, and this waits for it
+            await asyncio.wait({work})
+            raise
+        except asyncio.CancelledError:
+            work.cancel()
+            raise
+        return work.result()
 
     async def _outdated(self, tool: Tool, one: _Prepared) -> str:
         """Return why a person's word does not hold any more: a file changed since its diff was shown, say.

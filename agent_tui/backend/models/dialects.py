@@ -40,6 +40,10 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 _NO_THINKING = re.compile(r"not support thinking|reasoning_effort|not support reasoning", re.IGNORECASE)
+# Of models that see nothing, and of servers whose messages are texts only.
+_NO_IMAGES = re.compile(
+    r"image|multi-?modal|vision|mmproj|content.{0,80}(?:string|\bstr\b)", re.IGNORECASE | re.DOTALL
+)
 # Not the ones before 3.7; and what other models behind the Messages API can be asked nobody knows.
 _THINKING_CLAUDE = re.compile(r"claude-(?!(?:instant|2|3-(?!7)))")
 
@@ -104,6 +108,8 @@ class Refusals:
             refused.add("tools")
         if asked.thinking and _NO_THINKING.search(refusal):
             refused.add("thinking")
+        if any(message.images for message in asked.messages) and _NO_IMAGES.search(refusal):
+            refused.add("images")
         self._refused[name] |= refused
         return bool(refused)
 

@@ -26,9 +26,17 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture; ``media_type`` is "image/png", "image/jpeg", "image/gif" or "image/webp"."""
+
+    media_type: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
     """One message of what the model is told. ``calls`` are those of an assistant's message; a message of
-    the role tool is the result of ``call_id``.
+    the role tool is the result of ``call_id``, whose ``content`` names its ``images``.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -36,6 +44,7 @@ class ChatMessage:
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     name: str = ""  # of the tool whose result it is
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import importlib
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -26,13 +26,15 @@ from agent_tui.tool_config import McpConfig
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp_types import CallToolResult, Tool
+    from mcp.shared.dispatcher import ProgressFnT
+    from mcp_types import BlobResourceContents, CallToolResult, TextResourceContents, Tool
 
 START_SECONDS = 15.0
 CALL_SECONDS = 60.0
 CHECK_SECONDS = 5.0  # for a server that did not answer in time to show that it is alive
 PAUSE_SECONDS = 10.0  # between two starts
 MAX_LISTED = 2_000
+MAX_PROGRESS_CHARACTERS = 100
 MAX_PAGES = 20
 MIN_SECRET_CHARACTERS = 8  # a shorter value is a setting like "info", which errors may say
 
@@ -93,8 +95,12 @@ class McpServer:
             return McpState(name, "failed", offered, self._why or "it ended", self._fix)
         return McpState(name, "ready", offered)
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
-        """Return what the server's tool ``name`` answers; raises ``ToolError`` saying what went wrong."""
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], tell: Callable[[str], None] | None = None
+    ) -> CallToolResult:
+        """Return what the server's tool ``name`` answers; raises ``ToolError`` saying what went wrong.
+        ``tell`` is given a line whenever the server says how far it is.
+        """
         client = await self._connected()
         from mcp import MCPError  # as in _load
         from mcp_types import CONNECTION_CLOSED
@@ -102,7 +108,7 @@ class McpServer:
         runner, over = self._runner, self._over
         try:
             async with asyncio.timeout(self.call_seconds):
-                return await client.call_tool(name, dict(arguments))
+                return await client.call_tool(name, dict(arguments), progress_callback=_progress_to(tell))
         except TimeoutError:
             await self._check(client, over)
             raise ToolError(
@@ -120,6 +126,17 @@ class McpServer:
             raise ToolError(
                 f"{self._named} broke off: {why}; it is not known whether it carried this out"
             ) from None
+
+    async def read(self, uri: str) -> Sequence[TextResourceContents | BlobResourceContents]:
+        """Return what is in one of the server's resources; raises ``ToolError``."""
+        client = await self._connected()
+        try:
+            async with asyncio.timeout(self.call_seconds):
+                return (await client.read_resource(uri)).contents
+        except TimeoutError:
+            raise ToolError(f"{self._named} did not answer within {self.call_seconds:g} s") from None
+        except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
+            raise ToolError(self._reason(error)) from None
 
     async def aclose(self) -> None:
         """End the server and all it has started."""
@@ -294,6 +311,17 @@ def _load() -> None:
     """Import the package, in a thread: it takes a second or more, and most people have no server."""
     importlib.import_module("agent_tui.backend.tools.mcp_http")
     importlib.import_module("agent_tui.backend.tools.mcp_stdio")
+
+
+def _progress_to(tell: Callable[[str], None] | None) -> ProgressFnT | None:
+    if tell is None:
+        return None
+
+    async def told(progress: float, total: float | None, message: str | None) -> None:
+        far = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+        tell(inert_line(f"{far}: {message}" if message else far, MAX_PROGRESS_CHARACTERS))
+
+    return told
 
 
 async def _listed(client: Client) -> tuple[Tool, ...]:

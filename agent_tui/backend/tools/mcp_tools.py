@@ -11,16 +11,17 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.tools.mcp_results import output
 from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.schema import is_valid_schema
-from agent_tui.backend.tools.texts import cut, failure
+from agent_tui.backend.tools.texts import cut
 from agent_tui.backend.tools.tool import Permission, ToolOutput, ToolPlace
 from agent_tui.events import ToolAsk
 from agent_tui.inert import inert, inert_line
 from agent_tui.tool_config import McpConfig
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult, ContentBlock, Tool
+    from mcp_types import Tool
 
 MAX_TOOLS = 200  # of one server: models get worse with more, and some take 128 at most
 MAX_DESCRIPTION_CHARACTERS = 2_000
@@ -55,8 +56,8 @@ class McpTool:
         return ToolAsk(line, cut(preview, MAX_PREVIEW_CHARACTERS), "text", self.spec.name)
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Return the server's answer as text; what is no text is named."""
-        return _output(await self.server.call(self._name, arguments))
+        """Return the server's answer as text; what is no text is named. Images come besides."""
+        return await output(await self.server.call(self._name, arguments, place.tell), self.server.read)
 
 
 def offered(server: McpServer) -> tuple[McpTool, ...]:
@@ -111,29 +112,3 @@ def _spec(name: str, foreign: Tool) -> ToolSpec | None:
         return None
     description = inert(foreign.description or "")[:MAX_DESCRIPTION_CHARACTERS]
     return ToolSpec(name, description, schema)
-
-
-def _output(result: CallToolResult) -> ToolOutput:
-    parts = [_text(block) for block in result.content]
-    if not parts and result.structured_content is not None:
-        parts = [json.dumps(result.structured_content, ensure_ascii=False)]
-    text = "\n".join(parts)
-    size = len(text.encode("utf-8", "replace"))
-    if result.is_error:
-        return ToolOutput(failure(text or "the tool failed and does not say why"), success=False, size=size)
-    return ToolOutput(text or "[nothing]", size=size)
-
-
-def _text(block: ContentBlock) -> str:
-    match block.type:
-        case "text":
-            return block.text
-        case "image" | "audio":
-            return f"[{block.type}, {inert_line(block.mime_type, 60)}, {len(block.data) * 3 // 4:,} bytes]"
-        case "resource_link":
-            return f"[{inert_line(block.name, 100)}: {inert_line(block.uri, 500)}]"
-        case "resource":
-            inner = getattr(block.resource, "text", None)
-            return (
-                inner if isinstance(inner, str) else f"[{inert_line(str(block.resource.uri), 500)}, no text]"
-            )

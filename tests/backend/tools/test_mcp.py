@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import json
 import os
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_tui.backend.models.model import Image
+from agent_tui.backend.tools.calling import run_tool
+from agent_tui.backend.tools.mcp_results import MAX_IMAGES
 from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.mcp_tools import McpTool, how_many, offered
 from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
@@ -59,6 +64,44 @@ async def test_a_server_offers_its_tools_and_answers() -> None:
         ask = tools["add"].ask({"a": 1, "b": "\x1b[2J"}, ToolPlace())
         assert ask.call == 'fake__add {"a": 1, "b": "\\u001b[2J"}'
         assert ask.pattern == "fake__add"
+
+
+async def test_images_and_resources_come_with_the_answer() -> None:
+    async with running() as (_, tools):
+        photo = await called(tools["photo"])
+        assert photo.content == "a dot:\n[image, text/odd, 70 bytes]"
+        png = base64.b64decode(mcp_server.PNG)
+        assert photo.images == (Image("image/png", png),)
+        assert (await called(tools["picture"])).images == ()  # it only says that it is one
+        many = await called(tools["many-photos"])
+        assert len(many.images) == MAX_IMAGES
+        assert many.content.count("[image, image/png, 70 bytes]") == MAX_IMAGES
+        assert many.content.endswith("[image, image/png, 70 bytes, left out: too many or too large]")
+        links = await called(tools["links"])
+        assert links.images == (Image("image/png", png),)
+        assert links.content.splitlines() == [
+            "[notes: file:///notes]",
+            "tea at four",
+            "[dot: file:///dot]",
+            "[image, image/png, 70 bytes]",
+            "[packed: file:///packed]",
+            "[data, application/zip, 3 bytes]",
+            "[gone: file:///gone, not read: there is no such method]",
+            "[file:///within]",
+            "inside",
+        ]
+
+
+async def test_a_call_tells_how_far_it_is(tmp_path: Path) -> None:
+    told: list[str] = []
+    async with running(config(env={"GO_ON": str(tmp_path / "go-on")})) as (_, tools):
+        call = asyncio.create_task(run_tool(tools["working"], {}, ToolPlace(tell=told.append)))
+        files = [tmp_path / f"go-on{stage}" for stage in (1, 2, 3)]
+        for at, file in enumerate(files, 1):
+            await until(partial(lambda at: len(told) == at, at))
+            file.touch()
+        assert (await call).content == "worked"
+    assert told == [f"{stage} of 3: stage {stage}␛[2J\ufffd" for stage in (1, 2, 3)]
 
 
 async def test_an_answer_that_is_too_large_is_cut() -> None:
