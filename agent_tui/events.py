@@ -133,7 +133,9 @@ class TurnNoted:
     """What happens to a turn besides words. Ours: ``agent_status`` with a ``note``, in chats ``answer_note``.
 
     ``note``: "loading", the server of its model loads it; "no_tools", its model takes no tools and was asked
-    without; "trimmed", its model was not told the ``count`` oldest messages.
+    without; "trimmed", its model was not told the ``count`` oldest messages; "servers_wait", the MCP servers
+    named in ``about`` are waited for, none any more where it is empty; "server_missing", the model is not
+    offered the tools of a server, whose name and what is wrong with it ``about`` says.
     """
 
     turn_id: str
@@ -141,6 +143,7 @@ class TurnNoted:
     count: int = 0
     agent_id: str = ""
     agent_name: str = ""
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

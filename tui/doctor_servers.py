@@ -163,7 +163,7 @@ def tools_check(environ: Mapping[str, str], server: McpConfig, servers: Sequence
 def _tool_servers(endpoint: runtime.Endpoint) -> list[ToolServer] | None:
     async def ask() -> list[ToolServer]:
         async with Net(endpoint.url, token=endpoint.token, timeout=TOOLS_SECONDS) as net:
-            return (await ChatClient(net).tools_and_servers())[1]
+            return (await ChatClient(net).tools())[1]
 
     try:
         return asyncio.run(ask())

@@ -17,7 +17,7 @@ from agent_tui.inert import inert_line
 from agent_tui.wire.rooms import TERMINAL, decode
 from tui import connect, output
 from tui.answer import Answer
-from tui.commands import check_tools
+from tui.commands import check_tools, note_line
 from tui.formats import Ending, Format, FormatName, Record, format_named
 from tui.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
 from tui.new_room import SUFFIX, NewRoom
@@ -129,6 +129,7 @@ class _Run:
     last_id: int = 0
     pause_reason: str = ""
     interrupted: bool = False
+    noted: set[str] = field(default_factory=set)
 
     async def until_its_end(self, interrupts: Interrupts) -> Ending:
         """Follow the run; the first signal has it paused and waits for that, for 10 s at most."""
@@ -207,6 +208,9 @@ class _Run:
         self.form.frame(frame.id, frame.event, frame.data)
         self.form.said(self.answer.apply(event))
         _tell(event)
+        if isinstance(event, ev.TurnNoted) and (line := note_line(event)) and line not in self.noted:
+            self.noted.add(line)  # many turns say the same
+            output.notice(line)
         return self._ending(frame.event, event) if frame.event in TERMINAL else None
 
     def _ending(self, name: str, event: ev.Event) -> Ending:

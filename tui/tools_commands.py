@@ -24,7 +24,7 @@ def list_tools(source: Source, output_format: OutputFormat) -> int:
     """Print the tools that agents may use here, and on stderr what is wrong with MCP servers; as JSON
     ``{"tools": […], "servers": […]}`` with their parameters.
     """
-    tools, servers = asked(source, connect.chat_client, lambda client: client.tools_and_servers())
+    tools, servers = asked(source, connect.chat_client, lambda client: client.tools())
     if output_format == "json":
         output.write_json(
             {"tools": [asdict(tool) for tool in tools], "servers": [asdict(server) for server in servers]}

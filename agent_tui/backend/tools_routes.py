@@ -20,7 +20,7 @@ from agent_tui.backend.tools.toolbox import Listed, ServerListed
 class ToolList(Protocol):
     """Who knows all tools (tools/toolbox.py)."""
 
-    async def listed(self) -> Sequence[Listed]: ...
+    async def listed(self, *, is_waiting: bool = True) -> Sequence[Listed]: ...
     def servers(self) -> Sequence[ServerListed]: ...
 
 
@@ -39,7 +39,9 @@ class Tools:
             by_method("/api/tools/rules/{rule_id}", DELETE=self.drop_rule),
         ]
 
-    async def listed(self, _request: Request) -> Response:
+    async def listed(self, request: Request) -> Response:
+        """Answer with all tools; with ``?wait=0`` MCP servers that still start are not waited for."""
+        is_waiting = request.query_params.get("wait") != "0"
         tools = [
             {
                 "name": one.spec.name,
@@ -48,7 +50,7 @@ class Tools:
                 "permission": one.permission,
                 "source": one.source,
             }
-            for one in await self._tools.listed()
+            for one in await self._tools.listed(is_waiting=is_waiting)
         ]
         servers = [asdict(one) for one in self._tools.servers()]
         return json_answer({"tools": tools, "servers": servers})

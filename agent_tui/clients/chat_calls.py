@@ -194,13 +194,12 @@ class ChatCalls(ProviderCalls):
         """Return the messages that hold ``words``, newest first."""
         return read_hits(await self.search_raw(words, limit))
 
-    async def tools(self) -> list[ToolInfo]:
-        """Return the tools that agents may use here."""
-        return (await self.tools_and_servers())[0]
-
-    async def tools_and_servers(self) -> tuple[list[ToolInfo], list[ToolServer]]:
-        """Return the tools that agents may use here, and the MCP servers that some of them come from."""
-        value = await self._plain_call("GET", "tools", "a list of tools")
+    async def tools(self, *, is_waiting: bool = True) -> tuple[list[ToolInfo], list[ToolServer]]:
+        """Return the tools that agents may use here, and the MCP servers that some of them come from. Servers
+        that still start are waited for, unless it is not ``is_waiting``.
+        """
+        params = {} if is_waiting else {"wait": "0"}
+        value = await self._plain_call("GET", "tools", "a list of tools", params=params)
         return read_tools(value), read_servers(value)
 
     async def rules(self) -> list[ToolRule]:

@@ -45,6 +45,7 @@ class _AnswerNote(Wire):
     message_id: Text
     note: Text
     count: Number = 0
+    about: Text = ""
 
 
 class _AnswerEnded(Wire):
@@ -154,7 +155,7 @@ class ChatDecoder:
                 return self._started(parse(_AnswerStarted, data))
             case "answer_note":
                 noted = parse(_AnswerNote, data)
-                return ev.TurnNoted(noted.message_id, noted.note, noted.count)
+                return ev.TurnNoted(noted.message_id, noted.note, noted.count, about=noted.about)
             case "answer_ended":
                 end = parse(_AnswerEnded, data)
                 usage = end.usage.usage() if end.usage else None

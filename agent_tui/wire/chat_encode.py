@@ -31,8 +31,9 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.TurnStarted():
             fields = {"message_id": event.turn_id, "parent_id": event.parent_id, "model": event.sender_name}
             return "answer_started", {**fields, "attempt": event.attempt}
-        case ev.TurnNoted(turn_id, note, number):
-            return "answer_note", {"message_id": turn_id, "note": note, **_set(count=number)}
+        case ev.TurnNoted(turn_id, note):
+            fields = {"message_id": turn_id, "note": note}
+            return "answer_note", {**fields, **_set(count=event.count, about=event.about)}
         case ev.TurnEnded():
             return "answer_ended", {
                 "message_id": event.turn_id,

@@ -124,10 +124,12 @@ class _AgentStatus(Wire):
     message_id: Text = ""
     note: Text = ""
     count: Number = 0
+    about: Text = ""
 
     def event(self) -> ev.Event:
         if self.note and self.message_id:
-            return ev.TurnNoted(self.message_id, self.note, self.count, self.agent_id, self.agent_name)
+            speaker = (self.agent_id, self.agent_name)
+            return ev.TurnNoted(self.message_id, self.note, self.count, *speaker, self.about)
         return ev.AgentStatusChanged(self.agent_id, self.agent_name, self.status)
 
 

@@ -137,9 +137,14 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.AgentStatusChanged(agent_id, agent_name, status):
             fields = {"agent_id": agent_id, "agent_name": agent_name, "status": status}
             return "agent_status", fields
-        case ev.TurnNoted(turn_id, note, number, agent_id, agent_name):
+        case ev.TurnNoted(turn_id, note, number, agent_id, agent_name, about):
             fields = {"agent_id": agent_id, "agent_name": agent_name, "status": "streaming"}
-            return "agent_status", {**fields, "message_id": turn_id, "note": note, **_set(count=number)}
+            return "agent_status", {
+                **fields,
+                "message_id": turn_id,
+                "note": note,
+                **_set(count=number, about=about),
+            }
         case ev.TurnFailed(error, agent_id, agent_name):
             named_error = {"agent": agent_name, "error": error}
             return "agent_error", {**named_error, "agent_id": agent_id, "agent_name": agent_name}

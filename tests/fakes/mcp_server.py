@@ -172,12 +172,14 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def main(mode: str) -> None:
-    """Serve until the input ends; ``silent`` never answers, ``dies`` ends at once with a word, ``deaf`` stays
-    whoever asks it to end.
+    """Serve until the input ends; ``late`` begins once there is a file, ``silent`` never answers, ``dies``
+    ends at once with a word, ``deaf`` stays whoever asks it to end.
     """
     if mode == "dies":
         sys.stderr.write("no such database\n")
         sys.exit(4)
+    while mode == "late" and not Path(os.environ["GO_ON"]).exists():
+        time.sleep(0.01)
     if mode == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.stdout.write("a line that is no message\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,15 +57,18 @@ class ScriptedBox:
         self.tools = {tool.spec.name: tool for tool in tools}
         self.allow = allow
 
-    async def specs(self) -> tuple[ToolSpec, ...]:
+    async def specs(self, names: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
         """Return what models may be told of."""
         return tuple(tool.spec for tool in self.tools.values())
 
-    async def listed(self) -> tuple[Listed, ...]:
+    def begin(self) -> None:
+        """Start nothing: there is no MCP server."""
+
+    async def listed(self, *, is_waiting: bool = True) -> tuple[Listed, ...]:
         """Return what people are told of."""
         return tuple(Listed(tool.spec, tool.permission, BUILT_IN) for tool in self.tools.values())
 
-    def servers(self) -> tuple[ServerListed, ...]:
+    def servers(self, names: Collection[str] | None = None) -> tuple[ServerListed, ...]:
         """Return that there is no MCP server."""
         return ()
 

@@ -163,6 +163,37 @@ def test_a_glob_allows_the_tools_of_one_mcp_server(tmp_path: Path) -> None:
         assert "not allowed" not in place.ask("Add.").stderr
 
 
+def test_ask_says_which_mcp_server_it_waits_for_and_what_is_missing_then(tmp_path: Path) -> None:
+    late = tmp_path / "now"
+    silent = MCP.replace("mcp.fake", "mcp.dead").replace('.py"]', '.py", "dies"]')
+    slow = (
+        MCP.replace("mcp.fake", "mcp.slow").replace('.py"]', '.py", "late"]')
+        + f'env = {{GO_ON = "{late}"}}\n'
+    )
+    with a_place(tmp_path, silent + slow) as place:
+        with chdir(place.home.folder):
+            run = place.home.start("ask", "What is there?")
+        assert run.stderr is not None
+        read = run.stderr.readline() + run.stderr.readline()
+        assert "waiting for MCP server slow\n" in read
+        assert not place.model.requests
+        late.touch()
+        _, err = finish(run)
+        assert "MCP server dead: it ended with exit code 4: no such database; its tools are missing\n" in err
+        assert "MCP server slow" not in err
+        offered = [tool["function"]["name"] for tool in place.model.requests[-1].body["tools"]]
+        assert "slow__add" in offered
+
+
+def test_a_question_that_needs_no_mcp_server_waits_for_none(tmp_path: Path) -> None:
+    slow = MCP.replace("mcp.fake", "mcp.slow").replace('.py"]', '.py", "silent"]')
+    with a_place(tmp_path, slow) as place:
+        ran = place.ask("What is there?", "--tools", "calculator")
+        assert "slow" not in ran.stderr
+        listed = place.home.api("GET", "/api/tools?wait=0")["servers"]
+        assert [(one["name"], one["status"]) for one in listed] == [("slow", "starting")]
+
+
 def test_none_offers_the_model_no_tools_and_names_offer_those(place: Place) -> None:
     place.ask("Hi", "--tools", "none")
     assert "tools" not in place.model.requests[-1].body

@@ -46,6 +46,7 @@ STEPS = (ev.Step("step-0", content="One"), CALL, RESULT, ev.Step("step-3", 3, co
     [
         ev.MessageStored(QUESTION),
         ev.TurnNoted("m1", "trimmed", 12),
+        ev.TurnNoted("m1", "server_missing", about="slow: it ended"),
         ev.TurnStarted("m1", "", "assistant", "demo", "", 0, attempt=2, parent_id="m0"),
         ev.StepSet("m1", STEPS[0]),
         ev.StepSet("m1", CALL),

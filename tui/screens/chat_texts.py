@@ -100,6 +100,9 @@ def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Sta
 
 def _doing(turn: ChatTurn) -> Status:
     newest = next(reversed(turn.steps.all.values()), None)
+    if turn.waits_for:
+        told = say("chat.servers", servers=inert_line(turn.waits_for, MAX_NAME_CHARACTERS))
+        return Status(f"{signs.WAITING} {told}", f"servers {turn.id}")
     if turn.is_loading:
         return Status(f"{signs.WAITING} {say('chat.loading_model')}", f"loading {turn.id}")
     if calls := under_way(turn.steps):

@@ -20,10 +20,11 @@ from agent_tui.backend.engine.answer_steps import Steps
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.models.model import Image, ToolSpec
+from agent_tui.backend.models.model import Image, NotePiece, ToolSpec
 from agent_tui.backend.tools.calling import failed, parsed, run_tool
 from agent_tui.backend.tools.rules import pattern_for
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.toolbox import ServerListed
 from agent_tui.errors import StoreError
 from agent_tui.events import Step, ToolAsk
 
@@ -42,8 +43,18 @@ _lingering: set[asyncio.Task[Any]] = set()
 class ToolSource(Protocol):
     """Where tools come from (tools/toolbox.py)."""
 
-    async def specs(self) -> tuple[ToolSpec, ...]:
-        """Return what models are told of all tools. Never raises: what cannot be reached is left out."""
+    async def specs(self, names: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
+        """Return what models are told of all tools, or at least of those with these ``names``. Never raises:
+        what cannot be reached is left out.
+        """
+        ...
+
+    def servers(self, names: Collection[str] | None = None) -> Sequence[ServerListed]:
+        """Return how the MCP servers stand, or those of tools with these ``names``."""
+        ...
+
+    def begin(self) -> None:
+        """Start the MCP servers, without waiting for them."""
         ...
 
     def tool(self, name: str) -> Tool | None: ...
@@ -292,19 +303,42 @@ class Calls:
 
 
 async def offered(
-    tools: ToolSource, is_offered: Callable[[str], bool], cut: asyncio.Event, timing: Timing
+    tools: ToolSource,
+    names: Collection[str] | None,
+    is_offered: Callable[[str], bool],
+    cut: asyncio.Event,
+    timing: Timing,
+    tell: Callable[[NotePiece], Awaitable[None]],
 ) -> tuple[ToolSpec, ...]:
-    """Return the tools that a model may call; none once ``cut``. Those of servers take a while to start."""
-    asking = asyncio.create_task(tools.specs())
+    """Return the tools that a model may call; none once ``cut``. Those of servers take a while to start:
+    ``tell`` is given which are waited for, and in the end which are missing. Only servers of tools with these
+    ``names`` count, where there are some. Raises what ``tell`` raises.
+    """
+    asking = asyncio.create_task(tools.specs(names))
     cutting = asyncio.create_task(cut.wait())
+    told = ""
     try:
-        await asyncio.wait({asking, cutting}, return_when=asyncio.FIRST_COMPLETED)
+        while not (
+            await asyncio.wait({asking, cutting}, timeout=timing.notice, return_when="FIRST_COMPLETED")
+        )[0]:
+            starting = ", ".join(one.name for one in tools.servers(names) if one.status == "starting")
+            if starting != told:
+                told = starting
+                await tell(NotePiece("servers_wait", about=told))
     finally:
         cutting.cancel()
-    if not asking.done():
-        asking.cancel()
-        await asyncio.wait({asking}, timeout=timing.tool_grace)
+        if not asking.done():
+            asking.cancel()
+            await asyncio.wait({asking}, timeout=timing.tool_grace)
+    if told:
+        await tell(NotePiece("servers_wait"))
+    if asking.cancelled() or not asking.done():
         return ()
+    for one in tools.servers(names):
+        if one.status != "ready":
+            await tell(
+                NotePiece("server_missing", about=f"{one.name}: {one.problem or 'it is still starting'}")
+            )
     return tuple(spec for spec in asking.result() if is_offered(spec.name))
 
 

@@ -142,7 +142,8 @@ def turn_started(room: RoomRow, turn: TurnRow) -> Written:
 
 def turn_noted(turn: TurnRow, note: NotePiece) -> Written:
     """Something happens to the turn besides words."""
-    noted = ev.TurnNoted(turn.message_id, note.note, note.count, turn.agent_id, turn.sender_name)
+    speaker = (turn.agent_id, turn.sender_name)
+    noted = ev.TurnNoted(turn.message_id, note.note, note.count, *speaker, note.about)
     return Written([_event(noted, turn.message_id)])
 
 

@@ -111,11 +111,12 @@ class NotePiece:
     """What happens to the call besides words.
 
     ``note``: "loading", its server loads the model; "no_tools", the model refused tools and is asked without;
-    "trimmed", ``count`` of the oldest messages are not told it.
+    "trimmed", ``count`` of the oldest messages are not told it; those of servers are in ``events.TurnNoted``.
     """
 
-    note: Literal["loading", "no_tools", "trimmed"]
+    note: Literal["loading", "no_tools", "trimmed", "servers_wait", "server_missing"]
     count: int = 0
+    about: str = ""
 
 
 Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | CutPiece | UsagePiece

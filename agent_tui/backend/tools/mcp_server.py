@@ -83,6 +83,16 @@ class McpServer:
         """Have it running; raises ``ToolError`` when it cannot be started, or not again so soon."""
         await self._connected()
 
+    def begin(self) -> None:
+        """Start it if it was never started, without waiting."""
+        if self._ready is None and not self._is_closed:
+            self._begin()
+
+    @property
+    def start_seconds_left(self) -> float:
+        """How long it may still take to start."""
+        return self._start_seconds - (0.0 if self._ready is None else time.monotonic() - self._tried)
+
     @property
     def state(self) -> McpState:
         """How it stands now."""
@@ -90,7 +100,9 @@ class McpServer:
         if self._ready is None:
             return McpState(name, "idle")
         if not self._ready.done():
-            return McpState(name, "starting")
+            if self.start_seconds_left > 0:
+                return McpState(name, "starting")
+            return McpState(name, "failed", offered, self._too_slow)  # it is only being ended
         if self._over.is_set():
             return McpState(name, "failed", offered, self._why or "it ended", self._fix)
         return McpState(name, "ready", offered)
@@ -152,6 +164,10 @@ class McpServer:
     def _named(self) -> str:
         return f"the MCP server {self.config.name}"
 
+    @property
+    def _too_slow(self) -> str:
+        return f"it did not {'answer' if self.config.url else 'start'} within {self._start_seconds:g} s"
+
     async def _connected(self) -> Client:
         if self._runner is not None and self._over.is_set():
             await asyncio.wait([self._runner])
@@ -197,8 +213,7 @@ class McpServer:
                             task.cancel()
                         await asyncio.wait([ended, listing, following])
         except TimeoutError:
-            what = "answer" if self.config.url else "start"
-            self._why = self._why or f"it did not {what} within {self._start_seconds:g} s"
+            self._why = self._why or self._too_slow
         except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
             self._why = self._why or self._reason(error)
         finally:
