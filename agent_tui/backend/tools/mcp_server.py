@@ -75,6 +75,7 @@ class McpServer:
         self._ready: asyncio.Future[Client] | None = None
         self._over = asyncio.Event()
         self._why = ""
+        self._failed = ""  # why it was over the last time
         self._fix = ""  # what helps against that
         self._status = HTTPStatus.OK.value  # of the newest answer of a server that has an address
         self._is_closed = False
@@ -101,7 +102,8 @@ class McpServer:
             return McpState(name, "idle")
         if not self._ready.done():
             if self.start_seconds_left > 0:
-                return McpState(name, "starting")
+                again = f"it is started again: {self._failed}" if self._failed else ""
+                return McpState(name, "starting", offered, again)
             return McpState(name, "failed", offered, self._too_slow)  # it is only being ended
         if self._over.is_set():
             return McpState(name, "failed", offered, self._why or "it ended", self._fix)
@@ -184,7 +186,7 @@ class McpServer:
             why = f" ({self._why})" if self._why else ""
             raise ToolError(f"{self._named} does not run{why}; it is started again in {wait:.0f} s at most")
         self._tried = time.monotonic()
-        self._why = self._fix = ""
+        self._failed, self._why, self._fix = self._why, "", ""
         self._status = HTTPStatus.OK.value
         self._over = asyncio.Event()
         self._ready = asyncio.get_running_loop().create_future()
