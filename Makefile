@@ -1,6 +1,6 @@
 UV ?= $(shell command -v uv || echo .uv/bin/uv)
 
-.PHONY: run test check bench pictures
+.PHONY: run test lint check bench pictures
 
 run:            ## the program
 	$(UV) run agent-tui rooms
@@ -8,12 +8,13 @@ run:            ## the program
 test:           ## the tests
 	$(UV) run pytest
 
-check:          ## everything CI asks for
+lint:           ## format, lint, types, arrows
 	$(UV) run ruff format --check .
 	$(UV) run ruff check .
 	$(UV) run mypy
 	$(UV) run lint-imports
-	$(UV) run pytest
+
+check: lint test  ## everything CI asks for
 
 bench:          ## ratios measured in one run, printed, never failed on
 	$(UV) run python -m benchmarks

@@ -126,6 +126,7 @@ class TurnStarted:
     supersedes: str = ""  # id of the turn that is said again by this one
     trimmed: int = 0  # see ``Message``
     parent_id: str = ""  # chat: the message it answers (its ``sender_name`` is the model's name)
+    continues: str = ""  # see ``Message``
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,11 @@ class TurnNoted:
     """What happens to a turn besides words. Ours: ``agent_status`` with a ``note``, in chats ``answer_note``.
 
     ``note``: "loading", the server of its model loads it; "no_tools", its model takes no tools and was asked
-    without; "trimmed", its model was not told the ``count`` oldest messages; "servers_wait", the MCP servers
-    named in ``about`` are waited for, none any more where it is empty; "server_missing", the model is not
-    offered the tools of a server, whose name and what is wrong with it ``about`` says.
+    without; "trimmed", its model was not told the ``count`` oldest messages; "rate_limit", its provider
+    limits the rate: it is asked again at ``until`` (ISO 8601 with offset), ``seconds`` after this was said;
+    "servers_wait", the MCP servers named in ``about`` are waited for, none any more where it is empty;
+    "server_missing", the model is not offered the tools of a server, whose name and what is wrong with it
+    ``about`` says.
     """
 
     turn_id: str
@@ -143,6 +146,8 @@ class TurnNoted:
     count: int = 0
     agent_id: str = ""
     agent_name: str = ""
+    until: str = ""
+    seconds: float = 0.0
     about: str = ""
 
 

@@ -10,6 +10,7 @@ dropped: a control character becomes its picture (ESC is shown as U+241B).
 from __future__ import annotations
 
 import re
+import unicodedata
 
 REPLACEMENT = "\ufffd"
 ELLIPSIS = "…"
@@ -24,6 +25,18 @@ _LINE_BREAKS = "\x0b\x0c\x85\u2028\u2029"
 # Invisible and without meaning for a terminal: leaving them out loses nothing a person could read.
 _INVISIBLE = "\r\u00ad\u061c\u180e\u200b\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
 _SPACES = re.compile(r"[\s\u2028\u2029]+")
+_INK = re.compile(r"\S")
+# What ``visible`` looks at: runs of blanks and of empty lines, then any character that may have no ink.
+_LONG_BLANKS = re.compile(r"[ \t\u3000]{33,}")
+_EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
+_SHORT_BLANKS = re.compile(r"[ \u3000]{3,}")
+_ODD = re.compile(r"([^ -~\n\t\u3000])\1*")
+_WITHOUT_INK = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
+# Letters, signs and marks that are drawn as nothing: fillers, the empty Braille pattern, variation selectors.
+_EMPTY = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_FEW_ALIKE = 3  # so many pictures of one control character are shown as they are
 
 
 def _replace(match: re.Match[str]) -> str:
@@ -52,10 +65,46 @@ def inert(text: str) -> str:
 
 def inert_line(text: str, limit: int = 200) -> str:
     """Return ``text`` as one harmless line of at most ``limit`` characters (not cells)."""
-    line = _SPACES.sub(" ", inert(text[: limit * 4 + 64])).strip()
-    if len(line) > limit:
+    window = limit * 4 + 64
+    line = _SPACES.sub(" ", inert(text[:window])).strip()
+    # Words may stand behind more blanks than the window has room for: then the line says that it goes on.
+    if len(line) > limit or (len(text) > window and _INK.search(text, window)):
         return line[: limit - 1].rstrip() + ELLIPSIS
     return line
+
+
+def visible(text: str) -> str:
+    """Return ``text`` so that nothing in it hides, for a person who is to allow it: a long run of blanks
+    becomes ``␣×3000``, of empty lines ``⏎×40``, what has no ink its code point, ``<U+200B>``. What comes out
+    is inert, and stays as it is when it goes through here again.
+    """
+    text = _LONG_BLANKS.sub(lambda run: f"␣×{len(run.group())}", text)
+    text = _EMPTY_LINES.sub(_counted_lines, text)
+    return _ODD.sub(_shown, text)
+
+
+def visible_line(text: str, limit: int = 500) -> str:
+    """Return ``text`` as one line in which nothing hides, as ``visible``: a line break becomes ``⏎``, a tab
+    ``⇥``, three blanks and more ``␣×3``. What is longer than ``limit`` is cut, and says how long it is.
+    """
+    line = _SHORT_BLANKS.sub(lambda run: f"␣×{len(run.group())}", text)
+    line = _ODD.sub(_shown, line.replace("\n", "⏎").replace("\t", "⇥"))
+    return line if len(line) <= limit else f"{line[:limit]}{ELLIPSIS} ({len(text):,} characters)"
+
+
+def _counted_lines(run: re.Match[str]) -> str:
+    return f"\n⏎×{run.group().count(chr(10))}\n"
+
+
+def _shown(match: re.Match[str]) -> str:
+    char, count = match.group(1), len(match.group())
+    if unicodedata.category(char) not in _WITHOUT_INK and not _EMPTY.match(char):
+        return match.group()
+    code = ord(char)
+    picture = chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else ""
+    if picture and count <= _FEW_ALIKE:
+        return picture * count
+    return f"{picture or f'<U+{code:04X}>'}{f'×{count}' if count > 1 else ''}"
 
 
 def inert_json(text: str) -> str:

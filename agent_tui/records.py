@@ -67,8 +67,9 @@ class Message:
     token_count: int
     created_at: str
     agent_id: str = ""
-    # Why it was cut: pause crash stop skip interject handover budget unwatched (protocols.md §1, fault 8),
-    # or whatever another server sends; empty for a whole one. The same wherever ``interrupted`` stands.
+    # Why it was cut: pause crash stop skip interject handover budget unwatched error length (protocols.md §1,
+    # point 8), or whatever another server sends; empty for a whole one. The same wherever ``interrupted``
+    # stands.
     interrupted: str = ""
     status: str = ""  # "streaming" while the turn is under way (answers of GET messages only)
     error: str = ""  # why the turn failed, when it did after words were said
@@ -81,6 +82,7 @@ class Message:
     parent_id: str = ""  # chat: the message it follows; messages with one parent are versions of each other
     versions: tuple[str, ...] = ()  # chat: ids of all versions of this message, oldest first, if several
     seconds: float | None = None  # how long the answer took
+    continues: str = ""  # id of the attempt before it, whose words stand before its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ class ConversationInfo:
     model: str = ""
     provider_id: str = ""
     temperature: float | None = None
-    thinking_enabled: bool = False
+    thinking_enabled: bool | None = None  # None: as the model does by itself
     enabled_tools: tuple[str, ...] | None = None
     workspace: str = ""
     head: str = ""
@@ -182,10 +184,14 @@ class ToolAsk:
     """What a person is asked before a tool runs: exactly what it would do.
 
     ``call`` is one line, ``preview`` what would be changed (a diff, in ``preview_type`` "diff") or more of
-    the call; ``pattern`` is what "always" would allow.
+    the call. ``pattern`` is the rule that "conversation" and "always" keep, for calls in ``folder`` only
+    where there is one. ``suspended`` is a wider rule of an earlier version that would allow the call, but
+    holds no more.
     """
 
     call: str
     preview: str = ""
     preview_type: str = "text"
     pattern: str = ""
+    folder: str = ""
+    suspended: str = ""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 from agent_tui.errors import ConfigError
+
+TOOL_VARIABLE: Final = "CALL_OF_A_TOOL"  # set for every program that a tool starts
+TOOL_HEADER: Final = "agent-tui-tool"  # sent by our client in such a program: it is no person's
 
 # A server's name begins the names of its tools, which may have 64 characters in all.
 _MCP_NAME = re.compile(r"[A-Za-z0-9](?:_?[A-Za-z0-9-]){0,31}")

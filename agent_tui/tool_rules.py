@@ -1,12 +1,20 @@
-"""Patterns of calls that a person allowed: ``tool`` or ``tool(glob over its main argument)``.
+"""Patterns of calls that may run without being asked for: ``tool`` or ``tool(glob over its main argument)``.
 
-In a glob ``*`` is any text, ``?`` one character, ``[abc]`` one of these. For a command they stand for
-words only: nothing that a shell would run, redirect or substitute hides in a ``*``, so ``make -n *``
-never allows ``make -n x; rm -rf /``. What a pattern spells out itself is taken as it is.
+People write them into the config file and behind ``--allow``. In a glob ``*`` is any text, ``?`` one
+character, ``[abc]`` one of these. What they stand for is limited:
+
+- In a command, words only: nothing that a shell would run, redirect or substitute hides in a ``*``. That does
+  not make the program harmless: ``make -n *`` allows ``make -n MAKE='touch x #' all``, which runs ``touch``.
+- In the host of a page, a part of one label: ``https://*.example.org/*`` covers ``docs.example.org``, and
+  neither ``a.docs.example.org`` nor ``evil.com/.example.org``. The path is compared on its own.
+
+What a pattern spells out itself is taken as it is. Rules that a person keeps on the screen are never globs:
+they are the ``exact_pattern`` of the call that was seen.
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Mapping
@@ -16,46 +24,63 @@ from typing import Any
 from urllib.parse import urlsplit
 
 COMMAND_TOOL = "run_command"
-_PATH_TOOLS = ("write_file", "patch_file", "read_file", "list_files")
+PAGE_TOOL = "fetch_url"
+WRITING_TOOLS = ("write_file", "patch_file")
+PATH_TOOLS = (*WRITING_TOOLS, "read_file", "list_files")
 _MAIN_ARGUMENT: Mapping[str, str] = {
     COMMAND_TOOL: "command",
-    "fetch_url": "url",
-    **dict.fromkeys(_PATH_TOOLS, "path"),
+    PAGE_TOOL: "url",
+    **dict.fromkeys(PATH_TOOLS, "path"),
 }
 MAX_WILDCARDS = 4
 MAX_PATTERN_CHARACTERS = 10_000
 PATTERN_FORM = (
-    "a pattern is NAME, for files, pages and commands NAME(GLOB), for the tools of an MCP server SERVER__*"
+    "a pattern is NAME, for files, pages (https://…) and commands NAME(GLOB), for the tools of an MCP server"
+    " SERVER__*"
 )
 
 # What a wildcard never stands for. In a command: all that ends, joins, redirects or substitutes commands,
 # starts a subshell, expands, or is not to be seen.
 _NOT_IN_COMMANDS = r"[^;&|<>$`(){}\\!\x00-\x1f\x7f-\x9f\u2028\u2029]"
 _NOT_IN_OTHERS = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
-_SHELL_SIGNS = re.compile(r"[;&|<>$`(){}\\!\x00-\x1f\x7f-\x9f\u2028\u2029]")
-# Commands that only look, whatever else they are given. Of all others only the very same line is suggested:
-# "git clean -f x" must not become "git clean -f *", nor "uv run x" "uv run *"; "git log" can write a file.
-_ONLY_LOOKS = re.compile(r"(?:ls|make -n|git status) ")
+# In the name of a host: never what separates its labels, or it from what stands beside it.
+_NOT_BETWEEN_LABELS = "[a-z0-9_-]"
+_SEPARATORS = frozenset("./:@?#\\")
 # Of the tools of an MCP server the name behind "SERVER__" may be a glob.
 _TOOL = r"[A-Za-z0-9_-]{1,64}|[A-Za-z0-9_-]{1,32}?__[A-Za-z0-9_*?-]{1,64}"
 _PATTERN = re.compile(rf"(?P<tool>{_TOOL})(?:\((?P<glob>.*)\))?", re.DOTALL)
 
 
-def pattern_for(tool: str, arguments: Mapping[str, Any]) -> str:
-    """Return the pattern to suggest for calls like this one: for a command of three words or more all but
-    the last, where that is harmless; for a file its folder; for a page its site; else the tool itself.
-    Empty for a call that no pattern can describe.
+def exact_pattern(tool: str, arguments: Mapping[str, Any]) -> str:
+    """Return the pattern of this very call: for a command its line, for a page its address, for a file its
+    path (whatever is written into it), for any other tool all its arguments as JSON. That of a tool without
+    a main argument is no glob, and covers nothing in ``allows``. Empty for a call that cannot be described.
     """
-    main = _main_argument(tool, arguments)
-    if main is None:  # never the tool as a whole where its calls differ: that would allow them all
-        return "" if tool in _MAIN_ARGUMENT else tool
-    if tool == COMMAND_TOOL:
-        return f"{tool}({_for_command(main)})"
-    if tool in _PATH_TOOLS:
-        folder, _, _ = main.rpartition("/")
-        return f"{tool}({_escaped(folder)}/*)" if folder else f"{tool}({_escaped(main)})"
-    parts = urlsplit(main)
-    return f"{tool}({_escaped(f'{parts.scheme}://{parts.netloc}')}/*)"
+    if tool in _MAIN_ARGUMENT:
+        main = _main_argument(tool, arguments)
+        return "" if main is None else f"{tool}({_escaped(main)})"
+    try:
+        written = json.dumps(arguments, ensure_ascii=False, sort_keys=True) if arguments else ""
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    pattern = f"{tool}({written})" if written else tool
+    return pattern if len(pattern) <= MAX_PATTERN_CHARACTERS else ""
+
+
+def spelled_out(pattern: str) -> str:
+    """Return an exact pattern as a person reads it, without the brackets around ``*``, ``?`` and ``[``."""
+    return re.sub(r"\[([*?\[])\]", r"\1", pattern)
+
+
+def is_exact(pattern: str, folder: str) -> bool:
+    """Return whether a rule that a server suggests is for one call. Backends of earlier versions suggest
+    globs, and name no folder.
+    """
+    tool, _, main = pattern.partition("(")
+    if tool not in _MAIN_ARGUMENT:
+        return True
+    has_signs = set("*?[") & set(re.sub(r"\[[*?\[]\]", "", main))
+    return not has_signs and (bool(folder) or tool == PAGE_TOOL)
 
 
 def is_pattern(text: str) -> bool:
@@ -63,7 +88,7 @@ def is_pattern(text: str) -> bool:
     parsed = _parsed(text)
     if parsed is None or parsed["glob"] is None:
         return parsed is not None
-    return parsed["tool"] in _MAIN_ARGUMENT and _compiled(parsed["glob"], False) is not None
+    return _globs(parsed["tool"], parsed["glob"]) is not None
 
 
 def allows(pattern: str, tool: str, arguments: Mapping[str, Any]) -> bool:
@@ -76,8 +101,30 @@ def allows(pattern: str, tool: str, arguments: Mapping[str, Any]) -> bool:
     main = _main_argument(tool, arguments)
     if main is None:
         return False
-    glob = _compiled(parsed["glob"], tool == COMMAND_TOOL)
-    return glob is not None and glob.fullmatch(main) is not None
+    globs = _globs(tool, parsed["glob"])
+    texts = _site_and_rest(main) if tool == PAGE_TOOL else (main,)
+    return globs is not None and all(map(re.Pattern.fullmatch, globs, texts))
+
+
+def _globs(tool: str, glob: str) -> tuple[re.Pattern[str], ...] | None:
+    """Return one expression for each part of the main argument; None for a glob that covers nothing."""
+    if tool not in _MAIN_ARGUMENT:
+        return None
+    if tool == PAGE_TOOL:
+        if "://" not in glob:
+            return None
+        site, rest = _site_and_rest(glob)
+        found = [_compiled(site, _NOT_BETWEEN_LABELS), _compiled(rest or "/", _NOT_IN_OTHERS)]
+    else:
+        found = [_compiled(glob, _NOT_IN_COMMANDS if tool == COMMAND_TOOL else _NOT_IN_OTHERS)]
+    globs = tuple(one for one in found if one is not None)
+    return globs if len(globs) == len(found) else None
+
+
+def _site_and_rest(url: str) -> tuple[str, str]:
+    """Split an address, or a glob of addresses, where its path begins."""
+    end = url.find("/", url.index("://") + len("://"))
+    return (url, "") if end < 0 else (url[:end], url[end:])
 
 
 def speaks_of(pattern: str, tool: str) -> bool:
@@ -97,7 +144,7 @@ def _main_argument(tool: str, arguments: Mapping[str, Any]) -> str | None:
         return None
     if tool == COMMAND_TOOL:
         return value
-    if tool in _PATH_TOOLS:
+    if tool in PATH_TOOLS:
         path = posixpath.normpath(value)
         return None if path.startswith("..") else path
     return _one_spelling(value)
@@ -120,26 +167,18 @@ def _one_spelling(url: str) -> str | None:
     return f"{parts.scheme.lower()}://{parts.netloc.lower()}{parts.path or '/'}{query}"
 
 
-def _for_command(command: str) -> str:
-    words = command.split(" ")
-    is_plain = "" not in words and not _SHELL_SIGNS.search(command) and not set(command) & set("\"'#=")
-    if len(words) < 3 or not is_plain or not _ONLY_LOOKS.match(command):
-        return _escaped(command)
-    return f"{_escaped(' '.join(words[:-1]))} *"
-
-
 def _escaped(text: str) -> str:
     return re.sub(r"[*?\[]", r"[\g<0>]", text)
 
 
 @lru_cache(maxsize=256)
-def _compiled(glob: str, is_command: bool) -> re.Pattern[str] | None:
-    """Return the glob as an expression; None where it has more ``*`` than there may be.
+def _compiled(glob: str, one: str) -> re.Pattern[str] | None:
+    """Return the glob as an expression, in which ``one`` is a character that a wildcard may stand for; None
+    where it has more ``*`` than there may be, or names what separates the labels of a host.
 
     What stands between two ``*`` is taken where it comes first, and never looked for again further on: that
     finds whatever there is to find, and takes no longer than the text is.
     """
-    one = _NOT_IN_COMMANDS if is_command else _NOT_IN_OTHERS
     parts: list[str] = [""]  # between the stars
     place = 0
     while place < len(glob):
@@ -150,6 +189,8 @@ def _compiled(glob: str, is_command: bool) -> re.Pattern[str] | None:
         elif char == "?":
             parts[-1] += one
         elif char == "[" and (end := glob.find("]", place + 1)) != -1:
+            if one == _NOT_BETWEEN_LABELS and _SEPARATORS & set(glob[place:end]):
+                return None
             parts[-1] += f"[{''.join(re.escape(each) for each in glob[place:end])}]"
             place = end + 1
         else:

@@ -11,7 +11,7 @@ from benchmarks.terminal import played
 AGENTS: Final = 8
 SECONDS: Final = 600.0
 RATE: Final = 34.5  # words a second of each agent: 165,600 events
-VISITS: Final = 600
+VISITS: Final = 300
 
 
 def busy() -> None:

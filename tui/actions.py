@@ -175,11 +175,6 @@ def _reason(entry: Entry, node: DOMNode) -> str:
     return "" if target.check_action(name, parameters) else say("help.why.not_now")
 
 
-def _no_interruption(node: DOMNode) -> str:
-    is_lost = isinstance(node, RoomScreen) and node.state.link.status == "lost"
-    return "" if is_lost else "no_interruption"
-
-
 def _no_code(node: DOMNode) -> str:
     return "" if isinstance(node, Transcript) and node.code_text() else "no_code"
 
@@ -202,7 +197,6 @@ def _in_another_field(node: DOMNode) -> str:
 
 
 _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
-    "room.continue": _no_interruption,
     "pane.copy_code": _no_code,
     "pane.copy_message": _no_message,
     "pane.previous_message": _no_message,
@@ -227,6 +221,7 @@ _ACTS: Final = {  # what the room itself says about them
     "agent.stop": "stop",
     "agent.skip": "skip",
     "agent.retry": "retry",
+    "room.continue": "continue",
     "room.say": "say",
     "room.queue": "queue",
     "room.settings": "settings",
@@ -236,6 +231,9 @@ _ACTS: Final = {  # what the room itself says about them
 _ACTS_OF_A_CHAT: Final = {  # what the chat itself says about them
     "chat.edit": "edit",
     "chat.again": "again",
+    "chat.again.anywhere": "again",
+    "chat.continue": "continue",
+    "chat.continue.anywhere": "continue",
     "chat.version.previous": "version",
     "chat.version.next": "version",
     "chat.open_step": "open_step",

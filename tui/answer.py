@@ -18,12 +18,25 @@ class Answer:
     """
 
     turns: dict[str, Turn] = field(default_factory=dict)
+    _continues: dict[str, str] = field(default_factory=dict)  # id of a message → that before it
 
     @property
     def text(self) -> str:
-        """Every assistant message's raw text in order, cut ones included, joined by a blank line."""
-        texts = (turn.text for turn in self.turns.values() if turn.role != "user")
-        return "\n\n".join(text for text in texts if text)
+        """Every assistant message's raw text in order, cut ones included, joined by a blank line; one that
+        continues another stands right behind it.
+        """
+        texts: dict[str, str] = {}  # by the id of the message that begins a chain
+        for turn in self.turns.values():
+            if turn.role != "user":
+                head = self._head(turn.id)
+                texts[head] = texts.get(head, "") + turn.text
+        return "\n\n".join(text for text in texts.values() if text)
+
+    def _head(self, turn_id: str) -> str:
+        """Return the id of the message that begins the chain which this one is part of."""
+        while self._continues.get(turn_id) in self.turns:
+            turn_id = self._continues[turn_id]
+        return turn_id
 
     def apply(self, event: ev.Event) -> list[Turn]:
         """Take one event; return the turns that it changed."""
@@ -56,7 +69,12 @@ class Answer:
     def _started(self, event: ev.TurnStarted) -> Turn:
         turn = self._turn(event.turn_id)
         turn.role, turn.sender_name, turn.agent_id = event.role, event.sender_name, event.agent_id
+        self._note_before(event.turn_id, event.continues)
         return turn
+
+    def _note_before(self, turn_id: str, continues: str) -> None:
+        if continues and self._head(continues) != turn_id:  # no chain of a hostile server is a ring
+            self._continues[turn_id] = continues
 
     def _added(self, event: ev.TextAdded) -> Turn:
         turn = self._turn(event.turn_id)
@@ -86,6 +104,7 @@ class Answer:
 
     def _stored(self, message: ev.Message) -> Turn:
         turn = self._turn(message.id)
+        self._note_before(message.id, message.continues)
         if not turn.sender_name:
             turn.role, turn.sender_name = message.role, message.sender_name
         if not turn.length:

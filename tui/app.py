@@ -54,6 +54,7 @@ T = TypeVar("T")
 SIXTEEN: Final = "standard"  # Rich's word for a terminal of sixteen colours
 MAX_ERROR_CHARACTERS: Final = 500
 MAX_HOST_CHARACTERS: Final = 60
+PRESSED: Final = (events.Key, events.Paste, events.MouseDown, events.MouseScrollUp, events.MouseScrollDown)
 RETRY_SECONDS: Final = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 
 
@@ -99,6 +100,7 @@ class AgentTuiApp(KeysInOrder[int]):
         self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
         self.garbage = Garbage(lambda: self.places.is_quiet)
         self.is_unreachable = False  # the server, before there is a room to show
+        self._has_places = False  # they are loaded while the first frame stands
         self.early_input = request.background  # read by our driver
         self.backdrop = request.background.backdrop() if request.background else Backdrop()
         self.themes_folder = config.path.parent / themes.FOLDER
@@ -140,8 +142,16 @@ class AgentTuiApp(KeysInOrder[int]):
             self.notify(inert_line(self._theme_problem), severity="warning", markup=False)
         self.call_after_refresh(self._open)
 
-    def on_unmount(self) -> None:
+    async def on_unmount(self) -> None:
         self.garbage.stop()
+        if self._has_places:
+            await self.places.presence.stop()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Note that somebody is there."""
+        if self._has_places and isinstance(event, PRESSED):
+            self.places.presence.press()
+        await super().on_event(event)
 
     # --- opening ---------------------------------------------------------------------------------------
 
@@ -155,6 +165,9 @@ class AgentTuiApp(KeysInOrder[int]):
     @work(group="open", exclusive=True)
     async def _open(self) -> None:
         await asyncio.to_thread(importlib.import_module, "tui.places")
+        self._has_places = True
+        if not self._request.setup:
+            self.places.presence.start()
         self.garbage.start()
         self.set_interval(LOOK_SECONDS, self.garbage.look)
         places = self.places

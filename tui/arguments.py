@@ -31,7 +31,7 @@ COMMANDS = {
     "chat": (),
     "ask": (),
     "conversations": ("list", "search", "show", "export", "delete", "rename"),
-    "tools": ("list", "rules", "forget"),
+    "tools": ("list", "rules", "confirm", "forget"),
     "serve": (),
     "backend": ("status", "stop"),
     "config": ("path", "show", "check", "keys"),

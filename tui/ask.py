@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from agent_tui.wire.content import encodable
 from tui import connect, output
 from tui.ask_formats import AskFormat, AskRecord, as_told, ask_format
 from tui.ask_input import Asked, AskOptions
-from tui.ask_tools import ToolNotices, is_allowed
+from tui.ask_tools import ToolNotices, is_allowed, not_allowed
 from tui.commands import check_tools, note_line
 from tui.formats import Ending, FormatName
 from tui.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
@@ -32,6 +31,7 @@ from tui.request import Server, Source
 PATIENCE_SECONDS: Final = 10.0  # for everything that should come at once: a stop, a server that comes back
 NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
 MAX_ERROR_CHARACTERS: Final = 500
+UNANSWERED: Final = ("error", "lost", "timeout")  # ends of an answer that is not whole
 
 
 def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName) -> int:
@@ -76,9 +76,20 @@ class _Errand:
             )
             answer = _Answer(client, conversation_id, question, self.options.allow, self.form, self.state)
             ending = await answer.until_its_end(interrupts)
+            if (told := self._what_to_do(conversation_id, ending)) and not ending.gave_up:
+                output.notice(told)
             if not wants_record:
                 return ending, AskRecord()
             return ending, await self._record(client, conversation_id, ending)
+
+    def _what_to_do(self, conversation_id: str, ending: Ending) -> str:
+        """Return what helps where the answer is not whole; "" where it is, or where nothing was asked."""
+        last = self.state.last_turn
+        if ending.reason not in UNANSWERED or (last is None and not self.state.run_error):
+            return ""
+        is_begun = last is not None and last.role != "user" and bool(last.said)
+        does = "c continues the answer, r retries it" if is_begun else "r retries the question"
+        return f"agent-tui chat {conversation_id} opens it: {does}"
 
     async def _conversation_id(self, client: ChatClient) -> str:
         options = self.options
@@ -208,6 +219,8 @@ class _Answer:
         last = self.state.last_turn
         if last is not None and last.interrupted == "stop":
             return Ending("interrupted", None if self.interrupted else "somebody else stopped it")
+        if last is not None and last.interrupted == "length":
+            return Ending("error", "the answer was cut off: the model ran out of tokens")
         content = event.content if isinstance(event, ev.RunFailed) else ""
         return Ending("error", inert_line(content, MAX_ERROR_CHARACTERS) or "the answer failed")
 
@@ -218,12 +231,10 @@ class _Answer:
         step = self.state.step(asks.turn_id, asks.step_id)
         if step is None or asks.status != "asks":
             return
-        allowed = is_allowed(step, self.allow)
+        allowed = is_allowed(step, ask, self.allow)
         if not allowed:
             self.notices.denied.add((asks.turn_id, asks.step_id))
-            pattern = ask.pattern or step.name
-            option = f"--allow {shlex.quote(inert_line(pattern, MAX_ERROR_CHARACTERS))}"
-            self._notice(f"not allowed: {ask.call or step.name}; {option} lets it run")
+            self._notice(not_allowed(step.name, ask))
         decision, why = ("once", "") if allowed else ("deny", NOT_ALLOWED)
         ids = (self.conversation_id, asks.turn_id, asks.step_id)
         try:

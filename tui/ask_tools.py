@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 
 from agent_tui import events as ev
+from agent_tui.inert import inert_line, visible_line
 from agent_tui.state.steps import StepState
-from agent_tui.tool_rules import allows
+from agent_tui.tool_rules import PATH_TOOLS, allows, is_pattern, spelled_out
 from tui.output import MAX_LINE_CHARACTERS
 
 
-def is_allowed(step: StepState, patterns: Sequence[str]) -> bool:
+def is_allowed(step: StepState, ask: ev.ToolAsk, patterns: Sequence[str]) -> bool:
     """Say whether one of ``patterns`` covers a call; one whose arguments are no JSON object is covered by
-    none.
+    none. A file has to be covered both as it is named and as it was found: it may be named by a link.
     """
     try:
         arguments = json.loads(step.arguments.text or "{}")
     except (ValueError, RecursionError):
         return False
-    return isinstance(arguments, dict) and any(allows(pattern, step.name, arguments) for pattern in patterns)
+    if not isinstance(arguments, dict):
+        return False
+    given = [arguments]
+    if step.name in PATH_TOOLS and not str(arguments.get("path")).startswith("/"):
+        given.append({**arguments, "path": spelled_out(ask.pattern).removeprefix(f"{step.name}(")[:-1]})
+    return any(all(allows(pattern, step.name, one) for one in given) for pattern in patterns)
+
+
+def not_allowed(tool: str, ask: ev.ToolAsk) -> str:
+    """Return what is said of a call that nothing allows: how it could run, where that can be shown whole."""
+    told = f"not allowed: {visible_line(ask.call) or tool}"
+    pattern = ask.pattern if is_pattern(ask.pattern) else tool
+    hint = f"--allow {shlex.quote(pattern)} lets it run"
+    return f"{told}; {hint}" if inert_line(hint, MAX_LINE_CHARACTERS - len(told) - 2) == hint else told
 
 
 class ToolNotices:

@@ -11,7 +11,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "model": (),
     "system": (),
     "tools": ("all", "none", "default"),
-    "thinking": ("on", "off"),
+    "thinking": ("on", "off", "own"),
     "temperature": ("default",),
     "title": (),
     "new": (),

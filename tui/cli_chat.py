@@ -210,6 +210,17 @@ def _rules(context: typer.Context, output_format: Output = "text") -> int:
     return tools_commands.list_rules(source, output_format)
 
 
+@tools.command("confirm", cls=Command)
+def _confirm(
+    context: typer.Context, rule: Annotated[str, typer.Argument()], output_format: Output = "text"
+) -> int:
+    wanted = given(rule, "RULE", "tools")
+    source = choose_source(connection_of(context), CHAT)
+    from tui import tools_commands
+
+    return tools_commands.confirm_rule(source, wanted, output_format)
+
+
 @tools.command("forget", cls=Command)
 def _forget(
     context: typer.Context, rule: Annotated[str, typer.Argument()], output_format: Output = "text"

@@ -116,7 +116,7 @@ def _described(conversation: ConversationInfo) -> str:
         ("model", model_named(conversation.provider_id, conversation.model)),
         ("provider", conversation.provider_id),
         ("temperature", "" if temperature is None else f"{temperature:g}"),
-        ("thinking", "on" if conversation.thinking_enabled else ""),
+        ("thinking", {True: "on", False: "off", None: ""}[conversation.thinking_enabled]),
         ("tools", "all" if tools is None else ", ".join(tools) or "none"),
         ("folder", conversation.workspace),
         ("budget", " · ".join(part for part in most if part)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from agent_tui.chains import joined
 from agent_tui.clients.chat import ChatClient
 from agent_tui.errors import AgentTuiError, NotFound, NotOffered
 from agent_tui.events import ConversationInfo, Message
@@ -15,7 +16,7 @@ from agent_tui.wire.chat import decode_messages
 from agent_tui.wire.chat_encode import conversation_fields
 from tui import connect, exits
 from tui.commands import asked, model_named, spent
-from tui.export import Document, deliver, deliver_json, moment, rendered
+from tui.export import USED, Document, deliver, deliver_json, moment, rendered, with_prompts
 from tui.request import Source
 from widgets.units import counted
 
@@ -75,13 +76,13 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
         ("Status", conversation.status),
         ("Model", model_named(conversation.provider_id, conversation.model)),
         ("Told to the model", conversation.system_prompt),
-        ("Used", spent(conversation.tokens, conversation.cost)),
+        (USED, spent(conversation.tokens, conversation.cost)),
         ("Made", moment(conversation.created_at)),
         ("Changed", moment(conversation.updated_at)),
         ("Left out", _left_out(messages)),
     ]
-    facts = [(label, text) for label, text in found if text]
-    return Document(conversation.title or conversation.id, facts, messages)
+    facts = with_prompts([(label, text) for label, text in found if text], messages)
+    return Document(conversation.title or conversation.id, facts, joined(messages))
 
 
 def _left_out(messages: Sequence[Message]) -> str:

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from agent_tui.chains import joined
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.errors import AgentTuiError, ConfigError, NotFound, NotOffered, not_written
 from agent_tui.events import Message, RoomInfo
@@ -30,6 +31,7 @@ ExportFormat = Literal["md", "json", "html", "toml"]
 
 # What a file keeps of a text is everything but this: controls, and what makes a line read as another one.
 _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+USED: Final = "Used"  # the label of what a room or chat used
 _BREAKS: Final = {"\x0b": "\n", "\x0c": "\n", "\x85": "\n", "\u2028": "\n", "\u2029": "\n", "\r": ""}
 
 
@@ -91,7 +93,21 @@ def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
     """Return the document of a room."""
     names = {agent.id: agent.name for agent in room.agents}
     is_said = any(message.text.strip() == room.task.strip() for message in messages[:1])
-    return Document(room.name or room.id, facts(room), messages, "" if is_said else room.task, names)
+    told = with_prompts(facts(room), messages)
+    return Document(room.name or room.id, told, joined(messages), "" if is_said else room.task, names)
+
+
+def with_prompts(facts: Sequence[tuple[str, str]], messages: Sequence[Message]) -> Sequence[tuple[str, str]]:
+    """Return ``facts`` that say whether what was used counts prompts, too, as far as ``messages`` tell."""
+    if not any(message.usage is not None and message.usage.prompt_tokens for message in messages):
+        return facts
+    return [
+        (
+            label,
+            text.replace(" tokens", f" {say('tokens.prompts', tokens='tokens')}") if label == USED else text,
+        )
+        for label, text in facts
+    ]
 
 
 async def fetch(client: RoomsClient, wanted: str, *, with_messages: bool = True) -> Exported:
@@ -234,7 +250,7 @@ def facts(room: RoomInfo) -> list[tuple[str, str]]:
         ("Mode", room.execution_mode),
         ("Round", f"{room.current_round} of {room.max_rounds}" if room.max_rounds else ""),
         ("Agents", ", ".join(agents)),
-        ("Used", spent(room.tokens, room.cost)),
+        (USED, spent(room.tokens, room.cost)),
         ("Made", moment(room.created_at)),
         ("Changed", moment(room.updated_at)),
     ]

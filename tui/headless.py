@@ -25,10 +25,11 @@ from tui.request import Server, Source
 
 PATIENCE_SECONDS = 10.0  # for everything that should come at once: a pause, a server that comes back
 MAX_NAME_CHARACTERS = 60
+MAX_ERROR_CHARACTERS = 500
 # Why a room paused by itself, and what helps; whatever else a server says is shown as it is.
 WHY_PAUSED = {
     "budget": "its budget is used up; it goes on once that is raised",
-    "error": "a turn failed; it is said again when the room goes on",
+    "error": "turns failed; they are tried again when the room is resumed",
     "unwatched": "nobody was watching; --keep-running keeps a room running",
     "handover": "its server was stopped",
     "crash": "its server died",
@@ -128,6 +129,7 @@ class _Run:
     started: asyncio.Event = field(default_factory=asyncio.Event)
     last_id: int = 0
     pause_reason: str = ""
+    last_failure: str = ""  # of a turn, in a line
     interrupted: bool = False
     noted: set[str] = field(default_factory=set)
 
@@ -206,24 +208,32 @@ class _Run:
         if frame.id.isdecimal():
             self.last_id = int(frame.id)
         self.form.frame(frame.id, frame.event, frame.data)
-        self.form.said(self.answer.apply(event))
+        changed = self.answer.apply(event)
+        self.form.said(changed)
         _tell(event)
         if isinstance(event, ev.TurnNoted) and (line := note_line(event)) and line not in self.noted:
             self.noted.add(line)  # many turns say the same
             output.notice(line)
+        if isinstance(event, ev.TurnEnded) and event.interrupted == "length":
+            name = inert_line(changed[0].sender_name, MAX_NAME_CHARACTERS)
+            output.notice(f"{name}: cut off, its model ran out of tokens")
+        if isinstance(event, ev.TurnFailed):
+            self.last_failure = inert_line(f"{event.agent_name}: {event.error}", MAX_ERROR_CHARACTERS)
         return self._ending(frame.event, event) if frame.event in TERMINAL else None
 
     def _ending(self, name: str, event: ev.Event) -> Ending:
         match name, event:
             case "room_completed", _:
                 return Ending("completed")
+            case "room_paused", ev.RunPaused(_, _, "error"):
+                return Ending("error", self.last_failure or "the room paused because turns failed")
             case "room_paused", ev.RunPaused(_, _, reason):
                 self.pause_reason = reason
                 return Ending("paused", reason or None)
             case "room_paused", _:
                 return Ending("paused")
             case _, ev.RunFailed(content):
-                return Ending("error", inert_line(content, 500))
+                return Ending("error", inert_line(content, MAX_ERROR_CHARACTERS))
             case _:
                 return Ending("error", "the run failed")
 

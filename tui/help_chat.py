@@ -42,7 +42,7 @@ question; beside TEXT it is attached to it, as "stdin" (also where TEXT holds a
   --tools NAMES           the tools it may use, with commas between them, or
                           none (default: what the conversation has)
   --allow PATTERN         let calls run that would ask, like
-                          'run_command(make -n *)' or write_file; may be given
+                          'run_command(make test)' or write_file; may be given
                           again. Every other one is denied
   --thinking              let the model think aloud first
   --strict                exit code 2 where the demo model would answer without
@@ -127,10 +127,13 @@ Usage: agent-tui tools COMMAND
 What agents may use, and what of it runs without asking.
 
   list                    the tools
-  rules                   what was allowed for always
+  rules                   what was allowed, and where
+  confirm RULE            let a suspended rule of an earlier version hold again
   forget RULE             ask again before what a rule allows
 
-The config file may allow more: [tools] allow = ["run_command(make -n *)"]
+A rule that is kept on the screen allows the one call that was shown, a command
+only in the folder that it was shown in. Wider ones are written into the config
+file: [tools] allow = ["fetch_url(https://docs.python.org/*)"]
 {SERVER}""",
     "tools list": f"""\
 Usage: agent-tui tools list [--output text|json]
@@ -141,12 +144,21 @@ they ask before they run. As json: also their parameters.
     "tools rules": f"""\
 Usage: agent-tui tools rules [--output text|json]
 
-Lists what was allowed for always, without what the config file allows.
+Lists what was allowed for always or in one conversation, without what the
+config file allows. Rules of earlier versions were wider than what had been
+shown: they are suspended, and allow nothing until they are confirmed.
+{SERVER}""",
+    "tools confirm": f"""\
+Usage: agent-tui tools confirm RULE [--output text|json]
+
+Lets a suspended rule of an earlier version allow again all that fits its
+pattern, in every folder. RULE is the rule's id, the beginning of it that fits
+no other rule, or its pattern.
 {SERVER}""",
     "tools forget": f"""\
 Usage: agent-tui tools forget RULE [--output text|json]
 
-Takes back what was allowed for always. RULE is the rule's id, the beginning of
+Takes back what was allowed. RULE is the rule's id, the beginning of
 it that fits no other rule, or its pattern.
 {SERVER}""",
 }

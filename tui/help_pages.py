@@ -52,7 +52,7 @@ The terminal for conversations with agents.
                           a conversation on a screen, or a new one
   agent-tui ask TEXT      one question, answered without a screen
   agent-tui conversations list | search | show | export | delete | rename
-  agent-tui tools         what agents may use: list | rules | forget
+  agent-tui tools         what agents may use: list | rules | confirm | forget
   agent-tui serve         the backend alone, for other programs and machines
   agent-tui backend status | stop
   agent-tui models        the providers of models and what they offer;

@@ -20,7 +20,7 @@ from tui.app import AgentTuiApp
 from tui.key_names import character_of, parse, shown, shown_all
 from tui.screens.agent_form import AgentFormScreen
 from tui.screens.chat import ChatScreen
-from tui.screens.chat_ask import AskBar, AskScreen, ReasonScreen
+from tui.screens.chat_ask import AskBar, AskScreen, KeepScreen, ReasonScreen
 from tui.screens.chat_pager import PagerScreen
 from tui.screens.chat_queue import ChatQueueScreen
 from tui.screens.choose import ChooseScreen
@@ -74,6 +74,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     "pager": (PagerScreen, ""),
     "asked": (AskScreen, ""),
     "reason": (ReasonScreen, ""),
+    "keep": (KeepScreen, ""),
     "chat_queue": (ChatQueueScreen, ""),
     "choice": (Choice, ""),
     "picking": (Picking, ""),

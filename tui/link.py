@@ -139,6 +139,7 @@ class ChatLink(Link["ChatClient"]):
             parent_id=question.parent_id,
             again=question.again,
             client_key=question.client_key,
+            continues=question.continues,
         )
         async with aclosing(events):
             async for event in events:

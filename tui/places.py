@@ -29,6 +29,7 @@ from tui.first_room import Found, first_room
 from tui.key_names import shown_all
 from tui.keymap import resolve
 from tui.link import ChatLink, RoomLink
+from tui.presence import Presence
 from tui.request import ScreenRequest
 from tui.screens.chat import ChatScreen
 from tui.screens.conversations import ConversationsScreen
@@ -43,11 +44,14 @@ from tui.screens.setup import SetupScreen
 from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
 from widgets.signs import twin
+from widgets.units import duration
 
 if TYPE_CHECKING:
+    from agent_tui.clients.room_answers import PausesSoon
     from tui.app import AgentTuiApp
 
 NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
+MAX_NAME_CHARACTERS: Final = 60
 LEAVE_SECONDS: Final = 3.0  # how long leaving a list waits for the server to delete what was deleted there
 
 S = TypeVar("S", bound=Screen[Any])
@@ -61,6 +65,8 @@ class Places:
     ) -> None:
         self.link = link or RoomLink(request.source)
         self.chat_link = chat_link or ChatLink(request.source)
+        # With connections of its own: screens close theirs as they come and go.
+        self.presence = Presence(link or RoomLink(request.source), self._tell_pausing)
         self.keymap = resolve(request.config.keys)
         self._app = app
         self._request = request
@@ -245,6 +251,17 @@ class Places:
 
     def _own(self, text: str) -> str:
         return twin(text) if self._ascii_only else text
+
+    # --- who is there ----------------------------------------------------------------------------------
+
+    def _tell_pausing(self, pausing: PausesSoon | None) -> None:
+        """Warn, wherever one is, of what pauses unless a key is pressed; take that back once one was."""
+        if pausing is None:
+            self._app.clear_notifications()
+            return
+        name = inert_line(pausing.name, MAX_NAME_CHARACTERS) or say("room.untitled")
+        line = say("idle.warning", name=name, time=duration(pausing.seconds))
+        self._app.notify(line, severity="warning", timeout=pausing.seconds, markup=False)
 
     # --- keys ------------------------------------------------------------------------------------------
 

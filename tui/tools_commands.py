@@ -1,14 +1,15 @@
-"""``agent-tui tools list|rules|forget``: what agents may use, and what is always allowed."""
+"""``agent-tui tools list|rules|confirm|forget``: what agents may use, and what was allowed."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.chat_answers import ToolInfo, ToolRule
 from agent_tui.errors import ConfigError, NotFound
-from agent_tui.inert import inert_line
+from agent_tui.inert import inert_line, visible_line
+from agent_tui.tool_rules import WRITING_TOOLS, spelled_out
 from tui import connect, exits, output
 from tui.commands import age, asked, listed, server_line, told
 from tui.output import OutputFormat
@@ -17,7 +18,12 @@ from tui.request import Source
 MAX_DESCRIPTION_CHARACTERS: Final = 80
 RUNS: Final = {"read": "only reads", "ask": "asks first"}  # permission → what it means
 NO_TOOLS: Final = "no tools"
-NO_RULES: Final = "nothing is always allowed: every tool that changes or reaches something asks first"
+NO_RULES: Final = "nothing was allowed: every tool that changes or reaches something asks first"
+HOLDS: Final = {"exact": "this call alone", "wide": "all that fits", "suspended": "suspended"}  # by scope
+SUSPENDED: Final = (
+    "suspended rules of an earlier version are wider than what was shown then, and allow nothing; "
+    "agent-tui tools confirm RULE lets one hold again, tools forget RULE drops it"
+)
 
 
 def list_tools(source: Source, output_format: OutputFormat) -> int:
@@ -37,13 +43,31 @@ def list_tools(source: Source, output_format: OutputFormat) -> int:
 
 
 def list_rules(source: Source, output_format: OutputFormat) -> int:
-    """Print what is always allowed, but for what the config file allows; as JSON ``{"rules": […]}``."""
+    """Print what was allowed, but for what the config file allows; as JSON ``{"rules": […]}``."""
     rules = asked(source, connect.chat_client, lambda client: client.rules())
     if output_format == "json":
         output.write_json({"rules": [asdict(rule) for rule in rules]})
         return exits.DONE
-    rows = ((rule.id, rule.pattern or rule.tool, age(rule.created_at)) for rule in rules)
-    return listed(("ID", "ALWAYS ALLOWED", "SINCE"), rows, NO_RULES)
+    code = listed(("ID", "ALLOWED", "IN", "HOLDS FOR", "SINCE"), map(_rule_row, rules), NO_RULES)
+    if any(rule.scope == "suspended" for rule in rules):
+        output.notice(SUSPENDED)
+    return code
+
+
+def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
+    """Let the suspended rule ``wanted`` hold again; raises as ``forget_rule``, and ``ConfigError`` for a rule
+    that is not suspended.
+    """
+
+    async def confirm(client: ChatClient) -> ToolRule:
+        rule = _find(await client.rules(), wanted)
+        if rule.scope != "suspended":
+            raise ConfigError(f'the rule "{inert_line(wanted)}" is not suspended', "there is nothing to do")
+        await client.confirm_rule(rule.id)
+        return replace(rule, scope="wide")
+
+    rule = asked(source, connect.chat_client, confirm)
+    return told(f"runs without asking: all that fits {_shown(rule)}", asdict(rule), output_format)
 
 
 def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
@@ -57,7 +81,24 @@ def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int
         return rule
 
     rule = asked(source, connect.chat_client, forget)
-    return told(f"asks again: {inert_line(rule.pattern or rule.tool)}", asdict(rule), output_format)
+    return told(f"asks again: {_shown(rule)}", asdict(rule), output_format)
+
+
+def _shown(rule: ToolRule) -> str:
+    pattern = rule.pattern or rule.tool
+    return visible_line(
+        spelled_out(pattern) if rule.scope == "exact" else pattern, output.MAX_LINE_CHARACTERS
+    )
+
+
+def _rule_row(rule: ToolRule) -> tuple[str, ...]:
+    where = [visible_line(rule.folder)] if rule.folder else []
+    if rule.conversation_id:
+        where.append(f"conversation {inert_line(rule.conversation_id)}")
+    holds = HOLDS.get(rule.scope, inert_line(rule.scope))
+    if rule.scope == "exact" and rule.tool in WRITING_TOOLS:
+        holds = "this file, any content"
+    return rule.id, _shown(rule), ", ".join(where) or "every conversation", holds, age(rule.created_at)
 
 
 def _tool_row(tool: ToolInfo) -> tuple[str, ...]:
@@ -66,7 +107,7 @@ def _tool_row(tool: ToolInfo) -> tuple[str, ...]:
 
 
 def _find(rules: list[ToolRule], wanted: str) -> ToolRule:
-    exact = [rule for rule in rules if wanted in (rule.id, rule.pattern)]
+    exact = [rule for rule in rules if wanted in (rule.id, rule.pattern, spelled_out(rule.pattern))]
     found = exact or [rule for rule in rules if rule.id.startswith(wanted)]
     if not found:
         raise NotFound(f'there is no rule "{inert_line(wanted)}"', "agent-tui tools rules lists them")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from sys import maxsize
 from time import monotonic
@@ -116,6 +117,7 @@ class FrameClock:
             line_panes=lambda drawn: line_panes(app, drawn),
             is_watched=lambda: app.app_focus,
             focused=lambda: app.focused,
+            now=time.monotonic,
             frame_seconds=frame_seconds,
             is_calm=is_calm,
         )
@@ -144,6 +146,11 @@ class FrameClock:
             self._ask(0.0)
         elif self._panes:
             self._ask_for_frame()
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing waits to be drawn, or nothing is drawn now (``stop``)."""
+        return self._is_stopped or not (self._panes or self._urgent)
 
     def stop(self) -> None:
         """Draw nothing until ``start``: before the terminal is lent to another program."""

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
+from math import inf
+from time import monotonic
 from typing import Any, Final
 
 from textual import events
@@ -18,15 +21,41 @@ from textual.app import App, ReturnType
 from textual.dom import DOMNode
 
 ROUNDS: Final = 2  # up through the widgets: behind the key itself, then behind what it had them say
+# A held key comes again after the first of these at most, then within the second.
+FIRST_REPEAT_SECONDS: Final = 1.1
+REPEATED_SECONDS: Final = 0.5  # a slow line holds some of them up
 PATIENCE_SECONDS: Final = 1.0  # a key whose answer takes longer does not hold up the others
 
 
+class KeyPresses:
+    """When the key under way was pressed down, as far as a terminal tells: while a key is held, it sends that
+    key again and again. All times are those of ``now``, in seconds.
+    """
+
+    def __init__(self, now: Callable[[], float] = monotonic) -> None:
+        self.now = now
+        self.last_at = -inf  # any key, or what was pasted
+        self.began_at = -inf  # the newest key that was not a repetition
+        self._key = ""
+        self._is_repeated = False
+
+    def note(self, key: str, seconds_ago: float) -> None:
+        """Note a key ("" for what was pasted) that the terminal sent ``seconds_ago``."""
+        at = self.now() - seconds_ago
+        longest = REPEATED_SECONDS if self._is_repeated else FIRST_REPEAT_SECONDS
+        self._is_repeated = key == self._key and at - self.last_at <= longest
+        if not self._is_repeated:
+            self._key, self.began_at = key, at
+        self.last_at = at
+
+
 class KeysInOrder(App[ReturnType]):
-    """Holds a key, or what was pasted, until the one before it was answered."""
+    """Holds a key, or what was pasted, until the one before it was answered; ``presses`` tells of them."""
 
     def __init__(self, **options: Any) -> None:
         """See ``App``."""
         super().__init__(**options)
+        self.presses = KeyPresses()
         self._typed: deque[events.Key | events.Paste] = deque()  # what waits behind the key under way
         self._answered = 0  # keys so far, with the one under way
         self._limit: asyncio.TimerHandle | None = None  # while one is
@@ -51,6 +80,7 @@ class KeysInOrder(App[ReturnType]):
         loop = asyncio.get_running_loop()
         self._limit = loop.call_later(PATIENCE_SECONDS, self.call_later, self._go_on, 0, number)
         went_to = self._typed_into
+        self.presses.note(event.key if isinstance(event, events.Key) else "", monotonic() - event.time)
         await super().on_event(event)
         self._follow(went_to, ROUNDS, number)
 

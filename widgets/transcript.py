@@ -145,6 +145,14 @@ class Transcript(Folding, can_focus=True):
                 self._finder.grew(message)
             self._clock.mark(self)
 
+    def turn_reopened(self, key: str) -> None:
+        """Let a message that was ended go on; its note goes. O(1)."""
+        message = self._messages.get(key)
+        if message is not None:
+            message.reopen()
+            self._reads_anew(message)
+            self._clock.mark(self)
+
     def turn_titled(self, key: str, title: str) -> None:
         """Change the title of a message, open or closed. O(1)."""
         message = self._messages.get(key)

@@ -19,7 +19,7 @@ def new_conversation(fields: Fields, workspaces: Workspaces) -> NewConversation:
         model=fields.text("model") or "",
         provider_id=fields.text("provider_id") or "",
         temperature=fields.decimal("temperature"),
-        thinking_enabled=fields.flag("thinking_enabled") or False,
+        thinking_enabled=fields.flag("thinking_enabled"),
         enabled_tools=fields.texts("enabled_tools"),
         workspace=workspaces.checked(fields.text("workspace")) or "",
         max_tokens=fields.number("max_tokens") or 0,
@@ -28,14 +28,15 @@ def new_conversation(fields: Fields, workspaces: Workspaces) -> NewConversation:
 
 
 def conversation_change(fields: Fields, workspaces: Workspaces) -> ConversationChange:
-    """Return what to change about a chat; null means none for its temperature and its tools."""
+    """Return what to change about a chat; null means the model's own temperature and
+    thinking, and the tools that need not be asked for."""
     return ConversationChange(
         title=fields.text("title"),
         system_prompt=fields.text("system_prompt"),
         model=fields.text("model"),
         provider_id=fields.text("provider_id"),
         temperature=fields.decimal("temperature") if fields.has("temperature") else UNSET,
-        thinking_enabled=fields.flag("thinking_enabled"),
+        thinking_enabled=fields.flag("thinking_enabled") if fields.has("thinking_enabled") else UNSET,
         enabled_tools=fields.texts("enabled_tools") if fields.has("enabled_tools") else UNSET,
         workspace=workspaces.checked(fields.text("workspace")),
         max_tokens=fields.number("max_tokens"),
@@ -54,6 +55,7 @@ def question(fields: Fields) -> Question:
         tools=fields.texts("enabled_tools"),
         parent_id=fields.text("parent_id"),
         again=fields.text("again") or "",
+        continues=fields.text("continues") or "",
         client_key=fields.text("client_key") or "",
     )
 

@@ -16,6 +16,7 @@ from agent_tui.backend.chat_forms import Form, form_asked, in_form
 from agent_tui.backend.chat_requests import MAX_QUESTION_BYTES
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.hub import Hub
+from agent_tui.backend.presence import is_child
 from agent_tui.backend.problem import json_answer
 from agent_tui.backend.room_requests import path_id
 from agent_tui.backend.routing import by_method
@@ -129,7 +130,10 @@ class Conversations:
         with ExitStack() as there:
             there.enter_context(self._attending(chat_id, form))  # before a tool can ask
             begun = await self._chats.ask(chat_id, asked)
-            batches = self._hub.read(chat_id, begun.after)
+            counts = not is_child(request)
+            if counts:
+                there.enter_context(self._chats.wait_for(chat_id))
+            batches = self._hub.read(chat_id, begun.after, counts=counts)
             frames = in_form(batches, form, seen, lambda frame: frame.name in TERMINAL)
             body = pieces(frames, None)
             return EventStream(body, self._keep_alive_seconds, there.pop_all(), is_run=True)
@@ -153,7 +157,8 @@ class Conversations:
             return Response(status_code=HTTPStatus.NO_CONTENT)
         start = await self._hub.answer_start(chat_id, after) if form is Form.PLAIN else after + 1
         ends = _never if follow else _end_after(after, chat.last_event_id if is_idle else None)
-        body = pieces(in_form(self._hub.read(chat_id, max(start - 1, 0)), form, after, ends), None)
+        batches = self._hub.read(chat_id, max(start - 1, 0), counts=not is_child(request))
+        body = pieces(in_form(batches, form, after, ends), None)
         if is_idle and request.method != "HEAD":  # what is stored may be nothing that this form says
             first = await anext(body, None)
             if first is None:

@@ -48,7 +48,8 @@ class Batch(list[Frame]):
 class _Reader:
     """One open ``read``: what was published since it last looked. The frames are shared, not copied."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, counts: bool) -> None:
+        self.counts = counts
         self.ended = False
         self.error: StoreError | None = None
         self._news = asyncio.Event()
@@ -149,10 +150,10 @@ class _Room:
 
 
 class Hub:
-    """All readers of all rooms. ``on_watchers`` are called with a room's id when its watchers change."""
+    """All readers of all rooms. ``on_watchers`` are called when somebody begins to read or leaves."""
 
     def __init__(self, store: Store) -> None:
-        self.on_watchers: list[Callable[[str], None]] = []
+        self.on_watchers: list[Callable[[], None]] = []
         self._store = store
         self._rooms: dict[str, _Room] = {}
         self._closed = False
@@ -164,16 +165,19 @@ class Hub:
         if room is not None:
             room.publish(frames)
 
-    async def read(self, room_id: str, after: int) -> AsyncGenerator[list[Frame], None]:
+    async def read(
+        self, room_id: str, after: int, *, counts: bool = True
+    ) -> AsyncGenerator[list[Frame], None]:
         """Yield the room's frames with a seq above ``after``: the stored ones, then live ones, without end.
 
+        ``counts``: somebody reads, not a program that we started ourselves.
         Each batch is in order and no frame is missing or doubled. Ends when the room is deleted, does not
         exist, or the hub closes. Raises ``StoreError`` when the log cannot be read or what the room says
         cannot be stored any more.
         """
-        reader = _Reader()
+        reader = _Reader(counts=counts)
         self._rooms.setdefault(room_id, _Room()).readers.add(reader)
-        self._tell(room_id)
+        self._tell()
         try:
             if self._closed or not await self._exists(room_id):
                 return
@@ -206,14 +210,13 @@ class Hub:
         """
         return await self._store.read(chat_queries.answer_start, room_id, seq)
 
-    def watchers(self, room_id: str) -> int:
-        """Return how many ``read`` of the room are open."""
-        room = self._rooms.get(room_id)
-        return len(room.readers) if room is not None else 0
-
     def readers(self) -> int:
         """Return how many ``read`` are open in all."""
         return sum(len(room.readers) for room in self._rooms.values())
+
+    def watchers(self) -> int:
+        """Return how many of them count."""
+        return sum(reader.counts for room in self._rooms.values() for reader in room.readers)
 
     def end(self, room_id: str, error: StoreError | None = None) -> None:
         """End the room's readers, with ``error`` if they are to raise it."""
@@ -229,9 +232,9 @@ class Hub:
         for room_id in self._rooms:
             self.end(room_id)
 
-    def _tell(self, room_id: str) -> None:
+    def _tell(self) -> None:
         for callback in self.on_watchers:
-            callback(room_id)
+            callback()
 
     async def _exists(self, room_id: str) -> bool:
         return await self._store.read(queries.exists, room_id)
@@ -242,4 +245,4 @@ class Hub:
         if not room.readers:
             room.flush()  # and with it the timer
             del self._rooms[room_id]
-        self._tell(room_id)
+        self._tell()

@@ -24,11 +24,13 @@ from agent_tui.backend.connection import HttpServer, bound_socket, url_of
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.room_tools import RoomTools
+from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.logs import start_logging
 from agent_tui.backend.models.providers import Models
 from agent_tui.backend.options import Settings
+from agent_tui.backend.presence import Attendance
 from agent_tui.backend.server import Face, Traffic, build_app
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.orphans import ORPHANS
@@ -90,6 +92,7 @@ class _Inside:
     hub: Hub
     models: Models
     toolbox: Toolbox
+    presence: Presence
 
     def running(self) -> int:
         """Return how many rooms and answers are under way."""
@@ -118,13 +121,13 @@ class _Process:
         toolbox = Toolbox(ConfigFile(settings.config).read)
         unwatched = settings.unwatched_seconds
         try:
-            hub = Hub(store)
-            chats = Chats(store, hub, models, toolbox, unwatched_seconds=unwatched)
+            hub, presence = Hub(store), Presence()
+            chats = Chats(store, hub, models, toolbox, unwatched_seconds=unwatched, presence=presence)
             tools = RoomTools(store, toolbox, chats.asks)
-            engine = Engine(store, hub, models, unwatched_seconds=unwatched, tools=tools)
+            engine = Engine(store, hub, models, unwatched_seconds=unwatched, tools=tools, presence=presence)
             await chats.start()  # first: rooms that go on may ask what the rules say
             await engine.start(resume=settings.resume)
-            await self._serve(_Inside(engine, chats, hub, models, toolbox))
+            await self._serve(_Inside(engine, chats, hub, models, toolbox, presence))
         finally:
             self.told_at = self.told_at or asyncio.get_running_loop().time()
             await self._by(LEFT_SECONDS, toolbox.aclose(), models.aclose())
@@ -139,6 +142,7 @@ class _Process:
         more = [
             *Conversations(inside.chats, inside.hub, workspaces).routes(),
             *Tools(inside.chats, inside.toolbox).routes(),
+            *Attendance(inside.presence).routes(),
         ]
         app = build_app(inside.engine, inside.hub, face, self.traffic, inside.models, more, workspaces)
         server = HttpServer(app, lambda: self._ready(token))
@@ -210,6 +214,7 @@ class _Process:
         leaving = asyncio.create_task(inside.toolbox.aclose())
         await self._by(CUT_SECONDS, cutting)
         inside.hub.close()
+        inside.presence.close()
         server.should_exit = True
         await self._by(LEFT_SECONDS, serving, leaving, inside.models.aclose())
 

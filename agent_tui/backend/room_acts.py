@@ -34,6 +34,7 @@ class RoomActs:
             by_method(f"{agent}/stop", POST=self.stop),
             by_method(f"{agent}/skip", POST=self.skip),
             by_method(f"{agent}/retry", POST=self.retry),
+            by_method(f"{agent}/continue", POST=self.go_on),
             by_method(f"{room}/asks/{{message_id}}/{{step_id}}", POST=self.answer),
         ]
 
@@ -73,6 +74,10 @@ class RoomActs:
 
     async def retry(self, request: Request) -> Response:
         room = await self._engine.retry_agent(asked.room_id(request), asked.agent_id(request))
+        return room_answer(room, HTTPStatus.ACCEPTED)
+
+    async def go_on(self, request: Request) -> Response:
+        room = await self._engine.continue_agent(asked.room_id(request), asked.agent_id(request))
         return room_answer(room, HTTPStatus.ACCEPTED)
 
     async def answer(self, request: Request) -> Response:

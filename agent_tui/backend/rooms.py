@@ -14,6 +14,7 @@ from agent_tui.backend import room_requests as asked
 from agent_tui.backend.body import read_fields
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.hub import Hub
+from agent_tui.backend.presence import is_child
 from agent_tui.backend.problem import json_answer
 from agent_tui.backend.room_acts import RoomActs
 from agent_tui.backend.routing import by_method, room_answer
@@ -116,9 +117,11 @@ class Rooms:
         room_id = asked.room_id(request)
         after = asked.last_event_id(request) or 0
         start = await self._engine.run(room_id)
-        frames = run_frames(self._hub.read(room_id, start - 1), after)
+        counts = not is_child(request)
+        frames = run_frames(self._hub.read(room_id, start - 1, counts=counts), after)
+        there = self._engine.wait_for(room_id) if counts else nullcontext()
         body = pieces(frames, self._accumulator(request))
-        return EventStream(body, self._keep_alive_seconds, is_run=True)
+        return EventStream(body, self._keep_alive_seconds, there, is_run=True)
 
     async def events(self, request: Request) -> Response:
         room_id = asked.room_id(request)
@@ -126,7 +129,7 @@ class Rooms:
         if after is None:
             after = asked.number(request, "after") or 0
         await self._engine.room(room_id)
-        frames = self._hub.read(room_id, after)
+        frames = self._hub.read(room_id, after, counts=not is_child(request))
         # Who says so can answer what tools ask.
         there = self._engine.attend(room_id) if asked.switch(request, "asks") else nullcontext()
         return EventStream(pieces(frames, self._accumulator(request)), self._keep_alive_seconds, there)

@@ -1,4 +1,4 @@
-"""The calls about tools: which there are, and which calls of them are always allowed."""
+"""The calls about tools: which there are, and which calls of them run without asking."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class Tools:
             by_method("/api/tools", GET=self.listed),
             by_method("/api/tools/rules", GET=self.rules),
             by_method("/api/tools/rules/{rule_id}", DELETE=self.drop_rule),
+            by_method("/api/tools/rules/{rule_id}/confirm", POST=self.confirm_rule),
         ]
 
     async def listed(self, request: Request) -> Response:
@@ -56,9 +57,16 @@ class Tools:
         return json_answer({"tools": tools, "servers": servers})
 
     async def rules(self, _request: Request) -> Response:
-        names = ("id", "tool", "pattern", "created_at")
-        rules = [{name: getattr(rule, name) for name in names} for rule in self._chats.rules()]
+        names = ("id", "tool", "pattern", "folder", "scope", "created_at")
+        rules = [
+            {**{name: getattr(rule, name) for name in names}, "conversation_id": rule.room_id}
+            for rule in self._chats.rules()
+        ]
         return json_answer({"rules": rules})
+
+    async def confirm_rule(self, request: Request) -> Response:
+        await self._chats.confirm_rule(path_id(request, "rule_id", "rule"))
+        return await self.rules(request)
 
     async def drop_rule(self, request: Request) -> Response:
         await self._chats.drop_rule(path_id(request, "rule_id", "rule"))

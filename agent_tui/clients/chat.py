@@ -49,7 +49,8 @@ _NAMED = frozenset({"message", "answer_started", "conversation"})
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked. ``parent_id``: the message it follows, "" for the beginning, ``None`` for the newest.
-    ``again``: id of a question that is answered once more. ``client_key``: asked twice, it is one question.
+    ``again``: id of a question that is answered once more, ``continues``: of an answer to be finished.
+    ``client_key``: asked twice, it is one question.
     """
 
     content: str
@@ -59,10 +60,11 @@ class Question:
     parent_id: str | None = None
     again: str = ""
     client_key: str = ""
+    continues: str = ""
 
     def json(self) -> dict[str, Any]:
         """Return it as the wire has it: only what is said."""
-        body: dict[str, Any] = {} if self.again else {"content": self.content}
+        body: dict[str, Any] = {} if self.again or self.continues else {"content": self.content}
         if self.attachments:
             body["attachments"] = [
                 {"name": file.name, "type": file.type, "content": file.content} for file in self.attachments
@@ -72,7 +74,7 @@ class Question:
         for name in ("thinking_enabled", "parent_id"):
             if getattr(self, name) is not None:
                 body[name] = getattr(self, name)
-        for name in ("again", "client_key"):
+        for name in ("again", "continues", "client_key"):
             if getattr(self, name):
                 body[name] = getattr(self, name)
         return body
@@ -198,6 +200,7 @@ class ChatClient(ChatCalls):
         parent_id: str | None = None,
         again: str = "",
         client_key: str = "",
+        continues: str = "",
         give_up_seconds: float | None = GIVE_UP_SECONDS,
     ) -> AsyncGenerator[Event, None]:
         """Ask (see ``Question``), and yield the events of the answer until its last (see ``ask_frames``).
@@ -206,7 +209,7 @@ class ChatClient(ChatCalls):
         own (``LOCAL_ID``). An answer that is lost is ended before that is raised.
         """
         question = Question(
-            content, attachments, thinking_enabled, enabled_tools, parent_id, again, client_key
+            content, attachments, thinking_enabled, enabled_tools, parent_id, again, client_key, continues
         )
         answer = _Answer(conversation_id, question, next(self._number))
         frames = self.ask_frames(conversation_id, question, give_up_seconds=give_up_seconds)
@@ -265,7 +268,7 @@ class _Answer:
             return []
         self._is_named = True
         start = TurnStarted(self._decoder.turn_id, self._conversation_id, "assistant", "", "", 0)
-        if self._question.again:
+        if self._question.again or self._question.continues:
             return [start]
         said = Message(
             self._question_id,

@@ -53,12 +53,18 @@ class ToolServer:
 
 @dataclass(frozen=True, slots=True)
 class ToolRule:
-    """What somebody allowed for always."""
+    """Calls that somebody allowed. ``scope`` "exact": the one call of ``pattern``, in ``folder`` where it
+    works in one; "wide": all that fit the pattern; "suspended": none until it is confirmed. It holds
+    everywhere or in the conversation or room ``conversation_id``.
+    """
 
     id: str
     tool: str = ""
     pattern: str = ""
     created_at: str = ""
+    folder: str = ""
+    scope: str = ""
+    conversation_id: str = ""
 
 
 def read_hits(value: object) -> list[Hit]:
@@ -105,7 +111,7 @@ def read_servers(value: object) -> list[ToolServer]:
 
 def read_rules(value: object) -> list[ToolRule]:
     """Return the rules of ``{"rules": […]}`` or of a bare list; skips what has no id."""
-    names = ("id", "tool", "pattern", "created_at")
+    names = ("id", "tool", "pattern", "created_at", "folder", "scope", "conversation_id")
     rules = (ToolRule(*(text_of(item, name) for name in names)) for item in listed(value, "rules"))
     return [rule for rule in rules if rule.id]
 

@@ -54,7 +54,7 @@ _OFFERS: Mapping[str, tuple[str, str, str]] = {
     "answer": ("POST", "ask", "asking before a tool runs"),
     "search": ("GET", "search", "searching"),
     "tools": ("GET", "tools", "a list of tools"),
-    "rules": ("GET", "rules", "a list of what is always allowed"),
+    "rules": ("GET", "rules", "a list of rules"),
     "providers": ("GET", "providers", "a list of providers"),
 }
 
@@ -203,12 +203,16 @@ class ChatCalls(ProviderCalls):
         return read_tools(value), read_servers(value)
 
     async def rules(self) -> list[ToolRule]:
-        """Return what is always allowed."""
-        return read_rules(await self._plain_call("GET", "rules", "a list of what is always allowed"))
+        """Return which calls run without asking, and which rules of an earlier version are suspended."""
+        return read_rules(await self._plain_call("GET", "rules", "a list of rules"))
+
+    async def confirm_rule(self, rule_id: str) -> None:
+        """Let a suspended rule hold again."""
+        await self._call("POST", "rule_confirm", (rule_id,), "confirming a rule")
 
     async def drop_rule(self, rule_id: str) -> None:
-        """Let it be asked again."""
-        await self._call("DELETE", "rule", (rule_id,), "taking back what is always allowed")
+        """Take a rule back: what it allowed is asked again."""
+        await self._call("DELETE", "rule", (rule_id,), "taking back a rule")
 
     # --- how it is called ------------------------------------------------------------------------------
 

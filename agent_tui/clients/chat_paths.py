@@ -25,6 +25,7 @@ DEFAULT_PATHS: Mapping[str, str] = {
     "tools": "/api/tools",
     "rules": "/api/tools/rules",
     "rule": "/api/tools/rules/{rule_id}",
+    "rule_confirm": "/api/tools/rules/{rule_id}/confirm",
     "providers": "/api/providers",
     "provider_models": "/api/providers/{provider_id}/models",
     "provider_test": "/api/providers/test",

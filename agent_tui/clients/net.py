@@ -37,6 +37,7 @@ from agent_tui.errors import (
 from agent_tui.inert import inert_line
 from agent_tui.redaction import redacted, shown_url
 from agent_tui.tls import tls_failure
+from agent_tui.tool_config import TOOL_HEADER, TOOL_VARIABLE
 from agent_tui.wire.content import dump
 
 CONNECT_SECONDS = 10.0
@@ -247,6 +248,7 @@ class Net:
         all_headers = {
             "User-Agent": f"agent-tui/{__version__}",
             "Accept-Encoding": "identity",
+            **({TOOL_HEADER: "1"} if TOOL_VARIABLE in self._environ else {}),
             **headers,
         }
         if content is not None:

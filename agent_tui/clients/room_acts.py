@@ -29,6 +29,7 @@ _OFFERS: Mapping[str, tuple[str, str, str]] = {
     "stop": ("POST", "stop", "stopping one agent"),
     "skip": ("POST", "skip", "skipping one agent"),
     "retry": ("POST", "retry", "saying a turn again"),
+    "continue": ("POST", "continue", "continuing a turn"),
     "change": ("PATCH", "room", "changing rooms"),
     "pause": ("POST", "pause", "pausing"),
     "resume": ("POST", "resume", "resuming"),
@@ -94,6 +95,10 @@ class RoomActs(RoomCalls, ProviderCalls):
     async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
         """Let the agent say its newest turn again; raises ``Refused`` (409) when others spoke since."""
         return await self._act(room_id, agent_id, "retry", "saying a turn again")
+
+    async def continue_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """Let the agent finish its newest turn, which was cut; raises ``Refused`` (409) if it is whole."""
+        return await self._act(room_id, agent_id, "continue", "continuing a turn")
 
     async def _act(self, room_id: str, agent_id: str, act: str, what: str) -> RoomInfo:
         return await self._room_of(room_id, await self._inner_call("POST", act, (room_id, agent_id), what))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,15 @@ class Said:
     id: str
     status: str
     queue: tuple[QueuedMessage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PausesSoon:
+    """The room or chat called ``name`` costs money and pauses in ``seconds``, unless a key is pressed."""
+
+    id: str
+    name: str
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +115,18 @@ def read_provider_test(value: object) -> ProviderTest:
     took = float(seconds) if isinstance(seconds, int | float) else None
     has_no_tools = isinstance(value, Mapping) and value.get("no_tools") is True
     return ProviderTest(tuple(read_models(value)), took, has_no_tools)
+
+
+def pauses_soon(data: str) -> PausesSoon | None:
+    """Return what a frame of ``presence`` says; ``None`` where nothing pauses any more."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    seconds = value.get("seconds") if isinstance(value, Mapping) else None
+    if not isinstance(seconds, int | float):
+        return None
+    return PausesSoon(text_of(value, "id"), text_of(value, "name"), float(seconds))
 
 
 def text_of(item: object, name: str) -> str:

@@ -76,6 +76,10 @@ class RoomCalls:
             raise ProtocolError("the server's answer is no list of rooms")
         return decode_rooms(value)
 
+    async def press(self) -> None:
+        """Say that a person pressed a key."""
+        await self._net.call("POST", self._paths.of("presence"))
+
     async def show_raw(self, room_id: str) -> Any:
         """Return one room as it was answered."""
         return await self._net.call("GET", self._paths.of("room", room_id))

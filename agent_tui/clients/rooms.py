@@ -10,6 +10,7 @@ from agent_tui.clients.event_log import GIVE_UP_SECONDS, Following, Fresh, Loade
 from agent_tui.clients.event_stream import IDLE_SECONDS, EventStream, Item, Watch, read_frames
 from agent_tui.clients.net import Net
 from agent_tui.clients.room_acts import RoomActs
+from agent_tui.clients.room_answers import PausesSoon, pauses_soon
 from agent_tui.clients.sse import Frame, SSEParser
 from agent_tui.errors import (
     AgentTuiError,
@@ -46,6 +47,27 @@ class RoomsClient(RoomActs):
     def retry_now(self) -> None:
         """End every wait for a next try that is going on."""
         self._naps.wake()
+
+    async def attend(
+        self, *, give_up_seconds: float | None = None
+    ) -> AsyncGenerator[PausesSoon | None, None]:
+        """Say that a person's program is open, as long as this is read: what runs goes on meanwhile.
+
+        Yields what pauses soon because no key was pressed for long, and ``None`` once one was. Ends where the
+        server does not count this program; reconnects and raises as ``EventStream`` does.
+        """
+        stream = EventStream(
+            self._net,
+            self._paths.of("presence"),
+            idle_timeout=self._idle_timeout,
+            give_up_seconds=give_up_seconds,
+            clock=self._clock,
+            naps=self._naps,
+        )
+        async with aclosing(aiter(stream)) as items:
+            async for item in items:
+                if isinstance(item, Frame):
+                    yield pauses_soon(item.data)
 
     async def run_frames(
         self, room_id: str, *, give_up_seconds: float | None = RUN_GIVE_UP_SECONDS

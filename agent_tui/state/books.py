@@ -18,7 +18,12 @@ STRANGER = "?"  # the agent of words whose speaker the server never named
 
 @dataclass(slots=True)
 class Books:
-    """All agents and turns by id. ``changed`` holds the ids of agents whose pane must be looked at again."""
+    """All agents and turns by id. ``changed`` holds the ids of agents whose pane must be looked at again.
+    ``generation`` counts how often turns were taken away or loaded anew: panes then start over.
+    ``counts_prompts``: what was spent counts prompts, too, as the providers do.
+
+    A message that continues another is part of that one's turn.
+    """
 
     round: int = 0
     agents: dict[str, Agent] = field(default_factory=dict)
@@ -27,6 +32,9 @@ class Books:
     unknown_count: int = 0
     unknown: deque[ev.Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
     changed: set[str] = field(default_factory=set)
+    generation: int = 0
+    counts_prompts: bool = False
+    _heads: dict[str, str] = field(default_factory=dict)  # id of a message that continues a turn → the turn's
     _spent_tokens: int = 0
     _spent_cost: float | None = None
 
@@ -56,9 +64,15 @@ class Books:
 
     # --- turns -----------------------------------------------------------------------------------------
 
+    def turn_of(self, message_id: str) -> Turn | None:
+        """Return the turn that the message is, or part of; None where there is none."""
+        return self.turns.get(self._heads.get(message_id, message_id))
+
     def _turn_started(self, event: ev.TurnStarted) -> None:
-        turn = self.turns.get(event.turn_id)
-        older = self.turns.get(event.supersedes) if event.supersedes != event.turn_id else None
+        turn = self.turn_of(event.turn_id)
+        if turn is None and self._gone_on(event.continues, event.turn_id):
+            return
+        older = self.turn_of(event.supersedes) if event.supersedes != event.turn_id else None
         speaker_id = event.agent_id or (older.agent_id if older is not None else "")
         if older is not None:
             self._supersede(older)
@@ -84,13 +98,34 @@ class Books:
         agent.word = "thinking"
 
     def _turn_noted(self, event: ev.TurnNoted) -> None:
-        turn = self.turns.get(event.turn_id)
+        turn = self.turn_of(event.turn_id)
         if turn is not None and turn.status == "speaking":
             turn.note(event)
             self.changed.add(turn.agent_id)
 
+    def _gone_on(self, continues: str, message_id: str) -> Turn | None:
+        """Let the turn that ``continues`` names go on, if it is the last that its agent said; return it."""
+        turn = self.turn_of(continues) if continues else None
+        agent = self.agents.get(turn.agent_id) if turn is not None else None
+        if turn is None or agent is None or turn not in agent.turns:
+            return None
+        later = agent.turns[agent.turns.index(turn) + 1 :]
+        if any(other.length or other.steps for other in later):
+            return None
+        for other in later:  # tries that failed before a word
+            agent.turns.remove(other)
+            del self.turns[other.id]
+            self.generation += 1
+        if turn.status == "speaking":
+            self._close(turn, "cut", "lost")
+        self._heads[message_id] = turn.id
+        turn.go_on(message_id)
+        agent.word = "thinking"
+        self.changed.add(agent.id)
+        return turn
+
     def _text_added(self, event: ev.TextAdded) -> None:
-        turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
+        turn = self.turn_of(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
         if turn.status != "speaking":
             self._count(ev.Unknown("message_chunk", event.text, "a chunk after its turn's end"))
             return
@@ -111,7 +146,7 @@ class Books:
         if isinstance(event, ev.TextAdded):
             self._text_added(event)
             return
-        turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, "")
+        turn = self.turn_of(event.turn_id) or self._orphan(event.turn_id, "")
         is_late_status = isinstance(event, ev.ToolStatusChanged) and event.status != "asks"
         if turn.status != "speaking" and not is_late_status:
             self._count(ev.Unknown("process_step", repr(event), "a step after its turn's end"))
@@ -120,11 +155,12 @@ class Books:
         self.changed.add(turn.agent_id)
 
     def _turn_ended(self, event: ev.TurnEnded) -> None:
-        turn = self.turns.get(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
-        if event.text:  # an end without content never takes away what was said
+        turn = self.turn_of(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
+        is_newest = turn.part_id == event.turn_id
+        if event.text and is_newest:  # an end without content never takes away what was said
             turn.replace(event.text)
-        self._account(turn, event.token_count, event.usage)
-        if turn.status == "speaking":
+        self._account(turn, event.turn_id, event.token_count, event.usage)
+        if is_newest and turn.status == "speaking":
             self._close(turn, "cut" if event.interrupted else "said", event.interrupted)
         self.changed.add(turn.agent_id)
 
@@ -148,17 +184,20 @@ class Books:
         return self._speaker(event.agent_id, event.agent_name, self.round)
 
     def _message_stored(self, message: ev.Message) -> None:
-        turn = self.turns.get(message.id)
+        turn = self.turn_of(message.id) or self._gone_on(message.continues, message.id)
         if turn is None:
             turn = self._stored_turn(message)
-        if message.text:
-            turn.replace(message.text)
-        turn.take_steps(message.steps)
-        self._account(turn, message.token_count, message.usage)
+        if turn.part_id == message.id:
+            if message.text:
+                turn.replace(message.text)
+            turn.take_steps(message.steps)
+        self._account(turn, message.id, message.token_count, message.usage)
         turn.created_at, turn.trimmed = message.created_at, message.trimmed or turn.trimmed
         self.queue = tuple(queued for queued in self.queue if queued.id != message.id)
         if message.superseded:
             self._supersede(turn)
+        if turn.part_id != message.id:
+            return
         if message.status == "streaming" and turn.status == "speaking":
             self.agents[turn.agent_id].word = "speaking" if turn.length else "thinking"
         elif turn.status == "speaking":
@@ -190,10 +229,11 @@ class Books:
         turn.superseded = True
         self.changed.add(turn.agent_id)
 
-    def _account(self, turn: Turn, token_count: int, usage: ev.Usage | None) -> None:
-        """Take what a turn has used, once however often it is told."""
+    def _account(self, turn: Turn, part_id: str, token_count: int, usage: ev.Usage | None) -> None:
+        """Take what a part of a turn has used, once however often it is told."""
         tokens, cost = turn.spent, turn.cost or 0.0
-        turn.token_count, turn.usage = token_count, usage or turn.usage
+        turn.account(part_id, token_count, usage)
+        self.counts_prompts = self.counts_prompts or bool(usage and usage.prompt_tokens)
         self._spend(turn, tokens, cost)
 
     def _spend(self, turn: Turn, tokens: int = 0, cost: float = 0.0) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_tui import events as ev
+from agent_tui.chains import sum_of
 from agent_tui.state.steps import Steps, StepState
 
 MAX_KEPT_UNKNOWN = 200
@@ -23,7 +24,10 @@ StepEvent = ev.StepSet | ev.StepAdded | ev.ToolStatusChanged
 
 @dataclass(slots=True)
 class ChatTurn:
-    """One message of either side; ``text`` is a person's, an answer has ``steps``."""
+    """One message of either side; ``text`` is a person's, an answer has ``steps``.
+
+    Answers that continue it are parts of it: ``part_id`` is the id of the newest, ``parts`` their number.
+    """
 
     id: str
     role: str = "assistant"
@@ -45,7 +49,34 @@ class ChatTurn:
     has_no_tools: bool = False  # its model takes none, and was asked without
     waits_for: str = ""  # the MCP servers that are waited for
     missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
+    waits: ev.TurnNoted | None = None  # since it said its last words
     steps: Steps = field(default_factory=Steps)
+    part_id: str = ""
+    parts: int = 1
+    _used: dict[str, tuple[int, ev.Usage | None, float | None]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.part_id = self.part_id or self.id
+
+    def go_on(self, part_id: str) -> None:
+        """An answer begins that continues this one."""
+        self.part_id, self.parts = part_id, self.parts + 1
+        self.status, self.interrupted, self.error = "speaking", "", ""
+        self.steps.go_on()
+
+    def account(
+        self, part_id: str, token_count: int, usage: ev.Usage | None, seconds: float | None = None
+    ) -> None:
+        """Take what a part has used and how long it took, once however often it is told."""
+        count, known, took = self._used.get(part_id, (0, None, None))
+        took = seconds if seconds is not None else took
+        self._used[part_id] = token_count or count, usage or known, took
+        self.token_count = sum(count for count, _, _ in self._used.values())
+        times = [seconds for _, _, seconds in self._used.values() if seconds is not None]
+        self.seconds = sum(times) if times else None
+        self.usage = None
+        for _, used, _ in self._used.values():
+            self.usage = sum_of(self.usage, used)
 
     @property
     def said(self) -> str:
@@ -54,8 +85,8 @@ class ChatTurn:
 
     @property
     def tokens(self) -> int:
-        """The server's count once it said it, else the protocol's estimate (characters // 4)."""
-        return self.token_count or (len(self.text) + self.steps.length) // 4
+        """What it said, in the provider's count; 0 where that is unknown."""
+        return self.usage.completion_tokens if self.usage is not None else self.token_count
 
     @property
     def spent(self) -> int:
@@ -91,6 +122,8 @@ class ConversationState:
     _asking: dict[tuple[str, str], None] = field(default_factory=dict)
     _open: str = ""  # id of the turn under way
     _tells_parents: bool = False  # does the server say which message follows which
+    _heads: dict[str, str] = field(default_factory=dict)  # id of what continues an answer → the answer's
+    counts_prompts: bool = False  # what was spent counts prompts, too, as the providers do
     _loaded_tokens: int = 0
     _loaded_cost: float | None = None
     _spent_tokens: int = 0  # since it was loaded
@@ -127,8 +160,12 @@ class ConversationState:
 
     def step(self, turn_id: str, step_id: str) -> StepState | None:
         """Return one step, ``None`` where there is none."""
-        turn = self.turns.get(turn_id)
+        turn = self.turn_of(turn_id)
         return turn.steps.all.get(step_id) if turn is not None else None
+
+    def turn_of(self, message_id: str) -> ChatTurn | None:
+        """Return the turn that the message is, or part of; ``None`` where there is none."""
+        return self.turns.get(self._heads.get(message_id, message_id))
 
     def whole_text(self) -> str:
         """Every answer's words in order, cut ones included, joined by a blank line."""
@@ -181,8 +218,10 @@ class ConversationState:
     # --- an answer -------------------------------------------------------------------------------------
 
     def _turn_started(self, event: ev.TurnStarted) -> None:
-        turn = self.turns.get(event.turn_id)
-        if turn is not None:  # told twice, or late: fill in what an orphan step could not know
+        turn = self.turn_of(event.turn_id)
+        if turn is None and (gone_on := self._gone_on(event.continues, event.turn_id)):
+            turn = gone_on
+        elif turn is not None:  # told twice, or late: fill in what an orphan step could not know
             turn.parent_id = turn.parent_id or event.parent_id
             turn.model, turn.attempt = event.sender_name or turn.model, event.attempt
         else:
@@ -192,7 +231,7 @@ class ConversationState:
         self.changed.add(turn.id)
 
     def _turn_noted(self, event: ev.TurnNoted) -> None:
-        turn = self.turns.get(event.turn_id)
+        turn = self.turn_of(event.turn_id)
         if turn is None or turn.status != "speaking":
             return
         match event.note:
@@ -204,11 +243,25 @@ class ConversationState:
                 turn.waits_for = event.about
             case "server_missing":
                 turn.missing = (*(one for one in turn.missing if one != event.about), event.about)
+            case "rate_limit":
+                turn.waits = event
             case "trimmed":
                 turn.trimmed = max(turn.trimmed, event.count)
             case _:
                 pass  # of a newer server
         self.changed.add(turn.id)
+
+    def _gone_on(self, continues: str, message_id: str) -> ChatTurn | None:
+        """Let the answer that ``continues`` names go on, if it is the last of the branch; return it."""
+        turn = self.turn_of(continues) if continues else None
+        if turn is None or turn is not self.last_turn or turn.role == "user":
+            return None
+        if turn.status == "speaking":
+            self._close(turn, "cut", "lost")
+        self._heads[message_id] = turn.id
+        turn.go_on(message_id)
+        self._open, self.run_error = turn.id, ""
+        return turn
 
     def _begin(self, turn: ChatTurn) -> None:
         self._branch(turn)
@@ -221,11 +274,12 @@ class ConversationState:
         """Make room for ``turn`` behind its parent: what followed that belongs to another branch."""
         last = self.last_turn
         self._tells_parents = self._tells_parents or bool(turn.parent_id)
-        if last is None or last.id == turn.parent_id or not self._tells_parents:
+        parent_id = self._heads.get(turn.parent_id, turn.parent_id)
+        if last is None or last.id == parent_id or not self._tells_parents:
             return
         ids = list(self.turns)
-        if turn.parent_id in self.turns:
-            gone = ids[ids.index(turn.parent_id) + 1 :]
+        if parent_id in self.turns:
+            gone = ids[ids.index(parent_id) + 1 :]
         elif turn.parent_id:
             return  # nobody knows where it belongs: it is shown last
         else:
@@ -240,7 +294,7 @@ class ConversationState:
         self.generation += 1
 
     def _step_told(self, event: StepEvent) -> None:
-        turn = self.turns.get(event.turn_id)
+        turn = self.turn_of(event.turn_id)
         if turn is None:
             turn = ChatTurn(event.turn_id)  # never announced: its steps are kept
             self._begin(turn)
@@ -250,6 +304,7 @@ class ConversationState:
             self._count(ev.Unknown("process_step", repr(event), "a step after its answer's end"))
             return
         turn.is_loading = False
+        turn.waits = None
         step = turn.steps.apply(event)
         self._note_asking(turn, step)
         if step.call_id:
@@ -263,12 +318,13 @@ class ConversationState:
             self._asking.pop((turn.id, step.id), None)
 
     def _turn_ended(self, event: ev.TurnEnded) -> None:
-        turn = self.turns.get(event.turn_id)
+        turn = self.turn_of(event.turn_id)
         if turn is None:
             turn = ChatTurn(event.turn_id)
             self._begin(turn)
-        turn.seconds = event.seconds if event.seconds is not None else turn.seconds
-        self._account(turn, event.token_count, event.usage)
+        self._account(turn, event.turn_id, event.token_count, event.usage, event.seconds)
+        if event.turn_id != turn.part_id:
+            return
         if event.error:
             self._close(turn, "failed", event.error)
         elif event.interrupted:
@@ -277,11 +333,11 @@ class ConversationState:
             self._close(turn, "said")
 
     def _turn_done(self, event: ev.TurnDone) -> None:
-        turn = self.turns.get(event.turn_id) or self.turns.get(event.message_id) or self.open_turn
+        turn = self.turn_of(event.turn_id) or self.turn_of(event.message_id) or self.open_turn
         if turn is None:
             self._count(ev.Unknown("done", event.message_id, "the end of an answer that never began"))
             return
-        self._account(turn, event.token_count, event.usage)
+        self._account(turn, turn.part_id, event.token_count, event.usage)
         self._close(turn, "said")
 
     def _failed(self, content: str) -> None:
@@ -297,10 +353,18 @@ class ConversationState:
         else:
             self._close(turn, "failed", content)
 
-    def _account(self, turn: ChatTurn, token_count: int, usage: ev.Usage | None) -> None:
-        """Take what an answer has used, once however often it is told."""
+    def _account(
+        self,
+        turn: ChatTurn,
+        part_id: str,
+        token_count: int,
+        usage: ev.Usage | None,
+        seconds: float | None = None,
+    ) -> None:
+        """Take what a part of an answer has used, once however often it is told."""
         tokens, cost = turn.spent, turn.usage.cost if turn.usage else None
-        turn.token_count, turn.usage = token_count or turn.token_count, usage or turn.usage
+        turn.account(part_id, token_count, usage, seconds)
+        self.counts_prompts = self.counts_prompts or bool(usage and usage.prompt_tokens)
         self._spent_tokens += turn.spent - tokens
         if turn.usage is not None and turn.usage.cost is not None:
             self._spent_cost = (self._spent_cost or 0.0) + turn.usage.cost - (cost or 0.0)
@@ -319,7 +383,7 @@ class ConversationState:
     # --- what is stored --------------------------------------------------------------------------------
 
     def _message_stored(self, message: ev.Message) -> None:
-        turn = self.turns.get(message.id)
+        turn = self.turn_of(message.id) or self._gone_on(message.continues, message.id)
         if turn is None:
             turn = ChatTurn(message.id, message.role, message.parent_id, versions=message.versions)
             if message.role == "user":
@@ -328,8 +392,10 @@ class ConversationState:
                 self.turns[turn.id] = turn
             else:
                 self._begin(turn)
-        turn.parent_id, turn.versions = message.parent_id or turn.parent_id, message.versions or turn.versions
-        turn.created_at = message.created_at or turn.created_at
+        if message.id == turn.id:
+            turn.parent_id = message.parent_id or turn.parent_id
+            turn.versions = message.versions or turn.versions
+            turn.created_at = message.created_at or turn.created_at
         if message.role == "user":
             turn.text, turn.attachments = message.text, message.attachments
         else:
@@ -338,10 +404,11 @@ class ConversationState:
 
     def _answer_stored(self, turn: ChatTurn, message: ev.Message) -> None:
         turn.model, turn.trimmed = message.sender_name or turn.model, message.trimmed or turn.trimmed
-        turn.seconds = message.seconds if message.seconds is not None else turn.seconds
+        self._account(turn, message.id, message.token_count, message.usage, message.seconds)
+        if message.id != turn.part_id:
+            return
         for step in message.steps:
             self._note_asking(turn, turn.steps.apply(ev.StepSet(turn.id, step)))
-        self._account(turn, message.token_count, message.usage)
         if message.error or message.status == "failed":
             self._close(turn, "failed", message.error)
         elif message.interrupted:
@@ -351,7 +418,8 @@ class ConversationState:
 
     def _loaded(self, conversation: ev.ConversationInfo, messages: tuple[ev.Message, ...]) -> None:
         known = self.turns
-        self.conversation, self.turns = conversation, {}
+        self.conversation, self.turns, self._heads = conversation, {}, {}
+        self.counts_prompts = False
         self._asking, self._open, self.run_error, self._tells_parents = {}, "", "", False
         for message in messages:
             self._message_stored(message)

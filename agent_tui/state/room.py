@@ -18,7 +18,6 @@ class RoomState(Books):
     """Everything a room screen draws.
 
     ``changed`` holds the ids of agents whose pane must be looked at again; who draws, empties it.
-    ``generation`` counts how often everything was loaded anew: panes then start over.
     """
 
     id: str = ""
@@ -37,7 +36,6 @@ class RoomState(Books):
     workspace: str = ""
     link: ev.LinkChanged = field(default_factory=lambda: ev.LinkChanged("connecting"))
     loaded: bool = False
-    generation: int = 0
     _reached: tuple[int, float] | None = None  # the ceilings when the room was paused for them
     _told_tokens: int = 0
     _told_cost: float | None = None
@@ -194,7 +192,8 @@ class RoomState(Books):
         self.max_rounds = room.max_rounds
         self.run_error = ""
         known = self.turns
-        self.agents, self.turns = {}, {}
+        self.agents, self.turns, self._heads = {}, {}, {}
+        self.counts_prompts = False
         self._spent_tokens, self._spent_cost = 0, None
         self._take_agents(room.agents)
         for message in messages:

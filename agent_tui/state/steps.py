@@ -50,7 +50,7 @@ class Steps:
     ``changed`` holds the ids of steps that must be looked at again; who draws, empties it.
     """
 
-    __slots__ = ("_by_call", "_guessed", "_named", "_waiting", "all", "changed")
+    __slots__ = ("_before", "_by_call", "_cut_off", "_guessed", "_named", "_waiting", "all", "changed")
 
     def __init__(self) -> None:
         self.all: dict[str, StepState] = {}
@@ -59,6 +59,8 @@ class Steps:
         self._by_call: dict[str, StepState] = {}  # calls by the provider's own id
         self._waiting: dict[str, StepState] = {}  # results whose call has not come, by what they name
         self._guessed: set[str] = set()  # those whose type nobody has told yet
+        self._cut_off: StepState | None = None  # words whose rest is expected
+        self._before: dict[str, str] = {}  # by the id on the wire of such a rest: what stands before it
 
     def __len__(self) -> int:
         return len(self.all)
@@ -80,7 +82,8 @@ class Steps:
         """Take one event and return the step it was about. O(1) for what is added."""
         match event:
             case ev.StepAdded(_, step_id, content, arguments):
-                step = self._named.get(step_id) or self._guess(step_id, "tool_call" if arguments else "text")
+                type_ = "tool_call" if arguments else "text"
+                step = self._named.get(step_id) or self._rest(step_id, type_) or self._guess(step_id, type_)
                 if content:
                     step.content.add(content)
                 if arguments:
@@ -95,6 +98,12 @@ class Steps:
         self.changed.add(step.id)
         return step
 
+    def go_on(self) -> None:
+        """More is to come, of a message that continues this one: the words at the end go on in their step."""
+        last = next(reversed(self.all.values()), None)
+        self._cut_off = last if last is not None and last.type == "text" else None
+        self._named.clear()  # ids may begin again
+
     def close(self, status: str) -> None:
         """The turn is over: a call that has no result gets none, and is ``status``."""
         for step in self.all.values():
@@ -107,14 +116,14 @@ class Steps:
     # --- steps -----------------------------------------------------------------------------------------
 
     def _set(self, told: ev.Step) -> StepState:
-        step = self._named.get(told.id)
+        step = self._named.get(told.id) or self._rest(told.id, told.type)
         if step is not None and step.id in self._guessed:
             self._guessed.discard(step.id)
             step.type = told.type
         elif step is None or step.type != told.type:
             step = self._new(told.id, told.type)
         step.name, step.id_ref = told.name or step.name, told.id_ref or step.id_ref
-        step.content.replace(told.content)
+        step.content.replace(self._before.get(told.id, "") + told.content)
         if told.arguments:  # a whole that is empty never takes away what was received
             step.arguments.replace(told.arguments)
         step.seconds = told.seconds if told.seconds is not None else step.seconds
@@ -155,6 +164,14 @@ class Steps:
         if call.status in OPEN_STATUSES:
             call.status, call.ask = "done" if result.success else "failed", None
         self.changed.update((call.id, result.id))
+
+    def _rest(self, step_id: str, type_: str) -> StepState | None:
+        """Return the words that were cut off, if a step begins that is their rest."""
+        cut, self._cut_off = self._cut_off, self._cut_off if type_ == "thinking" else None
+        if cut is None or type_ != "text":
+            return None
+        self._named[step_id], self._before[step_id] = cut, cut.content.text
+        return cut
 
     def _guess(self, step_id: str, type_: str) -> StepState:
         """Begin a step that was never announced."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_tui.chains import BETWEEN_STEPS, sum_of
 from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, TurnNoted, Usage
 from agent_tui.state.steps import Steps
 from agent_tui.state.told_text import ToldText
@@ -16,14 +17,16 @@ TurnStatus = Literal["speaking", "said", "cut", "failed"]
 AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed", "skipped"]
 
 # Why a turn was cut that counts as finished: whoever cut it wants no second attempt.
-FINISHED_BY = frozenset({"stop", "skip"})
+FINISHED_BY = frozenset({"stop", "skip", "length"})
 FIRST_STEP = "step-0"  # where the words came before anybody named their step
-BETWEEN_STEPS = "\n\n"  # protocols.md §2: stands between two text steps
 
 
 @dataclass(slots=True)
 class Turn:
-    """One contribution; its text as ``ToldText`` has it."""
+    """One contribution; its text as ``ToldText`` has it.
+
+    Attempts that continue it are parts of it: ``part_id`` is the id of the newest, ``parts`` their number.
+    """
 
     id: str
     agent_id: str = ""
@@ -47,8 +50,16 @@ class Turn:
     waits_for: str = ""  # the MCP servers that are waited for
     missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
     steps: Steps | None = None  # once it did more than speak
+    waits: TurnNoted | None = None  # since it said its last words
+    part_id: str = ""
+    parts: int = 1
+    _before: str = field(default="", repr=False)  # the words of the parts before the newest one
+    _used: dict[str, tuple[int, Usage | None]] = field(default_factory=dict, repr=False)  # by part
     _said: ToldText = field(default_factory=ToldText, repr=False)
     _step_id: str = ""  # of the text step that grows
+
+    def __post_init__(self) -> None:
+        self.part_id = self.part_id or self.id
 
     @property
     def revision(self) -> int:
@@ -73,8 +84,12 @@ class Turn:
 
     @property
     def tokens(self) -> int:
-        """The server's count once it said it, else the protocol's estimate (characters // 4)."""
-        return self.token_count or self.length // 4
+        """What it said, in the provider's count where that is known, else as the server or the protocol
+        (characters // 4) estimates it.
+        """
+        if self.usage is not None and self.usage.completion_tokens and self.status != "speaking":
+            return self.usage.completion_tokens
+        return self.token_count if self.token_count and self.parts == 1 else self.length // 4
 
     @property
     def spent(self) -> int:
@@ -95,9 +110,27 @@ class Turn:
             return False
         return self.status != "cut" or self.interrupted in FINISHED_BY
 
+    def go_on(self, part_id: str) -> None:
+        """A message begins that continues this one."""
+        self.part_id, self.parts = part_id, self.parts + 1
+        self.status, self.interrupted, self.error = "speaking", "", ""
+        self._before, self._step_id = self.text, ""
+        if self.steps is not None:
+            self.steps.go_on()
+
+    def account(self, part_id: str, token_count: int, usage: Usage | None) -> None:
+        """Take what a part has used, once however often it is told."""
+        known = self._used.get(part_id, (0, None))
+        self._used[part_id] = token_count, usage or known[1]
+        self.token_count = sum(count for count, _ in self._used.values())
+        self.usage = None
+        for _, used in self._used.values():
+            self.usage = sum_of(self.usage, used)
+
     def add(self, text: str, step_id: str = "") -> None:
         """Append a chunk of that text step."""
         self.is_loading = False
+        self.waits = None
         if self.steps is not None:
             self._add_to_step(self.steps, text, step_id or self._step_id)
         self._step_id = step_id or self._step_id
@@ -106,6 +139,7 @@ class Turn:
     def apply(self, event: StepEvent) -> None:
         """Take what is told of a step. The words that were said before the first one are a step too."""
         self.is_loading = False
+        self.waits = None
         if self.steps is None:
             self.steps = Steps()
             if self.length:
@@ -126,14 +160,19 @@ class Turn:
                 self.missing = (*(one for one in self.missing if one != event.about), event.about)
             case "trimmed":
                 self.trimmed = max(self.trimmed, event.count)
+            case "rate_limit":
+                self.waits = event
             case _:
                 pass  # of a newer server
 
     def take_steps(self, steps: Iterable[Step]) -> None:
-        """Take the steps as they are stored."""
+        """Take the steps of the newest part as they are stored."""
         for step in steps:
             if self.steps is None:
                 self.steps = Steps()
+                if self._before:
+                    self.steps.apply(StepAdded(self.id, FIRST_STEP, self._before))
+                    self.steps.go_on()
             self.steps.apply(StepSet(self.id, step))
             self._step_id = step.id if step.type == "text" else ""
 
@@ -145,8 +184,8 @@ class Turn:
         self._step_id = step_id
 
     def replace(self, text: str) -> None:
-        """Take ``text`` for the whole; a longer text that begins with the known one is only added to."""
-        self._said.replace(text)
+        """Take ``text`` for all of the newest part; one that begins with the known text is only added to."""
+        self._said.replace(self._before + text)
 
     def compact(self) -> None:
         """Let the text take as little memory as it can: the turn is over."""

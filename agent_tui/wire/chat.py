@@ -39,6 +39,7 @@ class _AnswerStarted(Wire):
     parent_id: Text = ""
     model: Text = ""
     attempt: Number = 1
+    continues: Text = ""
 
 
 class _AnswerNote(Wire):
@@ -46,6 +47,8 @@ class _AnswerNote(Wire):
     note: Text
     count: Number = 0
     about: Text = ""
+    until: Text = ""
+    seconds: AnySeconds = None
 
 
 class _AnswerEnded(Wire):
@@ -71,7 +74,7 @@ class _Conversation(Wire):
     model: Text = ""
     provider_id: Text = ""
     temperature: float | None = None
-    thinking_enabled: Flag = False
+    thinking_enabled: bool | None = None
     enabled_tools: tuple[Text, ...] | None = None
     workspace: Text = ""
     head: Text = ""
@@ -155,7 +158,15 @@ class ChatDecoder:
                 return self._started(parse(_AnswerStarted, data))
             case "answer_note":
                 noted = parse(_AnswerNote, data)
-                return ev.TurnNoted(noted.message_id, noted.note, noted.count, about=noted.about)
+                seconds = noted.seconds or 0.0
+                return ev.TurnNoted(
+                    noted.message_id,
+                    noted.note,
+                    noted.count,
+                    until=noted.until,
+                    seconds=seconds,
+                    about=noted.about,
+                )
             case "answer_ended":
                 end = parse(_AnswerEnded, data)
                 usage = end.usage.usage() if end.usage else None
@@ -196,6 +207,7 @@ class ChatDecoder:
             round_number=0,
             attempt=start.attempt,
             parent_id=start.parent_id,
+            continues=start.continues,
         )
 
     def _ended(self, name: str, data: str) -> ev.Event:

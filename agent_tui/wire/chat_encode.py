@@ -30,10 +30,10 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "tool_status", {"id": step_id, **call_fields(status, seconds, ask, progress)}
         case ev.TurnStarted():
             fields = {"message_id": event.turn_id, "parent_id": event.parent_id, "model": event.sender_name}
-            return "answer_started", {**fields, "attempt": event.attempt}
-        case ev.TurnNoted(turn_id, note):
-            fields = {"message_id": turn_id, "note": note}
-            return "answer_note", {**fields, **_set(count=event.count, about=event.about)}
+            return "answer_started", {**fields, "attempt": event.attempt, **_set(continues=event.continues)}
+        case ev.TurnNoted():
+            more = _set(count=event.count, until=event.until, seconds=event.seconds, about=event.about)
+            return "answer_note", {"message_id": event.turn_id, "note": event.note, **more}
         case ev.TurnEnded():
             return "answer_ended", {
                 "message_id": event.turn_id,
@@ -80,7 +80,14 @@ def stored_message_fields(message: ev.Message) -> dict[str, Any]:
     versions = {"versions": list(message.versions)} if message.versions else {}
     model = {"model": message.sender_name} if message.role == "assistant" else {}
     seconds = {} if message.seconds is None else {"seconds": message.seconds}
-    more = {**said, **calls, **versions, **model, **seconds, **_set(trimmed=message.trimmed)}
+    more = {
+        **said,
+        **calls,
+        **versions,
+        **model,
+        **seconds,
+        **_set(trimmed=message.trimmed, continues=message.continues),
+    }
     return {**fields, **more, **usage_fields(message.usage)}
 
 

@@ -44,6 +44,8 @@ class AskFields(Wire):
     preview: Text = ""
     preview_type: Text = "text"
     pattern: Text = ""
+    folder: Text = ""
+    suspended: Text = ""
 
 
 AnyAsk = Annotated[AskFields | None, BeforeValidator(_ask)]
@@ -118,6 +120,7 @@ class ChatMessage(Wire):
     seconds: AnySeconds = None
     model: Text = ""
     trimmed: Count = 0
+    continues: Text = ""
     calls: Any = None
 
     def message(self) -> ev.Message:
@@ -148,6 +151,7 @@ class ChatMessage(Wire):
             parent_id=self.parent_id,
             versions=tuple(id_ for id_ in versions if isinstance(id_, str)),
             seconds=self.seconds,
+            continues=self.continues,
         )
 
     def _steps(self) -> tuple[ev.Step, ...]:

@@ -6,7 +6,8 @@ import json
 import re
 from typing import Any
 
-BETWEEN_STEPS = "\n\n"  # stands between two text steps of one message
+from agent_tui.chains import BETWEEN_STEPS as BETWEEN_STEPS
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_tui import events as ev
-from agent_tui.wire.chat_message import StepAdded, StepFields, ToolStatus, stored_steps, tool_ask
+from agent_tui.wire.chat_message import AnySeconds, StepAdded, StepFields, ToolStatus, stored_steps, tool_ask
 from agent_tui.wire.content import content_text
 from agent_tui.wire.fields import (
     ADVICE,
@@ -125,11 +125,21 @@ class _AgentStatus(Wire):
     note: Text = ""
     count: Number = 0
     about: Text = ""
+    until: Text = ""
+    seconds: AnySeconds = None
 
     def event(self) -> ev.Event:
         if self.note and self.message_id:
-            speaker = (self.agent_id, self.agent_name)
-            return ev.TurnNoted(self.message_id, self.note, self.count, *speaker, self.about)
+            return ev.TurnNoted(
+                self.message_id,
+                self.note,
+                self.count,
+                self.agent_id,
+                self.agent_name,
+                self.until,
+                self.seconds or 0.0,
+                self.about,
+            )
         return ev.AgentStatusChanged(self.agent_id, self.agent_name, self.status)
 
 
@@ -144,6 +154,7 @@ class _MessageStart(Wire):
     attempt: int = 1
     supersedes: Text = ""
     trimmed: Number = 0
+    continues: Text = ""
 
     def event(self) -> ev.Event:
         return ev.TurnStarted(
@@ -157,6 +168,7 @@ class _MessageStart(Wire):
             self.attempt,
             self.supersedes,
             self.trimmed,
+            continues=self.continues,
         )
 
 
@@ -241,6 +253,7 @@ class _Message(Wire):
     to: Text = ""
     superseded: Flag = False
     trimmed: Number = 0
+    continues: Text = ""
     usage: AnyUsage = None
     calls: Any = None
 

@@ -30,7 +30,7 @@ _MESSAGE_FIELDS = (
 def message_fields(message: ev.Message) -> dict[str, Any]:
     """Return a stored message as the wire has it, with what else is known only where set."""
     fields = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
-    for name in ("interrupted", "error", "to", "superseded", "trimmed"):
+    for name in ("interrupted", "error", "to", "superseded", "trimmed", "continues"):
         if getattr(message, name):
             fields[name] = getattr(message, name)
     return {**fields, **_set(calls=calls_fields(message.steps)), **usage_fields(message.usage)}
@@ -137,14 +137,10 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.AgentStatusChanged(agent_id, agent_name, status):
             fields = {"agent_id": agent_id, "agent_name": agent_name, "status": status}
             return "agent_status", fields
-        case ev.TurnNoted(turn_id, note, number, agent_id, agent_name, about):
-            fields = {"agent_id": agent_id, "agent_name": agent_name, "status": "streaming"}
-            return "agent_status", {
-                **fields,
-                "message_id": turn_id,
-                "note": note,
-                **_set(count=number, about=about),
-            }
+        case ev.TurnNoted():
+            who = {"agent_id": event.agent_id, "agent_name": event.agent_name, "status": "streaming"}
+            more = _set(count=event.count, until=event.until, seconds=event.seconds, about=event.about)
+            return "agent_status", {**who, "message_id": event.turn_id, "note": event.note, **more}
         case ev.TurnFailed(error, agent_id, agent_name):
             named_error = {"agent": agent_name, "error": error}
             return "agent_error", {**named_error, "agent_id": agent_id, "agent_name": agent_name}
@@ -188,8 +184,8 @@ def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[s
                 "round_number": event.round_number,
             }
             attempt = {"attempt": event.attempt} if event.attempt > 1 else {}
-            said_again = _set(supersedes=event.supersedes, trimmed=event.trimmed)
-            return "message_start", {**fields, **speaker, **attempt, **said_again}
+            more = _set(supersedes=event.supersedes, trimmed=event.trimmed, continues=event.continues)
+            return "message_start", {**fields, **speaker, **attempt, **more}
         case ev.TextAdded(turn_id, text, accumulated, _, progress, step_id):
             whole = {} if accumulated is None else {"accumulated": accumulated}
             so_far = {} if progress is None else {"progress": progress}

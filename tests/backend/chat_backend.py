@@ -12,6 +12,7 @@ from agent_tui.backend.auth import KnownHosts
 from agent_tui.backend.chats import Conversations
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.server import Face, Traffic, build_app
@@ -80,8 +81,9 @@ async def chat_backend(
     store = Store(folder / "chats.db")
     hub, models, box = Hub(store), models or FakeModels(model), ScriptedBox(*tools)
     quick = timing or Timing(retries=(), grace=0.05, tool_grace=0.05)
-    engine = Engine(store, hub, models, unwatched_seconds=None)
     chats = Chats(store, hub, models, box, unwatched_seconds=None, timing=quick)
+    in_rooms = RoomTools(store, box, chats.asks)
+    engine = Engine(store, hub, models, unwatched_seconds=None, timing=quick, tools=in_rooms)
     known = KnownHosts("127.0.0.1")
     face = Face(known, TOKEN, "instance-1", lambda: None, keep_alive_seconds, chats.running)
     traffic = Traffic()

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.backend.wire_client import WireClient
+from tests.backend.wire_client import PATIENCE_SECONDS, WireClient
 
 TOKEN = "tok-en"
 END_SECONDS = 60.0  # three are promised: a busy machine needs more, what hangs would take minutes
@@ -35,7 +35,8 @@ class Process:
     async def ready(self) -> None:
         """Wait for the line that says where it listens."""
         assert self.child.stdout is not None
-        line = (await self.child.stdout.readline()).decode()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            line = (await self.child.stdout.readline()).decode()
         listening = re.fullmatch(r"listening on (http://\S+:(\d+))\n", line)
         assert listening, (line, await self.complaints())
         self.url, self.port = listening[1], int(listening[2])

@@ -81,7 +81,8 @@ def told(models: FakeModelServer, agent: str) -> list[str]:
 
     Neighbours of one role are told as one message, a blank line between them.
     """
-    calls = [call for call in models.requests if call.body["messages"][0]["content"] == f"You are {agent}."]
+    own = f"You are {agent}.\n\n"
+    calls = [call for call in models.requests if call.body["messages"][0]["content"].startswith(own)]
     contents = [message["content"] for message in calls[-1].body["messages"][1:]]
     return [words for content in contents for words in content.split("\n\n")]
 

@@ -112,13 +112,13 @@ async def test_prices_are_the_config_files_else_those_of_the_table_else_unknown(
 async def test_messages_that_do_not_fit_are_left_out_and_their_number_is_said(tmp_path: Path) -> None:
     model = ScriptedModel(lambda request: ["y" * 400], free=True)
     models = FakeModels(model, max_tokens=100)
-    models.charged = Terms(context_tokens=450)
+    models.charged = Terms(context_tokens=480)
     async with backend(tmp_path, model, models=models) as running:
         room_id = await running.room(agents=1, max_rounds=6)
         frames = await run_to_end(running, room_id)
         trimmed = [frame.fields.get("trimmed", 0) for frame in frames if frame.name == "message_start"]
         assert trimmed == [0, 0, 0, 0, 1, 2]
-        told = [message.content for message in model.calls[-1].request.messages]
+        told = [message.content for message in model.calls[-1].request.messages[1:]]
         assert told == ["Redis or PostgreSQL?", "[2 earlier messages left out]", *["y" * 400] * 3]
         listed = (await running.client.call("GET", f"/api/rooms/{room_id}/messages")).json["messages"]
         assert listed[-1]["trimmed"] == 2

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.timing import Timing
-from tests.backend.chat_backend import DELTAS, FULL, PLAIN, chat_backend, grown, names
+from agent_tui.backend.tools.shell import RunCommand
+from tests.backend.chat_backend import DELTAS, FULL, PLAIN, ChatBackend, chat_backend, grown, names
 from tests.backend.engine.chat_house import call, speaks
 from tests.backend.wire_client import Frame
 from tests.fakes.scripted_model import Script
@@ -36,7 +37,7 @@ async def test_who_reads_the_full_form_is_asked_and_answers(tmp_path: Path) -> N
         async with running.client.open("POST", f"{path}/messages", {"content": "Do it."}, FULL) as stream:
             frames = stream.frames()
             message_id, asks = await ask_of(frames)
-            assert asks.fields["ask"]["pattern"] == "change"
+            assert asks.fields["ask"]["pattern"] == 'change({"text": "x"})'
             assert asks.fields["ask"]["preview"] == "what would change"
             at = f"{path}/asks/{message_id}/{asks.fields['id']}"
             assert tool.ran == []
@@ -45,10 +46,13 @@ async def test_who_reads_the_full_form_is_asked_and_answers(tmp_path: Path) -> N
                 ({"decision": "perhaps"}, 422),
                 ({"decision": 1}, 422),
                 ({"decision": "always", "pattern": "other_tool"}, 422),
+                ({"decision": "always", "pattern": "change"}, 422),  # wider than what was shown
+                ({"decision": "conversation", "pattern": "change(*)"}, 422),
                 ({"decision": "deny", "reason": []}, 422),
             ):
                 assert (await running.post(at, body)).status == status, body
-            answered = await running.post(at, {"decision": "always", "pattern": "change"})
+            pattern = asks.fields["ask"]["pattern"]
+            answered = await running.post(at, {"decision": "always", "pattern": pattern})
             assert (answered.status, answered.json) == (202, {})
             assert [frame async for frame in frames][-1].name == "done"
             assert (await running.post(at, {"decision": "once"})).status == 409
@@ -56,11 +60,9 @@ async def test_who_reads_the_full_form_is_asked_and_answers(tmp_path: Path) -> N
         assert (await running.post(f"{path}/asks/nobody/step-0", {"decision": "once"})).status == 404
         assert tool.ran == [{"text": "x"}]
         [rule] = (await running.client.call("GET", "/api/tools/rules")).json["rules"]
-        assert (rule["tool"], rule["pattern"], sorted(rule)) == (
-            "change",
-            "change",
-            ["created_at", "id", "pattern", "tool"],
-        )
+        assert (rule["tool"], rule["pattern"], rule["scope"]) == ("change", pattern, "exact")
+        names_of = ["conversation_id", "created_at", "folder", "id", "pattern", "scope", "tool"]
+        assert sorted(rule) == names_of
         dropped = await running.client.call("DELETE", f"/api/tools/rules/{rule['id']}")
         assert (dropped.status, dropped.json) == (200, {"rules": []})
         assert (await running.client.call("DELETE", f"/api/tools/rules/{rule['id']}")).status == 404
@@ -128,4 +130,96 @@ async def test_a_refused_question_leaves_nobody_behind_who_could_be_asked(tmp_pa
             assert head.status == 200
         frames = await running.ask(path, headers=PLAIN)
         assert "nobody was there" in "".join(frame.data for frame in frames)
+        assert tool.ran == []
+
+
+# --- rules that are kept --------------------------------------------------------------------------------
+
+
+async def ran(running: ChatBackend, path: str, decision: str) -> list[str]:
+    """Ask in the chat at ``path``, decide so on every call that asks; return how its calls stood in turn."""
+    stood = []
+    async with running.client.open("POST", f"{path}/messages", {"content": "Do it."}, FULL) as stream:
+        message_id = ""
+        async for frame in stream.frames():
+            message_id = frame.fields.get("message_id", message_id)
+            if frame.name == "tool_status":
+                stood.append(frame.fields["status"])
+                if stood[-1] == "asks":
+                    at = f"{path}/asks/{message_id}/{frame.fields['id']}"
+                    assert (await running.post(at, {"decision": decision})).status == 202
+    return stood
+
+
+def commands(*lines: str) -> list[Script]:
+    """Return what a model does that calls one command in each answer."""
+    return [script for line in lines for script in ([call("run_command", {"command": line})], ["Done."])]
+
+
+@pytest.mark.parametrize("kept", ["conversation", "always"])
+async def test_a_kept_rule_is_the_very_command_in_the_very_folder(tmp_path: Path, kept: str) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    for folder in (mine, other):
+        folder.mkdir()
+        (folder / "Makefile").write_text("all:\n\ttrue\n", encoding="utf-8")
+    (mine / "evil.mk").write_text("all:\n\t+touch PWNED\n", encoding="utf-8")
+    lines = ["make -n all"] * 2 + ["make -n -f evil.mk", "make -n MAKE='touch PWNED #' all", "make -n all"]
+    async with chat_backend(tmp_path, speaks(*commands(*lines)), RunCommand()) as running:
+        path = await running.chat(enabled_tools=["run_command"], workspace=str(mine))
+        assert await ran(running, path, kept) == ["asks", "running", "done"]
+        assert await ran(running, path, "deny") == ["running", "done"]
+        assert await ran(running, path, "deny") == ["asks", "denied"]
+        assert await ran(running, path, "deny") == ["asks", "denied"]
+        elsewhere = await running.chat(enabled_tools=["run_command"], workspace=str(other))
+        assert await ran(running, elsewhere, "deny") == ["asks", "denied"]
+    assert not (mine / "PWNED").exists()
+
+
+async def test_a_rule_that_is_taken_back_lets_nothing_run_any_more(tmp_path: Path) -> None:
+    async with chat_backend(tmp_path, speaks(*[CHANGE, ["Done."]] * 3), writer()) as running:
+        path = await running.chat(enabled_tools=["change"])
+        assert await ran(running, path, "always") == ["asks", "running", "done"]
+        [rule] = (await running.client.call("GET", "/api/tools/rules")).json["rules"]
+        assert await ran(running, path, "deny") == ["running", "done"]
+        await running.client.call("DELETE", f"/api/tools/rules/{rule['id']}")
+        assert await ran(running, path, "deny") == ["asks", "denied"]
+
+
+# --- whose ask it is ------------------------------------------------------------------------------------
+
+
+async def test_the_ask_of_a_chat_is_not_answered_as_one_of_a_room(tmp_path: Path) -> None:
+    tool = writer()
+    async with chat_backend(tmp_path, speaks(CHANGE, ["Then not."]), tool) as running:
+        path = await running.chat(enabled_tools=["change"])
+        async with running.client.open("POST", f"{path}/messages", {"content": "Do it."}, FULL) as stream:
+            frames = stream.frames()
+            message_id, asks = await ask_of(frames)
+            at = f"{path}/asks/{message_id}/{asks.fields['id']}"
+            wrong = at.replace("/conversations/", "/rooms/")
+            for decision in ("once", "always", "deny"):
+                assert (await running.post(wrong, {"decision": decision})).status == 404
+            assert (await running.post(at, {"decision": "deny"})).status == 202
+            assert [frame async for frame in frames][-1].name == "done"
+        assert tool.ran == []
+
+
+async def test_the_ask_of_a_room_is_not_answered_as_one_of_a_chat(tmp_path: Path) -> None:
+    tool = writer()
+    async with chat_backend(tmp_path, speaks(CHANGE, ["Then not."]), tool) as running:
+        agents = [{"name": "Ada"}]
+        room = {"task": "Talk", "agents": agents, "max_rounds": 1, "enabled_tools": ["change"]}
+        path = f"/api/rooms/{(await running.post('/api/rooms', room)).json['id']}"
+        async with running.client.open("GET", f"{path}/events?asks=1") as stream:
+            assert (await running.post(f"{path}/resume")).status in (202, 409)
+            running_room = asyncio.create_task(running.all_frames("POST", f"{path}/run"))
+            async for frame in stream.frames():
+                if '"asks"' in frame.data:
+                    break
+            stands = frame.fields["tool_status"]
+            at = f"{path}/asks/{frame.fields['id']}/{stands['id']}"
+            wrong = at.replace("/rooms/", "/conversations/")
+            assert (await running.post(wrong, {"decision": "once"})).status == 404
+            assert (await running.post(at, {"decision": "deny"})).status == 202
+            await running_room
         assert tool.ran == []

@@ -15,8 +15,9 @@ import pytest
 
 from tests.backend.chat_backend import A_PATH, FULL, grown, names
 from tests.backend.processes import Process, running, serve
-from tests.backend.wire_client import Frame, WireClient
+from tests.backend.wire_client import PATIENCE_SECONDS, Frame, WireClient
 from tests.fakes.model_server import AskedCall, FakeModelServer, says
+from tests.fakes.named_pipe import read_pipe
 
 # Says through a pipe which process it has started in the background, and waits for that one.
 COMMAND = "sleep 1000 & echo $! > started; wait"
@@ -67,15 +68,16 @@ async def at_work(folder: Path, models: FakeModelServer, decision: str = "once")
             at = f"{path}/asks/{message}/{heard[-1].fields['id']}"
             assert (await process.client.call("POST", at, {"decision": decision})).status == 202
             heard += await until_status(frames, "running")
-            child = int(await asyncio.to_thread((workspace / "started").read_text))
+            child = int(await read_pipe(workspace / "started"))
             yield Work(process, path, frames, heard, child)
 
 
 async def until_status(frames: AsyncIterator[Frame], status: str) -> list[Frame]:
     """Return the frames up to the one that says that the call stands so."""
-    heard = [await anext(frames)]
-    while heard[-1].name != "tool_status" or heard[-1].fields["status"] != status:
-        heard.append(await anext(frames))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        heard = [await anext(frames)]
+        while heard[-1].name != "tool_status" or heard[-1].fields["status"] != status:
+            heard.append(await anext(frames))
     return heard
 
 
@@ -89,7 +91,8 @@ async def gone(pid: int) -> None:
     loop = asyncio.get_running_loop()
     loop.add_reader(file, ended.set)
     try:
-        await ended.wait()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await ended.wait()
     finally:
         loop.remove_reader(file)
         os.close(file)

@@ -112,6 +112,23 @@ async def test_the_embedded_backend_stays_for_an_answer_until_nobody_watches_it(
         assert (await last_message(client, path))["interrupted"] == "unwatched"
 
 
+async def test_an_answer_goes_on_while_a_program_is_open_on_whatever_screen(tmp_path: Path) -> None:
+    quick = ("--idle-seconds", IDLE_SECONDS, "--unwatched-seconds", "0.3", "--demo-rate", SLOW)
+    async with running("embedded", "--data", str(tmp_path), *quick, folder=tmp_path) as process:
+        client = embedded_client(tmp_path, process)
+        path = await made(client, workspace=str(tmp_path))
+        async with client.open("GET", "/api/presence"):
+            async with client.open("POST", f"{path}/messages", {"content": "Well?"}, FULL) as stream:
+                await until_words(stream.frames())
+            with pytest.raises(TimeoutError):  # nobody reads the chat for as long as the backend would wait
+                await asyncio.wait_for(asyncio.shield(process.child.wait()), float(IDLE_SECONDS))
+            assert (await client.call("GET", path)).json["status"] == "running"
+        assert await process.child.wait() == 0
+    async with running("embedded", "--data", str(tmp_path), folder=tmp_path) as process:
+        client = embedded_client(tmp_path, process)
+        assert (await last_message(client, path))["interrupted"] == "unwatched"
+
+
 async def test_tools_of_servers_are_offered_and_end_with_the_process(tmp_path: Path) -> None:
     config = f"[mcp.sums]\ncommand = {json.dumps(sys.executable)}\nargs = [{json.dumps(MCP_SERVER)}]\n"
     (tmp_path / "config.toml").write_text(config)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.chat_requests import MAX_QUESTION_BYTES
+from agent_tui.backend.models.model import CutPiece, ModelRequest, UsagePiece
 from agent_tui.backend.store.messages import MAX_PAGE_CHARACTERS
 from agent_tui.wire.chat import decode_conversation, decode_messages
 from tests.backend.chat_backend import A_PATH, FULL, ChatBackend, chat_backend, names, refused
@@ -350,3 +351,34 @@ async def test_the_answer_under_way_is_among_the_messages(tmp_path: Path) -> Non
             answering.finish()
         rest = await running.all_frames("GET", f"{path}/events?after={page['as_of']}", headers=FULL)
         assert rest[0].fields == {"id": "step-0", "content": "but"}
+
+
+async def test_an_answer_that_ran_out_of_tokens_is_finished_by_a_question_that_continues_it(
+    tmp_path: Path,
+) -> None:
+    def parts(request: ModelRequest) -> Script:
+        if request.continues:
+            return [" and on.", UsagePiece(20, 3)]
+        return ["So far", CutPiece("length"), UsagePiece(10, 2)]
+
+    async with chat_backend(tmp_path, ScriptedModel(parts, free=True)) as running:
+        path = await running.chat()
+        frames = await running.ask(path)
+        assert (frames[-1].name, "ran out of tokens" in frames[-1].fields["content"]) == ("error", True)
+        cut = (await running.client.call("GET", f"{path}/messages")).json["messages"][-1]
+        assert (cut["interrupted"], cut["token_count"], "error" in cut) == ("length", 2, False)
+        rest = await running.ask(path, "", continues=cut["id"])
+        assert (rest[-1].name, rest[-1].fields["token_count"]) == ("done", 3)
+        told = (await running.client.call("GET", f"{path}/messages")).json["messages"][-1]
+        assert (told["continues"], told["token_count"], told["usage"]["prompt_tokens"]) == (cut["id"], 3, 20)
+        assert json.loads(told["content"])["text"] == " and on."
+        assert "whole" in await refused(running, "POST", f"{path}/messages", {"continues": cut["id"]}, 409)
+        assert "nobody" in await refused(running, "POST", f"{path}/messages", {"continues": "nobody"}, 404)
+
+
+async def test_a_message_without_a_count_of_its_provider_has_none(tmp_path: Path) -> None:
+    async with chat_backend(tmp_path, speaks(["Without a count."])) as running:
+        path = await running.chat()
+        frames = await running.ask(path)
+        assert frames[-1].fields["token_count"] == 0
+        assert (await running.client.call("GET", f"{path}/messages")).json["messages"][-1]["token_count"] == 0

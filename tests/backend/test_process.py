@@ -9,7 +9,10 @@ import signal
 import sqlite3
 import stat
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -198,6 +201,66 @@ async def test_a_room_that_nobody_watches_pauses_and_then_the_backend_ends(tmp_p
         client = WireClient(process.port, json.loads((tmp_path / "backend.json").read_text())["token"])
         room = (await client.call("GET", f"/api/rooms/{room_id}")).json
         assert (room["status"], room["interrupted"]) == ("paused", "unwatched")
+
+
+@asynccontextmanager
+async def silent_room(tmp_path: Path) -> AsyncIterator[tuple[WireClient, str]]:
+    """Give a room that speaks for hours, in a backend that waits half a second for somebody to be there."""
+    quick = ("--idle-seconds", "30", "--unwatched-seconds", "0.5", "--demo-rate", "1")
+    async with running("embedded", "--data", str(tmp_path), *quick, folder=tmp_path) as process:
+        client = WireClient(process.port, json.loads((tmp_path / "backend.json").read_text())["token"])
+        yield client, (await client.call("POST", "/api/rooms", ROOM)).json["id"]
+
+
+async def changes(client: WireClient, room_id: str) -> AsyncIterator[dict[str, Any]]:
+    """Yield the room whenever the list of rooms has news of it: who waits for those reads no stream."""
+    cursor = ""
+    while True:
+        news = (await client.call("GET", f"/api/rooms?after={cursor}&wait=20")).json
+        cursor = news["cursor"]
+        for room in news["rooms"]:
+            if room["id"] == room_id:
+                yield room
+
+
+async def why_paused(client: WireClient, room_id: str) -> str:
+    """Return why the room pauses, once it does."""
+    async for room in changes(client, room_id):
+        if room["status"] == "paused":
+            return str(room["interrupted"])
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize("what", ["the list", "another room"])
+async def test_a_room_goes_on_while_a_program_is_attached_and_pauses_once_the_last_has_left(
+    tmp_path: Path, what: str
+) -> None:
+    async with silent_room(tmp_path) as (client, room_id):
+        other = (await client.call("POST", "/api/rooms", ROOM)).json["id"]
+        there = "/api/presence" if what == "the list" else f"/api/rooms/{other}/events"
+        async with client.open("GET", there) as program:
+            assert program.status == 200
+            started = await client.frames("POST", f"/api/rooms/{room_id}/run", until="message_chunk")
+            async for room in changes(client, room_id):  # a word a second: more than half of one
+                assert room["status"] == "running"
+                if room["last_event_id"] > started[-1].id + 2:
+                    break
+        assert await why_paused(client, room_id) == "unwatched"
+
+
+async def test_a_program_that_a_tool_started_keeps_nothing_running(tmp_path: Path) -> None:
+    async with silent_room(tmp_path) as (client, room_id):
+        from_a_tool = {"agent-tui-tool": "1"}
+        assert (await client.call("GET", "/api/presence", headers=from_a_tool)).status == 204
+        async with client.open("POST", f"/api/rooms/{room_id}/run", headers=from_a_tool) as stream:
+            assert stream.status == 200
+            assert await why_paused(client, room_id) == "unwatched"
+
+
+async def test_that_a_key_was_pressed_is_taken_note_of_with_the_token_only(tmp_path: Path) -> None:
+    async with silent_room(tmp_path) as (client, _):
+        assert (await client.call("POST", "/api/presence")).status == 202
+        assert (await WireClient(client.port).call("POST", "/api/presence")).status == 401
 
 
 # --- the end -------------------------------------------------------------------------------------------

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
-from tests.backend.in_process import Backend
+from agent_tui.backend.models.model import CutPiece, ModelRequest
+from agent_tui.wire.content import content_text
+from tests.backend.in_process import Backend, backend
 from tests.backend.talk import HALF, run_to_end, until, until_said
 from tests.backend.wire_client import Answer, Frame
+from tests.fakes.scripted_model import Script, ScriptedModel
 
 
 async def say(running: Backend, room_id: str, content: str, **fields: Any) -> Answer:
@@ -157,3 +161,25 @@ async def test_unknown_rooms_and_agents_are_not_found(talking: Backend) -> None:
         assert (await act(talking, room_id, "nobody", what)).status == 404
         assert (await act(talking, "nowhere", "nobody", what)).status == 404
     assert (await talking.client.call("GET", "/api/rooms/nowhere/queue")).status == 404
+
+
+async def test_a_turn_that_ran_out_of_tokens_is_finished_by_a_call(tmp_path: Path) -> None:
+    def parts(request: ModelRequest) -> Script:
+        return [" and on."] if request.continues else ["So far", CutPiece("length")]
+
+    async with backend(tmp_path, ScriptedModel(parts, free=True)) as running:
+        room_id = await running.room(agents=1, max_rounds=1)
+        (agent,) = await agents(running, room_id)
+        await run_to_end(running, room_id)
+        path = f"/api/rooms/{room_id}/messages"
+        cut = (await running.client.call("GET", path)).json["messages"][-1]
+        assert (cut["status"], cut["interrupted"], "error" in cut) == ("interrupted", "length", False)
+        assert (await act(running, room_id, agent, "continue")).status == 202
+        await run_to_end(running, room_id)
+        *_, first, rest = (await running.client.call("GET", path)).json["messages"]
+        assert first == cut
+        assert (rest["continues"], content_text(rest["content"])) == (cut["id"], " and on.")
+        refused = await act(running, room_id, agent, "continue")
+        assert (refused.status, refused.headers["content-type"]) == (409, "application/problem+json")
+        assert "whole" in refused.json["title"]
+        assert (await act(running, room_id, "nobody", "continue")).status == 404

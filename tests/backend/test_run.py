@@ -9,14 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.backend.models.endpoints import Endpoint
+from agent_tui.backend.models.model import ModelRequest
+from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.clients.sse import Frame
+from agent_tui.errors import ModelError
 from tests.backend.in_process import TOKEN, Backend, backend
 from tests.backend.talk import A_TURN, HALF, TEXT, WORDS, names, run_to_end, said, until, until_said
 from tests.backend.wire_client import parse_frame
 from tests.fakes.full_disk import disk
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.model_server import FakeModelServer, says
+from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 
 
 async def test_a_sequential_run_is_streamed_to_the_letter(talking: Backend) -> None:
@@ -334,3 +339,107 @@ async def test_a_run_that_a_full_disk_stops_says_so_as_its_last_frame(tmp_path: 
                 await asyncio.sleep(0)
             frames = await run_to_end(talking, room_id)
             assert frames[-1].name == "room_completed"
+
+
+# --- a provider that is dead ---------------------------------------------------------------------------
+
+
+def is_dead(request: ModelRequest) -> Script:
+    return [ModelError("cannot connect to the provider")]
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+async def test_a_round_in_which_every_turn_failed_pauses_and_is_tried_again_on_resume(
+    tmp_path: Path, mode: str
+) -> None:
+    answers = [is_dead]
+    model = ScriptedModel(lambda request: answers[-1](request), free=True)
+    async with backend(tmp_path, model) as running:
+        room_id = await running.room(max_rounds=5, execution_mode=mode)
+        frames = await run_to_end(running, room_id)
+        assert names(frames).count("agent_error") == 2
+        assert names(frames).count("round_start") == 1
+        assert (frames[-1].name, frames[-1].fields) == (
+            "room_paused",
+            {"room_id": room_id, "round": 1, "interrupted": "error"},
+        )
+        room = (await running.client.call("GET", f"/api/rooms/{room_id}")).json
+        assert (room["status"], room["interrupted"], room["current_round"]) == ("paused", "error", 1)
+
+        again = await run_to_end(running, room_id)  # still dead: one more round of tries, no more
+        assert [name for name in names(again) if name != "agent_status"][:1] == ["room_started"]
+        assert (names(again).count("agent_error"), again[-1].name) == (2, "room_paused")
+
+        answers.append(lambda request: ["well"])
+        mended = await run_to_end(running, room_id)
+        assert mended[-1].name == "room_completed"
+        spoken = [frame.fields["round_number"] for frame in mended if frame.name == "message_start"]
+        assert sorted(spoken) == [round_ for round_ in range(1, 6) for _ in range(2)]
+
+
+async def test_a_round_in_which_somebody_spoke_goes_on(tmp_path: Path) -> None:
+    def one_fails(request: ModelRequest) -> Script:
+        return is_dead(request) if request.speaker == "Agent 1" else ["well"]
+
+    async with backend(tmp_path, ScriptedModel(one_fails, free=True)) as running:
+        room_id = await running.room(max_rounds=2)
+        frames = await run_to_end(running, room_id)
+        assert (names(frames).count("agent_error"), frames[-1].name) == (2, "room_completed")
+
+
+async def test_a_sequential_room_pauses_after_three_failures_in_a_row_of_one_provider(tmp_path: Path) -> None:
+    def one_fails(request: ModelRequest) -> Script:
+        return is_dead(request) if request.speaker == "Ada" else ["well"]
+
+    model = ScriptedModel(one_fails, free=True)
+    async with backend(tmp_path, model) as running:
+        pair = [{"name": "Ada", "provider_id": "dead"}, {"name": "Bob", "provider_id": "well"}]
+        made = await running.client.call(
+            "POST", "/api/rooms", {"task": "Tea?", "max_rounds": 9, "agents": pair}
+        )
+        room_id = made.json["id"]
+        frames = await run_to_end(running, room_id)
+        assert frames[-1].fields["interrupted"] == "error"
+        assert [frame.fields["round"] for frame in frames if frame.name == "round_start"] == [1, 2, 3]
+        assert names(frames).count("agent_error") == 3
+        # Resumed, it gives the provider three more tries, and the others are heard meanwhile.
+        again = await run_to_end(running, room_id)
+        assert (names(again).count("agent_error"), again[-1].fields["interrupted"]) == (3, "error")
+        assert names(again).count("message_end") == 2
+
+
+# --- what real models are told -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "parts"),
+    [
+        ("Which tea?", ["You are Agent 1. ", "Agent 2", "[Name]:", "round {} of 2"]),
+        ("喝什么茶?", ["你是Agent 1。", "Agent 2", "[名字]:", "第{}轮,共2轮"]),
+        ("Какой чай?", ["Вы Agent 1. ", "Agent 2", "[Имя]:", "раунд {} из 2"]),
+    ],
+)
+async def test_a_real_model_is_told_who_it_is_who_else_is_there_and_which_round_it_is(
+    tmp_path: Path, task: str, parts: list[str]
+) -> None:
+    async with FakeModelServer() as server:
+        server.default = says("[Agent 2]: Green.")
+        provider = RemoteProvider(Endpoint("p", server.url, key="k"))
+        try:
+            models = FakeModels(provider.model("m"))
+            async with backend(tmp_path, ScriptedModel(lambda request: []), models=models) as running:
+                room_id = await running.room(task, max_rounds=2)
+                frames = await run_to_end(running, room_id)
+        finally:
+            await provider.aclose()
+    told = [request.body["messages"] for request in server.requests]
+    assert [len(messages) for messages in told] == [2, 2, 4, 4]  # neighbours of one role go as one
+    for round_, (system, *messages) in ((1, told[0]), (2, told[2])):
+        assert system["role"] == "system"
+        for part in parts:
+            assert part.format(round_) in system["content"]
+        assert not any(message["role"] == "system" for message in messages)
+    # What was said is stored as it was said; models are told who spoke once.
+    ends = [frame.fields["content"] for frame in frames if frame.name == "message_end"]
+    assert ends == ["[Agent 2]: Green."] * 4
+    assert told[2][-1] == {"role": "user", "content": "[Agent 2]: Green."}

@@ -17,9 +17,10 @@ from tests.backend.chat_backend import A_PATH, FULL
 from tests.backend.processes import Process, running, serve
 from tests.backend.test_chat_commands import gone, until_status
 from tests.backend.test_chat_process import children, last_message
-from tests.backend.wire_client import WireClient
+from tests.backend.wire_client import PATIENCE_SECONDS, WireClient
 from tests.fakes import mcp_server
 from tests.fakes.model_server import AskedCall, FakeModelServer, says
+from tests.fakes.named_pipe import read_pipe
 
 PROMISED_SECONDS = 3.0
 GUARD_SECONDS = 10.0  # on a busy machine; what is not bounded takes longer, or for ever
@@ -121,12 +122,13 @@ async def test_nothing_that_hangs_holds_the_process(tmp_path: Path) -> None:
                 opened = [asyncio.Event() for _ in range(READERS)]
                 for one in opened:
                     tasks.create_task(read_on(client, room, one))
-                for one in opened:
-                    await one.wait()
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    for one in opened:
+                        await one.wait()
                 with (tmp_path / "config.toml").open("a") as file:
                     file.write(one_that_never_starts(pipe))
                 asked = tasks.create_task(client.call("GET", "/api/tools"))
-                await asyncio.to_thread(pipe.read_text)
+                await read_pipe(pipe)
                 theirs = children(backend.child.pid)
                 await ended(backend)
             for pid in theirs:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 READ_BYTES = 64 * 1024
+PATIENCE_SECONDS = 60.0  # for an answer: a stream that is kept alive would be read for ever
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class WireClient:
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
         """Send a request and return the whole answer."""
-        async with self.open(method, path, body, headers) as stream:
+        async with asyncio.timeout(PATIENCE_SECONDS), self.open(method, path, body, headers) as stream:
             if stream.headers.get("transfer-encoding") == "chunked":
                 content = b"".join([chunk async for chunk in stream.chunks()])
             else:
@@ -136,9 +137,12 @@ class WireClient:
     async def frames(
         self, method: str, path: str, *, until: str = "", headers: Mapping[str, str] | None = None
     ) -> list[Frame]:
-        """Return a stream's frames up to its end, or up to the first frame called ``until``."""
+        """Return a stream's frames up to its end, or up to the first frame called ``until``.
+
+        Raises ``TimeoutError`` when neither comes.
+        """
         frames = []
-        async with self.open(method, path, headers=headers) as stream:
+        async with asyncio.timeout(PATIENCE_SECONDS), self.open(method, path, headers=headers) as stream:
             assert stream.status == 200, await stream.reader.read(1000)
             async for frame in stream.frames():
                 frames.append(frame)

@@ -200,7 +200,7 @@ async def test_a_server_that_only_runs_and_shows_lacks_every_act() -> None:
     async with asking(LogRoomsServer(a_room(), original=True)) as client:
         lacking = await client.missing("r1")
     shown = {"queue", "providers"}  # they are only looked at
-    names = {"say", "stop", "skip", "retry", "change", "pause", "resume", "delete", "create"}
+    names = {"say", "stop", "skip", "retry", "continue", "change", "pause", "resume", "delete", "create"}
     assert set(lacking) == names
     assert not shown & set(lacking)
     assert lacking["pause"] == "this server does not offer pausing"
@@ -209,7 +209,7 @@ async def test_a_server_that_only_runs_and_shows_lacks_every_act() -> None:
 async def test_an_original_server_has_none_of_the_paths() -> None:
     server = OriginalRoomsServer()
     async with asking(server) as client:
-        assert len(await client.missing("r1")) == 11
+        assert len(await client.missing("r1")) == 12
     assert server.posts == 0
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent_tui.clients.chat_answers import ToolInfo, ToolServer
-from agent_tui.clients.room_answers import ProviderInfo, ProviderTest, RoomChanges, Said
+from agent_tui.clients.room_answers import PausesSoon, ProviderInfo, ProviderTest, RoomChanges, Said
 from agent_tui.errors import AgentTuiError
 from agent_tui.events import Event, LinkChanged, QueuedMessage, RoomInfo
 from tests.fakes.event_link import EventLink
@@ -35,6 +35,21 @@ class FakeClient:
         self.tools_refused: AgentTuiError | None = None
         self.resume_refused: AgentTuiError | None = None
         self.news: asyncio.Queue[RoomChanges] = asyncio.Queue()
+        self.pausing: asyncio.Queue[PausesSoon | AgentTuiError | None] = asyncio.Queue()
+        self.presses = 0
+
+    async def attend(
+        self, *, give_up_seconds: float | None = None
+    ) -> AsyncGenerator[PausesSoon | None, None]:
+        """Yield what the test puts into ``pausing``, or raise it."""
+        while True:
+            told = await self.pausing.get()
+            if isinstance(told, AgentTuiError):
+                raise told
+            yield told
+
+    async def press(self) -> None:
+        self.presses += 1
 
     async def pause(self, room_id: str) -> RoomInfo:
         return self._answer("pause", room_id)
@@ -98,6 +113,9 @@ class FakeClient:
 
     async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
         return self._answer(f"retry {agent_id}", room_id)
+
+    async def continue_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        return self._answer(f"continue {agent_id}", room_id)
 
     async def changes(self, cursor: str | None, wait_seconds: float) -> RoomChanges:
         """Answer what the test puts into ``news``, one for each call."""

@@ -194,7 +194,7 @@ class LogRoomsServer(FakeServer):
                 return {"GET": lambda: answers_json({"queue": room.queue})}
             case ["queue", message_id]:
                 return {m: lambda: self._requeue(room, request, message_id) for m in ("PATCH", "DELETE")}
-            case ["agents", agent_id, "stop" | "skip" | "retry" as act]:
+            case ["agents", agent_id, "stop" | "skip" | "retry" | "continue" as act]:
                 return {"POST": lambda: self._act(room, agent_id, act)}
             case _:
                 return {}

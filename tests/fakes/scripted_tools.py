@@ -39,7 +39,7 @@ class ScriptedTool:
         self.looks()
         if self.refusal:
             raise ToolError(self.refusal)
-        return ToolAsk(f"{self.name} {json.dumps(dict(arguments))}", "what would change", pattern=self.name)
+        return ToolAsk(f"{self.name} {json.dumps(dict(arguments))}", "what would change")
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         self.ran.append(arguments)

@@ -18,7 +18,7 @@ MAKEFILE = "   12  test: clean build\n   13      pytest"
 HITS = '[{"file": "a.mk", "line": 3}, {"file": "b.mk", "line": 140}]'
 FAILURE = '{"success": false, "exit_code": 2, "output": "make: *** no rule"}'
 DIFF = "--- a/Makefile\n+++ b/Makefile\n@@ -12,2 +12,2 @@\n-test: clean build\n+test: build\n     pytest"
-ASK = ev.ToolAsk("write_file Makefile", DIFF, "diff", "write_file(Makefile)")
+ASK = ev.ToolAsk("write_file Makefile", DIFF, "diff", "write_file(Makefile)", "/home/ada/shop")
 SAID = (
     "So far: `test` depends on **clean**, so every run starts from nothing.\n\n- measured\n- 老王 saw it, too"
 )
@@ -161,7 +161,7 @@ async def in_a_chat(
         seen.client, seen.link = client, link
         while app.chat is None:
             await pilot.pause()
-        app.chat.now = lambda: seen.time
+        app.chat.now = app.presses.now = lambda: seen.time
         about = {"title": CHAT.title, "model": CHAT.model, "provider_id": CHAT.provider_id}
         await seen.send(loaded(*messages, **about), ev.LinkChanged("live"))
         yield seen

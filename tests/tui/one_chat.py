@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from textual.app import App
 from textual.events import Paste
 from textual.pilot import Pilot
 
@@ -20,11 +19,12 @@ from tui.first_chat import NewChat
 from tui.link import ChatLink
 from tui.screens.chat import ChatScreen
 from widgets.frame_clock import FrameClock
+from widgets.keys_in_order import KeysInOrder
 
 LIVE = ev.LinkChanged("live")
 
 
-class OneChat(App[int]):
+class OneChat(KeysInOrder[int]):
     """An app with nothing but the screen under test."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Chat(Fed[OneChat, FakeChatLink]):
     def __init__(self, app: OneChat, link: FakeChatLink, pilot: Pilot[int]) -> None:
         super().__init__(app, link, pilot)
         self.time = 100.0
-        app.chat.now = lambda: self.time
+        app.chat.now = app.presses.now = lambda: self.time
 
     @property
     def asked(self) -> list[str]:
@@ -65,7 +65,7 @@ class Chat(Fed[OneChat, FakeChatLink]):
     async def press(self, *keys: str) -> str:
         for key in keys:
             await self.pilot.press(key)
-            self.time += 1.0
+            self.time += 1.5  # longer than a held key waits before it comes again
         return await self.text()
 
     async def write(self, words: str, *keys: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import ClassVar, cast
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 
 from agent_tui import events as ev
@@ -16,6 +15,7 @@ from tui import themes
 from tui.link import RoomLink
 from tui.screens.room import RoomScreen
 from widgets.frame_clock import FrameClock
+from widgets.keys_in_order import KeysInOrder
 
 NAMES = ("Mika", "Ada", "老王", "Noor", "Лена", "Ben", "Chloé", "Dmitri")
 
@@ -27,7 +27,7 @@ AGENTS = (
 LIVE = ev.LinkChanged("live")
 
 
-class OneRoom(App[int]):
+class OneRoom(KeysInOrder[int]):
     """An app with nothing but the screen under test."""
 
     def __init__(self, link: FakeLink, *, start: bool = False, ascii_only: bool = False) -> None:

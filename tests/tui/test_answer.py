@@ -105,3 +105,27 @@ def test_a_failure_that_names_nobody_is_that_of_the_only_one_speaking() -> None:
     answer = after(started("a"), ev.TextAdded("a", "half"), ev.TurnFailed("gone"))
     assert answer.turns["a"].status == "failed"
     assert answer.text == "half"
+
+
+def test_what_continues_a_message_is_part_of_it_wherever_it_came() -> None:
+    rest = ev.TurnStarted("c", "r", "assistant", "Ada", "", 1, "1", 2, continues="a")
+    cut = ev.TurnEnded("a", "So far", 1, interrupted="length")
+    answer = after(
+        started("a"), ev.TextAdded("a", "So far"), cut, started("b", "Bo"), ev.TextAdded("b", "Well.")
+    )
+    for event in (rest, ev.TextAdded("c", " and on."), ev.TurnEnded("c", " and on.", 1)):
+        answer.apply(event)
+    assert answer.text == "So far and on.\n\nWell."
+    assert after(rest, ev.TextAdded("c", "alone")).text == "alone"
+    ring = after(
+        *(ev.TurnStarted(one, "r", "assistant", "", "", 1, continues=other) for one, other in ("xy", "yx"))
+    )
+    assert ring.text == ""
+
+
+def test_stored_messages_that_continue_others_are_part_of_them() -> None:
+    rest = ev.Message("c", "r", "assistant", "d", "d", "Ada", "", 1, 0, "", continues="a")
+    answer = after(
+        *(ev.MessageStored(one) for one in (stored("a", "c", interrupted="length"), stored("b", "x"), rest))
+    )
+    assert answer.text == "cd\n\nx"

@@ -364,3 +364,18 @@ def test_a_pipe_that_stays_silent_is_waited_for_and_named(home: Home, original: 
         os.close(write)
         run.communicate(timeout=SECONDS)
     assert asked_of(original)["attachments"][0]["content"] == "late"
+
+
+@pytest.mark.parametrize(
+    ("before", "does"),
+    [([], "r retries the question"), ([text("So far")], "c continues the answer, r retries it")],
+    ids=["no word", "some words"],
+)
+def test_a_failed_answer_says_what_to_do(home: Home, before: list[Event], does: str) -> None:
+    failed: Event = ("error", {"content": "API Error: no"})
+    with in_thread(OriginalChatServer([*before, failed])) as server:
+        ran = home.main("ask", "x", "--conversation", "7", "--url", server.url)
+    assert ran.returncode == 4
+    told, why = ran.stderr.splitlines()
+    assert told == f"agent-tui chat 7 opens it: {does}"
+    assert why.endswith("API Error: no")

@@ -135,6 +135,25 @@ def test_what_allow_names_runs_and_nothing_else(place: Place) -> None:
     assert (place.home.folder / "kept" / "a.txt").read_text(encoding="utf-8") == "x"
 
 
+def test_what_allow_names_does_not_reach_another_file_through_a_link(place: Place) -> None:
+    (place.home.folder / "docs").mkdir()
+    (place.home.folder / "aim.txt").write_text("as it was\n", encoding="utf-8")
+    (place.home.folder / "docs" / "notes.txt").symlink_to("../aim.txt")
+    place.model.will(calls("write_file", {"path": "docs/notes.txt", "content": "x"}), says("No."))
+    told = place.ask("Write it.", "--allow", "write_file(docs/*)").stderr.splitlines()[-1]
+    assert told.startswith("not allowed: write_file docs/notes.txt, a link to aim.txt; ")
+    assert "--allow 'write_file(aim.txt)' lets it run" in told
+    assert (place.home.folder / "aim.txt").read_text(encoding="utf-8") == "as it was\n"
+
+
+def test_nothing_hides_in_what_stderr_says_of_a_call(place: Place) -> None:
+    hidden = f"echo harmless{' ' * 3000}; touch HIDDEN"
+    place.model.will(calls("run_command", {"command": hidden}), says("No."))
+    told = place.ask("Say it.").stderr.splitlines()[-1]
+    assert told == "not allowed: echo harmless␣×3000; touch HIDDEN"  # such a pattern cannot be shown whole
+    assert not (place.home.folder / "HIDDEN").exists()
+
+
 def test_what_the_config_file_allows_does_not_ask(tmp_path: Path) -> None:
     with a_place(tmp_path, '[tools]\nallow = ["run_command(echo *)"]\n') as place:
         place.model.will(calls("run_command", {"command": "echo it"}), says("Done."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ async def test_a_stored_chat_shows_who_said_what_and_what_it_took() -> None:
         assert "local · some-model" in text.splitlines()[0]
         assert "✓ ready" in text.splitlines()[0]
         assert "You" in text
-        assert row(text, "12 s · 2 tok").split()[:2] == ["default", "model"]
+        assert row(text, "12 s · 902 tok").split()[:2] == ["default", "model"]
         assert "One target." in text
 
 
@@ -254,6 +255,18 @@ async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> Non
         assert timer._active.is_set()
         await chat.send(words("So"))
         assert not timer._active.is_set()
+
+
+async def test_a_provider_that_limits_the_rate_is_named_and_the_time_counts_down() -> None:
+    async with opened(message("q1", "x")) as chat:
+        await chat.send(started("a1", "q1"))
+        until = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+        text = await chat.send(ev.TurnNoted("a1", "rate_limit", until=until, seconds=9.0))
+        assert text.splitlines()[0].rstrip().endswith("◌ rate limited, 9 s")
+        text = await chat.send(
+            ev.TurnNoted("a1", "rate_limit", until=datetime.now(UTC).isoformat(), seconds=9.0)
+        )
+        assert text.splitlines()[0].rstrip().endswith("◌ waiting for the model")
 
 
 async def test_tools_that_run_beside_one_another_are_counted_and_then_the_model_is_waited_for() -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from agent_tui import events as ev
 from agent_tui.errors import ConnectFailed, Refused
 from tests.state.chat_events import call, loaded, message, result, started, status
 from tests.tui.one_chat import LIVE, Chat, opened
-from tui.screens.chat_ask import AskBar, AskScreen
+from tui.screens.chat_ask import AskBar, AskScreen, KeepScreen
+from tui.screens.question import QuestionScreen
 
-ASK = ev.ToolAsk("make -n test", "in the workspace\n60 s at most", pattern="run_command(make -n *)")
+ASK = ev.ToolAsk(
+    "make -n test", "in the workspace\n60 s at most", pattern="run_command(make -n test)", folder="/work/x"
+)
 DIFF = ev.ToolAsk(
     "write Makefile", "--- a\n+++ b\n@@ -1 +1 @@\n-old line\n+new line", "diff", "write_file(Makefile)"
 )
@@ -35,21 +40,27 @@ async def asking(chat: Chat, ask: ev.ToolAsk = ASK) -> str:
     ("key", "sent"),
     [
         ("y", "answer a1 step-1 once"),
-        ("c", "answer a1 step-1 conversation"),
-        ("a", "answer a1 step-1 always run_command(make -n *)"),
+        ("c", "answer a1 step-1 conversation run_command(make -n test)"),
+        ("a", "answer a1 step-1 always run_command(make -n test)"),
     ],
 )
 async def test_one_key_lets_it_run(key: str, sent: str) -> None:
     async with opened(message("q1", "Look.")) as chat:
         text = await asking(chat)
-        assert "‖ asks you" in text.splitlines()[0]
+        assert "‖ needs approval" in text.splitlines()[0]
         assert "│ make -n test" in text
         assert "60 s at most" in text
-        assert 'a always "run_command(make -n *)"' in text
-        await chat.press(key)
+        assert "Allow this?" in text
+        assert text.count("y once · c this conversation · a always… · n no, because…") == 2  # card and bar
+        text = await chat.press(key)
+        if key == "a":
+            assert chat.asked == []
+            assert "run_command(make -n test)" in text
+            assert "this very call, in /work/x only" in text
+            await chat.press("enter")
         assert chat.asked == [sent]
         text = await chat.send(status("running"))
-        assert "asks" not in text
+        assert "needs approval" not in text
         assert chat.app.chat._composer.has_line_focus
 
 
@@ -66,7 +77,7 @@ async def test_no_and_then_back_decides_nothing() -> None:
         await asking(chat)
         await chat.press("n", "escape")
         assert chat.asked == []
-        assert "asks" in await chat.text()
+        assert "needs approval" in await chat.text()
 
 
 async def test_all_that_would_change_is_seen_on_a_screen_of_its_own_and_answered_there() -> None:
@@ -76,7 +87,7 @@ async def test_all_that_would_change_is_seen_on_a_screen_of_its_own_and_answered
         assert isinstance(chat.app.screen, AskScreen)
         assert "new line" in text
         assert "write Makefile" in text.splitlines()[0]
-        await chat.press("y")
+        await chat.press("pagedown", "y")
         assert chat.asked == ["answer a1 step-1 once"]
 
 
@@ -85,7 +96,7 @@ async def test_all_that_it_would_do_is_read_from_its_beginning() -> None:
     async with opened(message("q1", "Look."), size=(60, 14)) as chat:
         await asking(chat, tall)
         text = await chat.press("d")
-        assert "may run" in text
+        assert "Allow this?" in text
         assert "line 3\n" in "\n".join(line.rstrip() for line in text.splitlines())
         assert "line 399" in await chat.press("end")
 
@@ -114,6 +125,8 @@ async def test_an_answer_that_did_not_arrive_can_be_given_again() -> None:
         chat.link.calls.refuse = ConnectFailed("cannot connect")
         await chat.press("y")
         chat.link.calls.refuse = None
+        await chat.later()  # it asks again
+        chat.time += 1.0
         await chat.press("y")
         assert chat.asked == ["answer a1 step-1 once"] * 2
 
@@ -122,7 +135,7 @@ async def test_who_is_writing_is_not_asked_in_between_and_tab_leads_there() -> N
     async with opened(message("q1", "Look.")) as chat:
         await chat.write("ye")
         text = await asking(chat)
-        assert "tab answer what is asked" in text
+        assert "tab answer" in text
         await chat.press("s", "y")
         assert chat.app.chat._composer.line.text == "yesy"
         assert chat.asked == []
@@ -135,15 +148,15 @@ async def test_who_has_just_sent_a_question_is_asked_once_no_key_is_pressed_any_
         chat.app.chat._composer.open()
         await chat.pilot.press("h", "enter")
         text = await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))  # in the same moment
-        bar = next(line for line in text.splitlines() if "look asks" in line)
-        assert "tab answer what is asked" in bar
+        bar = next(line for line in text.splitlines() if "look needs approval" in line)
+        assert "tab answer" in bar
         assert "once" not in bar  # y would be a letter
         chat.time += 1.0
-        bar = next(line for line in (await chat.later()).splitlines() if "look asks" in line)
+        bar = next(line for line in (await chat.later()).splitlines() if "look needs approval" in line)
         assert "y once" in bar
         await chat.pilot.press("y")
         assert chat.asked == []  # too soon to have been read
-        chat.time += 1.0
+        chat.time += 1.5
         await chat.press("y")
         assert chat.asked == ["answer a1 step-1 once"]
 
@@ -224,8 +237,9 @@ async def test_two_calls_ask_one_after_the_other_and_none_is_answered_twice() ->
         await chat.send(call("step-2"), status("asks", "step-2", ask=other))
         text = await chat.press("y")
         chat.time += 1.0
-        assert "asks · rm it" in text
-        assert "always" not in text.splitlines()[-4]
+        assert "needs approval · rm it" in text
+        assert "always" not in text
+        assert "this conversation" not in text
         await chat.press("y")
         assert chat.asked == ["answer a1 step-1 once", "answer a1 step-2 once"]
 
@@ -233,9 +247,10 @@ async def test_two_calls_ask_one_after_the_other_and_none_is_answered_twice() ->
 async def test_what_cannot_be_allowed_for_always_says_so() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await asking(chat, ev.ToolAsk("anything"))
-        await chat.press("a")
+        for key in ("a", "c"):
+            await chat.press(key)
+            assert chat.told.pop() == "no rule can be kept for this: it can be allowed once"
         assert chat.asked == []
-        assert chat.told == ["this cannot be allowed for always"]
 
 
 async def test_stopping_takes_the_question_away() -> None:
@@ -244,9 +259,10 @@ async def test_stopping_takes_the_question_away() -> None:
         await chat.press("escape")
         assert chat.asked == ["stop"]
         text = await chat.send(
-            status("denied"), ev.TurnEnded("a1", "", 0, interrupted="stop"), ev.RunFailed("Stopped")
+            status("cut"), ev.TurnEnded("a1", "", 0, interrupted="stop"), ev.RunFailed("Stopped")
         )
-        assert "✗ denied" in text
+        assert "┄ cut" in text
+        assert "denied" not in text
         assert not chat.app.chat.query_one(AskBar).has_class("-open")
 
 
@@ -282,7 +298,7 @@ async def test_what_is_asked_stays_readable_whatever_size_the_screen_gets(draft:
         await asking(chat, DIFF)
         for size in ((50, 12), (30, 14), (120, 40)):
             assert "▾ look" in await chat.resize(*size)
-        assert "n no" in await chat.text()
+        assert "tab answer" in await chat.text() if draft else "n no" in await chat.text()
 
 
 async def test_a_question_taller_than_the_screen_is_read_from_its_beginning_by_who_is_writing() -> None:
@@ -319,7 +335,7 @@ async def test_who_reads_elsewhere_is_not_moved_by_another_size() -> None:
 async def test_a_long_call_leaves_room_for_yes_and_no(columns: int) -> None:
     ask = ev.ToolAsk("make " + "--with-this-target " * 20, pattern="run_command(make *)")
     async with opened(message("q1", "Look."), size=(columns, 24)) as chat:
-        bar = next(line for line in (await asking(chat, ask)).splitlines() if "look asks" in line)
+        bar = next(line for line in (await asking(chat, ask)).splitlines() if "look needs approval" in line)
         assert "y once" in bar
         assert "n no, because…" in bar
 
@@ -341,3 +357,178 @@ async def test_a_key_that_was_given_to_an_answer_answers_and_its_former_one_is_a
         await chat.press("y")
         assert chat.asked == []
         assert chat.app.chat._composer.line.text == "y"
+
+
+# --- keys that answer nothing -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["y", "c", "a", "n"])
+async def test_a_key_that_was_down_when_the_question_came_answers_nothing_while_it_is_held(key: str) -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.press("tab")
+        await chat.pilot.press(key)
+        chat.time += 0.8  # held for longer than it takes to be asked
+        await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
+        for _ in range(60):  # two seconds of a key that the terminal repeats
+            chat.time += 0.033
+            await chat.pilot.press(key)
+        assert chat.asked == []
+        assert chat.app.screen is chat.app.chat
+        chat.time += 1.5
+        await chat.later()
+        chat.time += 1.0
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
+async def test_a_key_that_closed_a_dialog_above_the_question_answers_nothing() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        chat.app.push_screen(QuestionScreen("Really?"))
+        await asking(chat)
+        chat.time += 5.0
+        await chat.later()
+        await chat.pilot.press("y")  # it is held
+        assert chat.app.screen is chat.app.chat
+        chat.time += 0.8
+        for _ in range(30):
+            chat.time += 0.033
+            await chat.pilot.press("y")
+            await chat.text()
+        assert chat.asked == []
+        chat.time += 1.5
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
+async def test_a_key_that_waited_in_the_terminal_since_before_the_question_answers_nothing() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        key = events.Key("y", "y")
+        key.time -= 2.0  # the question came a second ago
+        chat.app.post_message(key)
+        await chat.text()
+        assert chat.asked == []
+
+
+async def test_a_double_tap_on_always_keeps_no_rule_and_enter_does() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.pilot.press("a", "a", "enter")  # all at once
+        assert chat.asked == []
+        assert isinstance(chat.app.screen, KeepScreen)
+        chat.time += 1.5
+        await chat.press("a", "enter")
+        assert chat.asked == ["answer a1 step-1 always run_command(make -n test)"]
+
+
+async def test_who_goes_back_from_the_rule_decides_nothing() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.press("a", "escape")
+        assert chat.asked == []
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
+async def test_a_rule_for_a_file_says_that_anything_may_be_written_into_it() -> None:
+    ask = ev.ToolAsk("write_file a", "-x\n+y", "diff", "write_file(a)", "/work/x")
+    async with opened(message("q1", "Look.")) as chat:
+        text = await asking(chat, ask)
+        assert "A rule allows write_file(a): this file, whatever is written into it, in /work/x only." in text
+        text = await chat.press("a")
+        assert "write_file(a)" in text
+        assert "this file, whatever is written into it, in /work/x only" in text
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["run_command(make -n *)", "run_command(make)", "fetch_url(https://x.org/*)", "write_file(a/*)"],
+)
+async def test_a_wide_rule_that_a_backend_of_an_earlier_version_would_keep_is_shown_as_that(
+    pattern: str,
+) -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat, replace(ASK, pattern=pattern, folder=""))
+        text = await chat.press("a")
+        assert pattern in text
+        assert "every call that fits this pattern, in every folder" in text
+
+
+async def test_the_rule_of_an_earlier_version_is_named_on_the_card() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        text = await asking(chat, replace(ASK, suspended="run_command(make -n *)"))
+        assert "run_command(make -n *)" in text
+        assert "It is suspended" in text
+
+
+async def test_keys_stand_on_the_card_only_while_they_answer_it() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.write("ye")
+        assert "once" not in await asking(chat)
+        assert (await chat.press("tab")).count("y once") == 2
+        assert "once" not in await chat.press("tab")
+
+
+# --- what was not seen ------------------------------------------------------------------------------------
+
+
+async def test_nothing_hides_in_what_is_asked() -> None:
+    hidden = ev.ToolAsk(f"echo harmless{' ' * 3000}; touch HIDDEN", "ls\u200b\u202e\r\n" + "\n" * 80 + "rm")
+    async with opened(message("q1", "Look."), size=(100, 40)) as chat:
+        text = await asking(chat, hidden)
+        assert text.count("echo harmless␣×3000; touch HIDDEN") == 2  # on the card and in the bar
+        assert "ls<U+200B><U+202E>␍" in text
+        assert "⏎×81" in text
+
+
+async def test_a_bar_that_has_no_room_for_all_of_the_call_says_how_long_it_is() -> None:
+    async with opened(message("q1", "Look."), size=(200, 30)) as chat:
+        text = await asking(chat, ev.ToolAsk("echo " + "x" * 80 + "; touch HIDDEN"))
+        assert "… (99 characters)" in next(row for row in text.splitlines() if "look needs approval" in row)
+
+
+@pytest.mark.parametrize("key", ["y", "c", "a"])
+@pytest.mark.parametrize("lines", [30, 400], ids=["taller than the screen", "cut"])
+async def test_what_was_not_seen_whole_is_shown_whole_and_read_to_its_end_first(lines: int, key: str) -> None:
+    tall = replace(ASK, preview="\n".join(f"line {n}" for n in range(lines)))
+    async with opened(message("q1", "Look."), size=(60, 14)) as chat:
+        await asking(chat, tall)
+        await chat.press(key)
+        assert isinstance(chat.app.screen, AskScreen)
+        assert chat.told == ["there is more to see: read it to the end, then answer"]
+        await chat.press(key)
+        assert isinstance(chat.app.screen, AskScreen)
+        text = await chat.press("end", key)  # what lies between was not seen, and is shown
+        assert isinstance(chat.app.screen, AskScreen)
+        assert f"line {lines - 1}\n" not in text
+        await chat.press(*["pagedown"] * (lines // 8), key)
+        assert not isinstance(chat.app.screen, AskScreen)
+        await chat.press(*["enter"] * (key == "a"))
+        assert [sent.split()[3] for sent in chat.asked] == [
+            {"y": "once", "c": "conversation", "a": "always"}[key]
+        ]
+
+
+async def test_what_was_read_around_the_card_needs_no_other_screen() -> None:
+    tall = replace(ASK, preview="\n".join(f"line {n}" for n in range(30)))
+    async with opened(message("q1", "Look."), size=(60, 14)) as chat:
+        await asking(chat, tall)
+        await chat.press(*["pagedown"] * 6, *["pageup"] * 8, "y")
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
+async def test_what_is_folded_was_not_seen() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.write("ye")
+        await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
+        chat.app.chat._transcript.fold_all()
+        await chat.press("tab", "y")
+        assert chat.asked == []
+        assert isinstance(chat.app.screen, AskScreen)
+
+
+async def test_no_needs_nothing_to_be_read() -> None:
+    async with opened(message("q1", "Look."), size=(60, 14)) as chat:
+        await asking(chat, TALL)
+        await chat.press("n", "enter")
+        assert chat.asked == ["answer a1 step-1 deny"]

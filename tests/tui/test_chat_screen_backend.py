@@ -42,6 +42,7 @@ class Screen(Watched[OneChat]):
         self.app.chat._composer.open()
         self.app.chat._composer.line.insert(words)
         await self.pilot.press("enter")
+        await self.until(lambda: not self.app.chat._composer.line.text)  # the server has taken it
 
 
 class Terminal(Screen):
@@ -63,7 +64,7 @@ async def terminal(folder: Path, model: ScriptedModel, tool: ScriptedTool) -> As
         client = ChatClient(Net(url, token=TOKEN))
         app = OneChat(link, chat=chat_id)
         ticks = iter(range(1_000_000))
-        app.chat.now = lambda: float(next(ticks))  # every look is a second later
+        app.chat.now = app.presses.now = lambda: float(next(ticks))  # every look is a second later
         try:
             async with app.run_test(size=(100, 40), notifications=True) as pilot:
                 seen = Terminal(app, pilot, client)
@@ -79,7 +80,7 @@ async def test_a_question_its_steps_and_a_tool_that_one_key_lets_run(tmp_path: P
     model = speaks(["I will.", call("change", {"text": "x"})], ["Done ", "now."])
     async with terminal(tmp_path, model, tool) as seen:
         await seen.ask("Do it.")
-        text = await seen.until("‖ asks you", "what would change")
+        text = await seen.until("‖ needs approval", "what would change", "y once")
         assert "I will." in text
         assert tool.ran == []
         await seen.pilot.press("y")
@@ -107,7 +108,7 @@ async def test_another_terminal_answers_first_and_this_one_goes_on(tmp_path: Pat
     tool = writer()
     async with terminal(tmp_path, speaks([call("change", {"text": "x"})], ["Done."]), tool) as seen:
         await seen.ask("Do it.")
-        await seen.until("‖ asks you")
+        await seen.until("‖ needs approval")
         state = seen.app.chat.state
         await seen.client.answer(state.conversation.id, *state.asking[0], "once")
         await seen.until("Done.", "✓ ready")
@@ -119,7 +120,7 @@ async def test_no_with_a_reason_reaches_the_model_and_nothing_ran(tmp_path: Path
     model = speaks([call("change", {"text": "x"})], ["As you wish."])
     async with terminal(tmp_path, model, tool) as seen:
         await seen.ask("Do it.")
-        await seen.until("‖ asks you")
+        await seen.until("‖ needs approval", "n no, because…")
         await seen.pilot.press("n")
         await seen.until("Why not?")
         await seen.pilot.press(*"later", "enter")

@@ -232,7 +232,7 @@ def test_what_is_a_command(text: str, command: Typed | None) -> None:
 
 def test_commands_and_their_words_are_completed() -> None:
     assert fitting("/t") == ("/", ["tools", "thinking", "temperature", "title"])
-    assert fitting("/thinking o") == ("/thinking ", ["on", "off"])
+    assert fitting("/thinking o") == ("/thinking ", ["on", "off", "own"])
     assert fitting("/tools read_file ru", ["read_file", "run_command"]) == (
         "/tools read_file ",
         ["run_command"],
@@ -245,7 +245,7 @@ def test_commands_and_their_words_are_completed() -> None:
     [
         ("/title A new name", ["change {'title': 'A new name'}"], ""),
         ("/thinking on", ["change {'thinking_enabled': True}"], "the model thinks first"),
-        ("/thinking maybe", [], "thinking is on or off"),
+        ("/thinking maybe", [], "thinking is on, off or own"),
         ("/export x.md", [], "nothing to export yet"),
         ("/temperature 0.7", ["change {'temperature': 0.7}"], "temperature: 0.7"),
         ("/temperature default", ["change {'temperature': None}"], "the model's own"),

@@ -13,6 +13,7 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
+from tests.fakes.named_pipe import read_pipe
 from tests.widgets.apps import CountingDriver
 from tui import clipboard
 from tui.clipboard import MAX_OSC52_BYTES, Copied, copy, notice, osc52, tools
@@ -157,7 +158,7 @@ async def test_a_tool_is_ended_when_the_program_is(fakes: Tools) -> None:
     program.chmod(0o755)
     app: App[None] = App()
     task = asyncio.create_task(copy(app, "words", fakes.environ(DISPLAY=":0")))
-    pid = int(await asyncio.to_thread(ready.read_text))
+    pid = int(await read_pipe(ready))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -100,18 +100,18 @@ async def test_a_model_is_picked_from_what_its_provider_offers(tmp_path: Path) -
     [
         (("right",), ("read_file", "run_command")),
         (("right", "right"), ()),
-        (("tab", "down", "space"), ("run_command",)),
+        (("tab", "down", "space"), ("read_file",)),
         (("right", "tab", "enter"), ("run_command",)),
     ],
-    ids=["all", "none", "one", "all but one"],
+    ids=["all", "none", "one less than by default", "all but one"],
 )
 async def test_tools_are_chosen_one_by_one_or_all_at_once(
     tmp_path: Path, keys: tuple[str, ...], sent: tuple[str, ...]
 ) -> None:
     async with fake_list(tmp_path, chat(1), size=SIZE) as seen:
         text = await seen.press("e")
-        assert "☐ read_file · only reads · Reads a file." in text
-        assert "☐ run_command · asks first · Runs a command." in text
+        assert "☑ read_file · only reads · Reads a file." in text  # what is sent by default
+        assert "☑ run_command · asks first · Runs a command." in text
         seen.app.screen.query_one("#tools", Choice).focus()
         text = await seen.press(*keys)
         assert [name for name in ("read_file", "run_command") if f"☑ {name}" in text] == list(sent)

@@ -16,7 +16,18 @@ from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, Home, home_at, one_line, own_environ
 
 HOSTILE = "\x1b]52;c;aGk=\x07\x9b31m\u202e"
-RULE = {"id": "3", "tool": "run_command", "pattern": "run_command(make *)", "created_at": ""}
+RULE = {
+    "id": "3",
+    "tool": "run_command",
+    "pattern": "run_command(make *)",
+    "created_at": "",
+    "folder": "",
+    "scope": "",
+    "conversation_id": "",
+}
+EXACT = {**RULE, "id": "4", "pattern": "run_command(ls [*].py)", "folder": "/work/x", "scope": "exact"}
+OLD = {**RULE, "id": "50", "pattern": "run_command(make -n *)", "scope": "suspended"}
+FILE = {**EXACT, "id": "6", "tool": "write_file", "pattern": "write_file(a)", "conversation_id": "c1"}
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +192,7 @@ def test_a_beginning_that_fits_two_names_both(home: Home) -> None:
         "tools",
         "tools nonsense",
         "tools forget",
+        "tools confirm",
     ],
 )
 def test_wrong_usage_is_one_line(alone: Home, command: str) -> None:
@@ -218,7 +230,30 @@ def test_a_rule_is_listed_and_taken_back_by_its_pattern(alone: Home) -> None:
 def test_without_rules_stderr_says_so(home: Home) -> None:
     ran = home.main("tools", "rules")
     assert (ran.returncode, ran.stdout) == (0, "")
-    assert "always allowed" in ran.stderr
+    assert "nothing was allowed" in ran.stderr
+
+
+def test_rules_say_where_they_hold_and_suspended_ones_are_confirmed(alone: Home) -> None:
+    with in_thread(LogChatServer()) as server:
+        server.on("GET", "/api/tools/rules", answers_json({"rules": [EXACT, FILE, OLD]}))
+        server.on("POST", "/api/tools/rules/50/confirm", answers_json({"rules": []}))
+        where = ("--url", server.url)
+        listed = alone.main("tools", "rules", *where)
+        rows = [[cell for cell in row.split("  ") if cell] for row in listed.stdout.splitlines()[1:]]
+        assert [[cell.strip() for cell in row[1:4]] for row in rows] == [
+            ["run_command(ls *.py)", "/work/x", "this call alone"],
+            ["write_file(a)", "/work/x, conversation c1", "this file, any content"],
+            ["run_command(make -n *)", "every conversation", "suspended"],
+        ]
+        assert "agent-tui tools confirm RULE" in listed.stderr
+        refused = alone.main("tools", "confirm", "4", *where)
+        assert (refused.returncode, "is not suspended" in refused.stderr) == (2, True)
+        ran = alone.main("tools", "confirm", "run_command(make -n *)", *where)
+        assert ran.stdout == "runs without asking: all that fits run_command(make -n *)\n"
+        assert server.asked("POST", "/api/tools/rules/50/confirm")
+        server.on("DELETE", "/api/tools/rules/4", answers_json({"rules": []}))
+        ran = alone.main("tools", "forget", "run_command(ls *.py)", *where)
+        assert ran.stdout == "asks again: run_command(ls *.py)\n"
 
 
 # --- other servers ---------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 def test_markdown_has_words_as_they_were_and_everything_else_in_fences() -> None:
     assert rendered(of_conversation(CHAT, TALK), "md") == (
         "# Tea\n\n- Conversation: c1\n- Status: idle\n- Model: some-model\n- Told to the model: Be brief.\n"
-        "- Used: 40 tokens\n"
+        "- Used: 40 tokens, prompts included\n"
         "\n### You\n\nWhich tea?\n"
         "\n**a\\`b.txt** 9 B\n\n````\nx\n```\n# y\n````\n"
         "\n### some-model\n\n*stopped by you · 30 tokens read, 10 said*\n"

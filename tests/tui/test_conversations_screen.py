@@ -30,8 +30,8 @@ NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] 老王\n\ttwo"
 @pytest.fixture(autouse=True)
 def _no_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(conversations_feed, "BUSY_SECONDS", 0.03)
-    monkeypatch.setattr(conversations_feed, "IDLE_SECONDS", 0.03)
+    monkeypatch.setattr(conversations_feed, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(conversations_feed, "IDLE_SECONDS", 0.05)
 
 
 # --- what a row says -------------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ def _no_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("fields", "told"),
     [
         ({"status": "running"}, "● answering"),
-        ({"status": "running", "asks": True, "error": "old"}, "‖ asks you"),
+        ({"status": "running", "asks": True, "error": "old"}, "‖ needs approval"),
         ({"error": "API Error: no quota", "last_words": "So far"}, "✗ API Error: no quota"),
         ({"interrupted": "stop"}, "┄ stopped by you"),
         ({"interrupted": "crash"}, "┄ cut when the backend died"),
@@ -102,7 +102,7 @@ async def test_the_list_is_live_from_the_question_to_the_last_word(tmp_path: Pat
         await seen.until("Name it", "nothing asked yet")
         with seen.backend.chats.asks.attend(chat_id):
             asked = seen.pilot.app.run_worker(seen.answered(chat_id, "Which name?"))
-            rows = (await seen.until("‖ Name it", "asks you")).splitlines()
+            rows = (await seen.until("‖ Name it", "needs approval")).splitlines()
             assert "1 answering · 2 in all" in rows[0]
             assert "Name it" in rows[1], "what is active comes first"
             message_id = (await seen.backend.chats.conversation(chat_id)).head

@@ -175,7 +175,6 @@ def test_4_a_room_whose_output_a_full_disk_does_not_take_is_paused(home: Home, f
     ("reason", "said"),
     [
         ("budget", "paused (budget): its budget is used up"),
-        ("error", "paused (error): a turn failed"),
         ("stop\x1b[31m", "paused (stop␛[31m)"),
         ("", "paused"),
     ],
@@ -201,18 +200,21 @@ def test_3_at_the_ceiling_of_the_budget_6_until_it_is_raised_and_0_then(home: Ho
     assert end_of(raised.stdout)["reason"] == "completed"
 
 
-def test_3_a_turn_that_fails_where_the_room_pauses_on_errors(home: Home) -> None:
+@pytest.mark.parametrize(
+    "options", [("--on-error", "pause"), ("--rounds", "9"), ("--rounds", "9", "--mode", "parallel")]
+)
+def test_4_a_room_that_pauses_because_its_turns_failed(home: Home, options: tuple[str, ...]) -> None:
     settings = 'kind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key_env = "NOT_SET_HERE"\n'
     home.config.write_text(f"[providers.gone]\n{settings}", encoding="utf-8")
     with served(home) as (_, url):
-        done = home.main("rooms", "run", *TASK, "--on-error", "pause", "--url", url, *STREAM)
-    assert (done.returncode, end_of(done.stdout)["reason"], end_of(done.stdout)["detail"]) == (
-        3,
-        "paused",
-        "error",
-    )
-    assert "Ada: " in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("paused (error): ")
+        done = home.main("rooms", "run", *TASK, *options, "--url", url, *STREAM)
+    end = end_of(done.stdout)
+    assert (done.returncode, end["reason"], end["text"]) == (4, "error", "")
+    assert end["detail"].startswith("Ada: the environment variable NOT_SET_HERE is not set")
+    *_, paused, last = done.stderr.splitlines()
+    assert paused.startswith("paused (error): ")
+    assert last == f"agent-tui: {end['detail']}"
+    assert done.stderr.count("Ada: ") == 2  # the turn that failed, and why the command did
 
 
 def test_4_a_room_that_fails_is_not_there_or_breaks_off(home: Home, fast: str) -> None:

@@ -83,7 +83,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 
 def test_markdown_has_everything_in_order_with_names_rounds_and_marks() -> None:
     assert markdown(of_room(ROOM, TALK)) == (
-        "# Tea\n\n- Room: r1\n- Status: completed\n- Mode: sequential\n- Agents: Ada, Bo\n- Used: 40 tokens\n"
+        "# Tea\n\n- Room: r1\n- Status: completed\n- Mode: sequential\n- Agents: Ada, Bo\n"
+        "- Used: 40 tokens, prompts included\n"
         "\n### You\n\nWhich tea?\n"
         "\n## Round 1\n"
         "\n### Ada\n\n*cut at the pause · about 12 tokens*\n\nGreen.\n"
@@ -311,3 +312,18 @@ def test_a_file_that_cannot_be_written_is_one_line_and_code_2(home: Home, tmp_pa
 def test_times_are_told_to_the_second_and_what_is_none_stays() -> None:
     assert moment("2026-03-01T12:00:00.123456+00:00") == "2026-03-01 12:00:00 UTC"
     assert moment("yesterday") == "yesterday"
+
+
+def test_a_message_that_was_continued_is_one_in_the_place_of_its_beginning() -> None:
+    usage = Usage(10, 4)
+    said = (
+        message("So far", 1, interrupted="length", usage=usage),
+        message("Well.", 2, sender_name="Bo"),
+        message(" and on.", 3, continues="m1", usage=usage),
+    )
+    written = markdown(of_room(RoomInfo("r1", task="Talk", tokens=28), said))
+    assert "- Used: 28 tokens, prompts included" in written
+    assert "So far and on." in written
+    assert "20 tokens read, 8 said" in written
+    assert written.index("So far and on.") < written.index("Well.")
+    assert "out of tokens" not in written  # it is whole by now

@@ -172,15 +172,33 @@ def test_a_room_that_is_not_there_has_its_end_in_json_too(home: Home) -> None:
     assert (value["reason"], value["room"], value["messages"]) == ("error", None, [])
 
 
+GONE = '[providers.gone]\nkind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key_env = "NOT_SET_HERE"\n'
+
+
 def test_a_turn_that_fails_is_one_line_on_stderr_and_the_room_completes(tmp_path: Path) -> None:
+    room_file = tmp_path / "tea.toml"
+    agents = '[[agents]]\nname = "Ada"\nprovider = "gone"\n[[agents]]\nname = "Bo"\nprovider = "demo"\n'
+    room_file.write_text(f'task = "{TASK}"\nrounds = 2\n{agents}', encoding="utf-8")
+    with home_at(tmp_path / "home", rate="0") as home:
+        home.config.write_text(GONE, encoding="utf-8")
+        done = home.main("rooms", "run", str(room_file))
+    assert (done.returncode, "Bo:\n" in done.stdout, "Ada:\n" in done.stdout) == (0, True, False)
+    failed = [line for line in done.stderr.splitlines() if "NOT_SET_HERE" in line]
+    assert [line.split(":")[0] for line in failed] == ["Ada", "Ada"]
+
+
+def test_a_round_in_which_every_turn_fails_pauses_the_room_and_ends_with_code_4(tmp_path: Path) -> None:
     with home_at(tmp_path) as home:
-        provider = 'kind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key_env = "NOT_SET_HERE"\n'
-        home.config.write_text(f"[providers.gone]\n{provider}", encoding="utf-8")
-        done = home.main("rooms", "run", "--task", TASK, *PAIR, "--rounds", "1")
-    assert (done.returncode, done.stdout) == (0, "")
+        home.config.write_text(GONE, encoding="utf-8")
+        done = home.main("rooms", "run", "--task", TASK, *PAIR, "--rounds", "9", "--output", "json")
+    value = json.loads(done.stdout)
+    assert (done.returncode, value["reason"], value["text"]) == (4, "error", "")
+    room = value["room"]
+    assert (room["status"], room["interrupted"], room["current_round"]) == ("paused", "error", 1)
     assert [line.split(":")[0] for line in done.stderr.splitlines() if "NOT_SET_HERE" in line] == [
         "Ada",
         "Bo",
+        "agent-tui",
     ]
 
 

@@ -215,3 +215,19 @@ def test_a_room_is_deleted_where_only_its_deletion_is_offered(home: Home) -> Non
         server.on("DELETE", "/api/rooms/r1", answers_json({}))
         done = home.main("rooms", "delete", "r1", "--yes", "--url", server.url)
         assert (done.returncode, done.stdout, done.stderr) == (0, "deleted r1\n", "")
+
+
+def test_a_turn_that_ran_out_of_tokens_is_a_line_on_stderr_and_its_rest_is_part_of_it(home: Home) -> None:
+    first, rest = AGENTS[0], f"m-1-{AGENTS[1]}"
+    events: list[Event] = []
+    for name, data in run_events():  # the second agent's turn is made the rest of the first one's
+        if name == "message_end" and data["id"] == f"m-1-{first}":
+            data = {**data, "interrupted": "length"}
+        elif name == "message_start" and data["id"] == rest:
+            data = {**data, "continues": f"m-1-{first}"}
+        events.append((name, data))
+    with in_thread(OriginalRoomsServer(events)) as server:
+        done = home.main("rooms", "run", "r1", "--url", server.url, "--output", "stream-json")
+    assert done.returncode == 0
+    assert f"{first}: cut off, its model ran out of tokens" in done.stderr
+    assert lines(done.stdout)[-1]["data"]["text"] == TEXT + TEXT

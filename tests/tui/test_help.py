@@ -35,8 +35,8 @@ async def test_every_action_of_the_room_is_there_with_all_its_keys(tmp_path: Pat
 async def test_what_cannot_be_done_now_says_why(tmp_path: Path) -> None:
     async with opened_app(tmp_path, size=(120, 60)) as seen:
         text = await seen.press("question_mark")
-        assert "Continue after an interruption" in text
-        assert "– only after an interruption" in text
+        assert "Continue what was cut off" in text
+        assert "nothing was cut off here" in text
 
 
 async def test_keys_of_the_users_own_are_the_ones_that_are_shown(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ async def test_keys_of_the_users_own_are_the_ones_that_are_shown(tmp_path: Path)
         text = await seen.press("f1")
         assert "f5, ctrl+s" in text
         assert "p, space" not in text
-        assert "no key" in next(line for line in text.splitlines() if "Continue after" in line)
+        assert "no key" in next(line for line in text.splitlines() if "Continue what" in line)
 
 
 async def test_typing_leaves_what_fits(tmp_path: Path) -> None:

@@ -185,8 +185,12 @@ def look_at_the_chat(view: Terminal) -> None:
     view.wait_for("[red]old[/]")
     back(view, "esc back")
 
+    view.send("d")
+    view.wait_for("esc back")
+
     def is_refused(text: str) -> bool:
-        view.send("y")  # again: at first it says that what is asked has to be looked at
+        view.send(PAGE_DOWN)  # again: what was not read to its end is not let run
+        view.send("y")
         return "[red]too late[/]" in text
 
     view.wait_for(is_refused)

@@ -20,7 +20,8 @@ from tui.screens.help import HelpScreen
 
 ENTRIES = {entry.id: entry for entry in catalogue()}
 # Of one press the innermost that can act takes it; everything else that shares a key is a mistake of ours.
-SHARED_ON_PURPOSE = {"escape", "ctrl+c", "ctrl+q", "enter"}  # enter opens the composer, then sends
+# Enter opens the composer, then sends; c answers what asks, and continues an answer that is over.
+SHARED_ON_PURPOSE = {"escape", "ctrl+c", "ctrl+q", "enter", "c"}
 
 
 def declared_ids() -> set[str]:

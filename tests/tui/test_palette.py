@@ -32,6 +32,7 @@ LEFT_OUT = {
     "asked.": "answers a tool of a chat, and that dialog is not open",
     "pager.": "acts on a long text, and none is open",
     "reason.": "gives a reason, and that dialog is not open",
+    "keep.": "keeps a rule, and that dialog is not open",
     "chat_queue.": "acts on questions that wait, and that dialog is not open",
     "question.": "answers a question that is not asked",
     "queue.": "acts on what waits, and that dialog is not open",
@@ -54,6 +55,7 @@ NOT_IN_README = {
     "asked.": "the dialog names its own keys",
     "pager.": "the screen names its own keys",
     "reason.": "the dialog names its own keys",
+    "keep.": "the dialog names its own keys",
     "chat_queue.": "the dialog names its own keys",
     "question.": "the dialog names its own keys",
     "queue.": "the dialog names its own keys",
@@ -82,7 +84,7 @@ async def test_an_entry_says_its_keys_or_that_it_has_none(tmp_path: Path) -> Non
         assert said["Pause or resume the room"] == "f5, ctrl+s"
         assert said["The keys of the screen"] == "?, f1"
         assert said["Suspend to the shell"] == "no key"
-        assert said["Continue after an interruption"] == "c – only after an interruption"
+        assert said["Continue what was cut off"] == "c – nothing was cut off here"
 
 
 async def test_in_ascii_the_help_and_the_palette_are_ascii(
@@ -91,11 +93,11 @@ async def test_in_ascii_the_help_and_the_palette_are_ascii(
     monkeypatch.setenv("AGENT_TUI_ASCII", "1")
     async with opened_app(tmp_path, size=(100, 60)) as seen:
         text = await seen.press("question_mark")
-        assert "Continue after an interruption - only after" in text
+        assert "Continue what was cut off - nothing was cut off" in text
         assert text.isascii()
         text = await seen.press("escape", "ctrl+p")
         assert "Search for commands" in text
-        assert "c - only after an interruption" in text
+        assert "c - nothing was cut off here" in text
         assert text.isascii()
 
 
@@ -109,9 +111,9 @@ async def test_what_has_no_key_can_be_done_by_the_palette(tmp_path: Path) -> Non
 
 async def test_what_cannot_be_done_now_says_why_when_it_is_chosen(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
-        await seen.press("ctrl+p", *"continue after")
+        await seen.press("ctrl+p", *"continue what")
         text = await seen.press("enter")
-        assert "Continue after an interruption: only after" in " ".join(text.split())
+        assert "Continue what was cut off: nothing was cut off" in " ".join(text.split())
         assert seen.link.runs == 0
 
 

@@ -84,7 +84,7 @@ async def test_a_turn_is_not_said_again_once_another_agent_spoke() -> None:
         await screen.send(room, LIVE, *said("1", AGENTS[0], "One"), *said("2", AGENTS[1], "Two"))
         await screen.press("r")
         assert asked(screen) == []
-        assert [told.message for told in screen.app._notifications] == ["somebody spoke after it"]
+        assert [told.message for told in screen.app._notifications] == ["others have spoken since"]
 
 
 async def test_a_refused_act_says_why() -> None:
@@ -129,10 +129,10 @@ async def test_a_model_that_is_loaded_and_one_without_tools_are_named_as_that() 
 async def test_an_mcp_server_that_is_waited_for_or_missing_is_named_in_the_pane() -> None:
     async with opened((160, 30)) as screen:
         begun = ev.TurnStarted("1", "r", "assistant", "Mika", "", 1, "a")
-        waits = ev.TurnNoted("1", "servers_wait", 0, "a", "Mika", "slow")
+        waits = ev.TurnNoted("1", "servers_wait", 0, "a", "Mika", about="slow")
         text = await screen.send(loaded(status="running", current_round=1), LIVE, begun, waits)
         assert "waiting for MCP server slow" in text
-        missing = ev.TurnNoted("1", "server_missing", 0, "a", "Mika", "slow: gone")
+        missing = ev.TurnNoted("1", "server_missing", 0, "a", "Mika", about="slow: gone")
         text = await screen.send(ev.TurnNoted("1", "servers_wait", 0, "a", "Mika"), missing)
         assert "waiting for MCP server" not in text
         assert "round 1 · MCP server slow: gone" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import pytest
@@ -98,6 +99,16 @@ async def test_a_drop_is_counted_down_and_mended() -> None:
         text = await screen.send(loaded(status="running"), LIVE, ev.LinkChanged("waiting", "", 50.0, 3))
         assert re.search(r"reconnecting in (50|4\d) s \(3rd try\)", text)
         assert "● live" in await screen.send(LIVE)
+
+
+async def test_a_pane_counts_down_while_its_provider_limits_the_rate() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE)
+        started = ev.TurnStarted("1", "r", "assistant", "Mika", "", 1, "a")
+        until = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+        waits = ev.TurnNoted("1", "rate_limit", 0, "a", "Mika", until, 9.0)
+        assert "rate limited, 9 s" in await screen.send(started, waits)
+        assert "rate limited" not in await screen.send(ev.TurnEnded("1", "Well", 1, "a"))
 
 
 async def test_a_server_that_shows_only_runs_is_run_by_p_and_continued_by_c() -> None:

@@ -93,9 +93,21 @@ async def test_a_second_line_a_second_moment_and_a_second_message() -> None:
         text = await screen.press("enter", *"one", "ctrl+j", *"two", "alt+enter", *"three", "ctrl+n")
         assert "now ▾" in text
         assert line(screen).size.height == 3
-        await screen.press("enter", *"more", "enter")
-        assert said(screen) == ["now one\ntwo\nthree", "now more"]
+        text = await screen.press("enter", *"more")
+        assert "next turn ▾" in text  # "now" cuts everybody: it was meant for the message that was sent
+        await screen.press("enter")
+        assert said(screen) == ["now one\ntwo\nthree", "next more"]
         assert len({*screen.link.calls.keys}) == 2
+
+
+async def test_now_stays_set_while_the_message_it_is_meant_for_is_not_sent() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        screen.link.calls.refuse = ConnectFailed("the server is away")
+        assert "now ▾" in await screen.press("i", "ctrl+n", *"stop", "enter")
+        screen.link.calls.refuse = None
+        assert "next turn ▾" in await screen.press("enter")
+        assert said(screen) == ["now stop", "now stop"]
 
 
 async def test_what_could_not_be_sent_stays_and_goes_again_as_the_same_message() -> None:

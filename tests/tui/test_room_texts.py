@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -206,6 +207,29 @@ def test_a_waiting_agent_says_for_whom() -> None:
     state.apply(ev.TurnEnded("1", "Hello", 1, "", "crash"))
     assert texts.doing(mika, state, 0, 0) == "‖ cut when the backend died"
     assert texts.ending(mika.turns[0]) == "┄ cut when the backend died"
+
+
+def test_an_agent_whose_provider_limits_the_rate_counts_down_honestly() -> None:
+    state = room(status="running")
+    state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 1))
+    mika, _ = state.ordered_agents
+
+    def waits(until: str, seconds: float) -> str:
+        state.apply(ev.TurnNoted("1", "rate_limit", 0, "a", "Mika", until, seconds))
+        return texts.doing(mika, state, 0, 4)
+
+    def after(seconds: float) -> str:
+        return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
+
+    assert waits(after(8.9), 20.0) == "◌ rate limited, 9 s"
+    assert waits(after(3600), 9.0) == "◌ rate limited, 9 s"  # a server whose clock is ahead
+    assert waits(after(-1), 9.0) == "◔ thinking 4 s"
+    assert waits("soon", 9.0) == "◔ thinking 4 s"
+    assert waits("2999-01-01T00:00:00", 9.0) == "◔ thinking 4 s"  # whose time?
+    assert waits(after(9), 9.0) == "◌ rate limited, 9 s"
+    assert texts.summary(mika, state, 0)[:2] == ("◌", "rate limited, 9 s")
+    state.apply(ev.TextAdded("1", "Hello"))
+    assert texts.doing(mika, state, 41, 0) == "● 41 tok/s"
 
 
 def test_hostile_names_and_errors_are_one_harmless_line() -> None:

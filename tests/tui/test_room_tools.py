@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,12 @@ from tui.screens.tool_list import ToolList
 MIKA, ADA, LAO = AGENTS
 CALL = ev.Step("step-1", 1, "tool_call", name="read_file", arguments='{"path":"notes.txt"}', id_ref="c1")
 RESULT = ev.Step("step-2", 2, "tool_result", "the first line\nthe second", "read_file", id_ref="step-1")
-ASK = ev.ToolAsk("make -n test", "in the workspace", pattern="run_command(make -n *)")
+ASK = ev.ToolAsk("make -n test", "in the workspace", pattern="run_command(make -n test)", folder="/work/x")
+
+
+@pytest.fixture(autouse=True)
+def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))  # where drafts are kept
 
 
 def used(turn_id: str = "t1") -> list[ev.Event]:
@@ -207,112 +213,208 @@ async def test_a_server_without_tools_says_so_in_the_settings() -> None:
 # --- asks -------------------------------------------------------------------------------------------------
 
 
-async def asked(screen: Screen) -> str:
+class Time:
+    """The screen's own time, in seconds."""
+
+    def __init__(self, screen: Screen) -> None:
+        self.now = 100.0
+        screen.app.room.now = screen.app.presses.now = lambda: self.now
+
+
+async def asked(screen: Screen, *events: ev.Event) -> Time:
     """Let a call ask; what it would do is then in sight for a moment."""
-    time = 0.0
-    screen.app.room.now = lambda: time
-    text = await screen.send(*begun(), *asking())
-    time = 1.0
-    return text
+    time = Time(screen)
+    await screen.send(*(events or (*begun(), *asking())))
+    time.now += 1.0
+    return time
+
+
+def answers(screen: Screen) -> list[str]:
+    return [words for words, _ in screen.link.calls.asked if words.startswith("answer")]
 
 
 @pytest.mark.parametrize(
     ("key", "sent"),
     [
         ("y", "answer t1 step-1 once"),
-        ("c", "answer t1 step-1 conversation"),
-        ("a", "answer t1 step-1 always run_command(make -n *)"),
+        ("c", "answer t1 step-1 conversation run_command(make -n test)"),
+        ("a", "answer t1 step-1 always run_command(make -n test)"),
     ],
 )
-async def test_a_question_is_shown_and_one_key_leads_to_it(key: str, sent: str) -> None:
+async def test_the_keys_on_the_card_work_at_once(key: str, sent: str) -> None:
     async with opened() as screen:
-        text = await asked(screen)
-        assert "Mika · run_command asks · make -n test" in text
-        assert text.splitlines()[0].rstrip().endswith("‖ asks you")
-        assert "make -n test" in text
-        assert "a answer what is asked" in next(line for line in text.splitlines() if "asks · make" in line)
-        await screen.press("y", "c")  # the panes have the focus: these are other keys there
-        assert not [words for words, _ in screen.link.calls.asked if words.startswith("answer")]
-        await screen.press("a", key)
-        assert (sent, "r") in screen.link.calls.asked
+        time = await asked(screen)
+        text = await screen.text()
+        assert "│ make -n test" in text
+        assert text.splitlines()[0].rstrip().endswith("‖ needs approval")
+        assert "Allow this?" in text
+        bar = next(row for row in text.splitlines() if "Mika · run_command needs approval" in row)
+        assert "y once · c this conversation · a always… · n no, because… · d show all" in bar
+        text = await screen.press(key)
+        if key == "a":
+            assert "this very call, in /work/x only" in text
+            assert answers(screen) == []
+            time.now += 1.0
+            await screen.press("enter")
+        assert answers(screen) == [sent]
         text = await screen.send(ev.ToolStatusChanged("t1", "step-1", "running"))
-        assert "run_command asks" not in text
+        assert "needs approval" not in text
         assert screen.app.room.focused is screen.app.room._panes.active
+
+
+async def test_a_double_tap_in_a_room_keeps_no_rule() -> None:
+    async with opened() as screen:
+        await asked(screen)
+        await screen.press("a", "a", "a", "enter")
+        assert answers(screen) == []
+
+
+@pytest.mark.parametrize("key", ["a", "y", "c", "n"])
+async def test_a_key_that_was_down_when_the_question_came_answers_nothing(key: str) -> None:
+    async with opened() as screen:
+        time = Time(screen)
+        await screen.send(*begun())
+        await screen.press(key)
+        time.now += 0.8  # held for longer than it takes to be asked
+        await screen.send(*asking())
+        for _ in range(60):  # two seconds of a key that the terminal repeats
+            time.now += 0.033
+            await screen.pilot.press(key)
+        assert answers(screen) == []
+        assert screen.app.screen is screen.app.room
+
+
+async def test_what_was_typed_before_the_question_could_be_read_answers_nothing() -> None:
+    async with opened() as screen:
+        Time(screen)
+        await screen.send(*begun(), *asking())
+        await screen.press("y")  # in the same moment
+        assert answers(screen) == []
+
+
+async def test_around_a_question_keys_of_the_room_do_what_they_do_and_the_pane_is_read() -> None:
+    async with opened((80, 20)) as screen:
+        words = ev.TextAdded(
+            "t1", "\n\n".join(f"paragraph {n}" for n in range(40)) + "\n\n", step_id="step-0"
+        )
+        time = await asked(screen, *begun(), words, *asking()[1:])
+        assert "paragraph 0" in await screen.press("home")
+        assert "Allow this?" in await screen.press("end")
+        await screen.press("p")
+        assert ("pause", "r") in screen.link.calls.asked
+        assert not screen.app.room._composer.line.text
+        time.now += 2.0
+        await screen.press("y")
+        assert answers(screen) == ["answer t1 step-1 once"]
+
+
+async def test_who_writes_to_the_room_is_not_asked_in_between_and_tab_leads_there() -> None:
+    async with opened() as screen:
+        time = Time(screen)
+        await screen.send(*begun())
+        await screen.press("i", "h")
+        time.now += 5.0
+        text = await screen.send(*asking())
+        assert "tab answer" in next(row for row in text.splitlines() if "needs approval · make" in row)
+        assert "once" not in text
+        await screen.press("y")
+        assert (answers(screen), screen.app.room._composer.line.text) == ([], "hy")
+        assert (await screen.press("tab")).count("y once") == 2  # on the card and in the bar
+        time.now += 2.0
+        await screen.press("y")
+        assert answers(screen) == ["answer t1 step-1 once"]
+        await screen.send(ev.ToolStatusChanged("t1", "step-1", "running"))
+        assert screen.app.room._composer.has_line_focus
+
+
+async def test_who_goes_away_from_a_question_in_a_room_is_told_the_way_back() -> None:
+    async with opened() as screen:
+        time = await asked(screen)
+        text = await screen.press("tab")
+        assert "! answer" in next(row for row in text.splitlines() if "needs approval · make" in row)
+        assert "once" not in text
+        await screen.press("a", "y")
+        assert answers(screen) == []
+        await screen.press("!")
+        time.now += 2.0
+        await screen.press("y")
+        assert answers(screen) == ["answer t1 step-1 once"]
 
 
 async def test_no_asks_why_and_the_reason_goes_along() -> None:
     async with opened() as screen:
         await asked(screen)
-        assert "Why not?" in await screen.press("a", "n")
+        assert "Why not?" in await screen.press("n")
         await screen.press("s", "l", "o", "w", "enter")
-        assert ("answer t1 step-1 deny slow", "r") in screen.link.calls.asked
+        assert answers(screen) == ["answer t1 step-1 deny slow"]
 
 
 async def test_who_is_slower_than_another_terminal_is_told() -> None:
     async with opened() as screen:
         await asked(screen)
         screen.link.calls.refuse = Refused("The call does not ask any more", status=409)
-        assert "answered already" in await screen.press("a", "y")
+        assert "answered already" in await screen.press("y")
 
 
 async def test_the_question_of_an_agent_in_the_strip_is_brought_into_sight_first() -> None:
     async with opened((80, 20)) as screen:
-        time = 0.0
-        screen.app.room.now = lambda: time
-        await screen.send(*begun(MIKA, ADA, LAO), *asking("t3"))
-        time = 1.0
-        await screen.press("z")
-        text = await screen.press("a")
-        assert "I will build it." in text
+        await asked(screen, *begun(MIKA, ADA, LAO), *asking("t3"))
+        assert "I will build it." in await screen.text()
         await screen.press("y")
-        assert ("answer t3 step-1 once", "r") in screen.link.calls.asked
+        assert answers(screen) == ["answer t3 step-1 once"]
 
 
 async def test_the_next_question_is_read_from_its_beginning_in_whose_pane_it_is() -> None:
     async with opened((120, 40)) as screen:
-        time = 0.0
-        screen.app.room.now = lambda: time
-        await screen.send(*begun(MIKA, ADA, LAO), *asking("t1"), *asking("t2"), *asking("t3"))
-        time = 1.0
-        await screen.press("a")
-        text = await screen.resize(50, 14)
+        time = await asked(screen, *begun(MIKA, ADA, LAO), *asking("t1"), *asking("t2"), *asking("t3"))
+        text = await screen.resize(50, 24)
         assert "▾ run_command" in text
         text = await screen.press("y")
-        time = 2.0
+        time.now += 2.0
         assert "▎Ada" in text.splitlines()[1]
         assert "▾ run_command" in text
         await screen.press("y")
-        time = 3.0
+        time.now += 2.0
         await screen.press("n", "enter")
-        assert [words for words, _ in screen.link.calls.asked if words.startswith("answer")] == [
-            "answer t1 step-1 once",
-            "answer t2 step-1 once",
-            "answer t3 step-1 deny",
-        ]
+        assert answers(screen) == ["answer t1 step-1 once", "answer t2 step-1 once", "answer t3 step-1 deny"]
         assert all(pane.follow for pane in screen.app.room._panes._panes.values())
+
+
+async def test_only_the_card_that_is_asked_has_keys_on_it() -> None:
+    async with opened((120, 40)) as screen:
+        time = await asked(screen, *begun(MIKA, ADA), *asking("t1"), *asking("t2"))
+        text = await screen.text()
+        assert (text.count("Allow this?"), text.count("y once")) == (2, 2)  # one card and the bar
+        row = next(row for row in text.splitlines() if "│ y once" in row)
+        assert row.index("y once") < 60
+        text = await screen.press("y")
+        time.now += 2.0
+        row = next(row for row in text.splitlines() if "│ y once" in row)
+        assert row.index("y once") > 60
 
 
 async def test_agents_say_what_their_tools_do() -> None:
     async with opened((50, 14)) as screen:
         text = await screen.send(*begun(MIKA, ADA, LAO), *asking("t1"), *asking("t2"))
         header, strip = text.splitlines()[1], next(row for row in text.splitlines() if row.startswith("▎Ada"))
-        assert "‖ asks you" in header
-        assert strip.rstrip().endswith("‖ asks you")
+        assert "‖ needs approval" in header
+        assert strip.rstrip().endswith("‖ needs approval")
         text = await screen.send(ev.ToolStatusChanged("t1", "step-1", "running"))
+        assert "needs approval" in text.splitlines()[1]  # it is Ada's turn to be asked about
+        text = await screen.send(ev.ToolStatusChanged("t2", "step-1", "running"))
         assert "● run_command runs" in text.splitlines()[1]
 
 
 async def test_a_pause_takes_the_question_away() -> None:
     async with opened() as screen:
         await asked(screen)
-        await screen.press("a")
         text = await screen.send(
-            ev.ToolStatusChanged("t1", "step-1", "denied"),
+            ev.ToolStatusChanged("t1", "step-1", "cut"),
             ev.TurnEnded("t1", "I will build it.", 3, "", "pause"),
             ev.RunPaused("r", 1, "pause"),
         )
-        assert "run_command asks" not in text
-        assert "no tool asks" in await screen.press("a")
+        assert "run_command needs approval" not in text
+        assert "nothing needs approval" in await screen.press("!")
 
 
 async def test_what_the_reader_folds_all_at_once_stays_so_when_the_room_is_loaded_again() -> None:

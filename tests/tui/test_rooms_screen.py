@@ -102,8 +102,7 @@ async def test_a_deletion_is_sent_when_its_time_has_come(
     monkeypatch.setattr(deleting, "UNDO_SECONDS", 0.001)
     async with listed(tmp_path, room(1), room(2)) as seen:
         await seen.press("d")
-        while "Room 1" in await seen.text():
-            await seen.pilot.pause()
+        await seen.until(lambda: "Room 1" not in seen.now)
         assert seen.client.asked == [("delete", "r1")]
 
 
@@ -112,8 +111,7 @@ async def test_a_deletion_is_sent_when_the_list_is_left(tmp_path: Path, keys: tu
     async with listed(tmp_path, room(1), room(2)) as seen:
         await seen.press("d")
         await seen.pilot.press(*keys)
-        while not seen.client.asked:
-            await seen.pilot.pause()
+        await seen.until(lambda: bool(seen.client.asked))
         assert seen.client.asked == [("delete", "r1")]
 
 
@@ -123,10 +121,8 @@ async def test_a_deletion_that_is_refused_leaves_the_room_listed(
     monkeypatch.setattr(deleting, "UNDO_SECONDS", 0.001)
     async with listed(tmp_path, room(1)) as seen:
         seen.client.refuse = Refused("not you")
-        text = await seen.press("d")
-        while "not you" not in text:
-            text = await seen.text()
-        assert "Room 1" in text
+        await seen.press("d")
+        assert "Room 1" in await seen.until("not you")
 
 
 async def test_words_leave_only_the_rooms_that_have_them_and_escape_brings_all_back(tmp_path: Path) -> None:
@@ -216,22 +212,18 @@ async def test_a_connection_that_is_lost_comes_back_by_itself(tmp_path: Path) ->
         seen.client.lost = [ConnectFailed("nobody there")] * 3
         seen.client.tell(room(2))
         assert "Room 2" in await seen.text()
-        while seen.client.lost:
-            await seen.pilot.pause()
+        await seen.until(lambda: not seen.client.lost)
         seen.client.tell(room(3))
         text = await seen.text()
         assert "Room 3" in text
         assert "reconnecting" not in text
 
 
-async def test_a_server_without_changes_is_looked_at_now_and_then(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rooms_feed, "PLAIN_SECONDS", 0.0)
+async def test_a_server_without_changes_is_looked_at_now_and_then(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2), tells_changes=False) as seen:
         seen.client.rooms["r3"] = room(3)
-        while "Room 3" not in await seen.text():
-            await seen.pilot.pause()
+        assert "Room 3" not in await seen.text()
+        await seen.until("Room 3")
 
 
 async def test_an_archived_room_that_is_deleted_elsewhere_is_listed_no_more(tmp_path: Path) -> None:

@@ -436,3 +436,24 @@ async def test_a_timeout_is_kept_shown_and_taken_away_again(tmp_path: Path) -> N
         fill(shown, timeout="")
         await settled(pilot, "f2")
     assert "timeout" not in path.read_text()
+
+
+async def test_the_longest_answer_is_set_where_the_provider_is(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    async with screen(path) as (pilot, shown, results):
+        fill(shown, address="http://127.0.0.1:9/v1", variable="", name="local", limit="many")
+        await settled(pilot, "f2")
+        assert results == []
+        assert "a number of tokens, or nothing" in str(
+            shown.query_one("#field-limit .complaint", Static).content
+        )
+        fill(shown, limit="4,000")
+        await settled(pilot, "f2")
+        assert results == ["local"]
+    assert load(path).providers["local"].max_tokens == 4000
+    async with screen(path) as (pilot, shown, results):
+        await settled(pilot, "right")
+        assert shown.query_one("#limit", Line).value == "4000"
+        fill(shown, limit="")
+        await settled(pilot, "f2")
+    assert load(path).providers["local"].max_tokens is None

@@ -126,6 +126,7 @@ async def of_questions(folder: Path, theme: Theme) -> Texts:
         for keys in ([], *walks):
             await seen.press(*keys)
             texts |= shown(seen.app)
+        seen.time += 2.0  # nobody is busy
         await seen.send(*asks())
         for keys in ([], ["tab"], ["shift+tab"], ["d"], ["escape"], ["n"]):
             await seen.press(*keys)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Generic, TypeVar, cast
 
 from textual.app import App
 from textual.pilot import Pilot
 
 from agent_tui.events import Event
 from tests.fakes.event_link import EventLink
+from tests.settling import settle
 from tests.widgets.apps import resize
+
+PATIENCE_SECONDS = 30.0  # of real time, for what other threads and processes do
+FRAMES_SECONDS = 0.08  # of virtual time: two frames
+LOOKS = 100  # after which a screen is read though words go on coming
 
 A = TypeVar("A", bound=App[int])
 L = TypeVar("L", bound=EventLink[Any])
@@ -20,10 +27,16 @@ def rows_of(app: App[Any]) -> str:
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips(app.size))
 
 
+async def until(condition: Callable[[], bool], app: App[Any]) -> None:
+    """Wait until ``condition`` holds; raise ``AssertionError`` with the screen's text when it never does."""
+    start = perf_counter()
+    while not condition():
+        assert perf_counter() - start < PATIENCE_SECONDS, f"it never came, the screen says:\n{rows_of(app)}"
+        await settle(FRAMES_SECONDS)
+
+
 class Watched(Generic[A]):
     """An app with a ``clock`` on a screen of the test."""
-
-    LOOKS: ClassVar[int] = 3  # that find the same: nothing changes any more
 
     def __init__(self, app: A, pilot: Pilot[int]) -> None:
         self.app, self.pilot = app, pilot
@@ -40,16 +53,19 @@ class Watched(Generic[A]):
 
     async def look(self) -> str:
         """Let everything go on for a moment; return all rows."""
-        await self.pilot.pause()
-        cast("Any", self.app).clock.tick()  # what it would do a frame later
+        await settle(FRAMES_SECONDS)
         return self.now
 
     async def text(self) -> str:
-        """Return all rows, once everything that was sent is drawn and nothing changes any more."""
-        seen: list[str] = []
-        while len(seen) < self.LOOKS or len({*seen[-self.LOOKS :]}) > 1 or not self.is_told:
-            seen.append(await self.look())
-        return seen[-1]
+        """Return all rows, once everything that was sent is drawn."""
+        for _ in range(LOOKS):
+            await settle(FRAMES_SECONDS)
+            if self.is_told and cast("Any", self.app).clock.is_clean:
+                break
+        await self.app.animator.wait_until_complete()
+        await settle()
+        assert self.is_told, f"the screen has not taken all that was sent:\n{self.now}"
+        return self.now
 
     async def resize(self, columns: int, rows: int) -> str:
         await resize(self.pilot, columns, rows)
@@ -59,10 +75,12 @@ class Watched(Generic[A]):
         await self.pilot.press(*keys)
         return await self.text()
 
-    async def until(self, *parts: str) -> str:
-        """Wait until all of these are on the screen."""
-        while not all(part in self.now for part in parts):
-            await self.look()
+    async def until(self, *parts: str | Callable[[], bool]) -> str:
+        """Wait until all of these are on the screen, or true; return all rows.
+
+        Raises ``AssertionError`` with what is on the screen when they never are.
+        """
+        await until(lambda: all(part() if callable(part) else part in self.now for part in parts), self.app)
         return self.now
 
 

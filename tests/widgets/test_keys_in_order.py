@@ -145,3 +145,24 @@ async def test_a_key_that_takes_long_to_answer_does_not_hold_up_the_others(
         app.enough.set()
         await burst(pilot, "b", "backspace", "c")
         assert app.values == ["ac", ""]
+
+
+def began(*pressed: tuple[str, float]) -> list[float]:
+    """Return when each key was pressed down, told keys and the moments in which they came."""
+    now = 0.0
+    presses = keys_in_order.KeyPresses(lambda: now)
+    found = []
+    for key, at in pressed:
+        now = at + 0.01
+        presses.note(key, 0.01)
+        found.append(round(presses.began_at, 3))
+    return found
+
+
+def test_a_key_that_is_held_was_pressed_down_once() -> None:
+    held = [("y", 1.0), *(("y", 1.7 + n / 30) for n in range(30))]
+    assert set(began(*held)) == {1.0}
+    assert began(("y", 1.0), ("y", 2.5)) == [1.0, 2.5]
+    assert began(("y", 1.0), ("y", 1.6), ("y", 2.2)) == [1.0, 1.0, 2.2]  # tapped: the first looks like a hold
+    assert began(("y", 1.0), ("n", 1.1), ("y", 1.2)) == [1.0, 1.1, 1.2]
+    assert began(("y", 1.0), ("", 1.1), ("y", 1.2)) == [1.0, 1.1, 1.2]  # something was pasted between

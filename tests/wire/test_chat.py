@@ -206,6 +206,7 @@ def test_our_own_events_are_read() -> None:
     events = decoded(
         ("message", '{"id":"m1","role":"user","content":"{\\"text\\":\\"Hi\\",\\"attachments\\":[]}"}'),
         ("answer_started", started),
+        ("answer_note", '{"message_id":"m2","note":"rate_limit","until":"2026-01-01","seconds":9}'),
         ("process_step", step(content="It")),
         ("tool_status", asks),
         ("tool_status", '{"id":"step-1","status":"done","seconds":0.25}'),
@@ -216,6 +217,7 @@ def test_our_own_events_are_read() -> None:
     assert isinstance(events[0], ev.MessageStored)
     assert (events[0].message.id, events[0].message.text) == ("m1", "Hi")
     assert events[1] == ev.TurnStarted("m2", "", "assistant", "demo", "", 0, attempt=2, parent_id="m1")
+    assert events.pop(2) == ev.TurnNoted("m2", "rate_limit", until="2026-01-01", seconds=9.0)
     assert events[2] == ev.StepSet("m2", ev.Step("step-0", content="It"))
     ask = ev.ToolAsk("rm x", "-a", "diff")
     assert events[3] == ev.ToolStatusChanged("m2", "step-1", "asks", None, ask)

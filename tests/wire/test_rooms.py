@@ -54,6 +54,19 @@ TABLE: list[tuple[ev.Event, str, dict[str, object]]] = [
         {"agent_id": "a", "agent_name": "Ada", "status": "pending"},
     ),
     (
+        ev.TurnNoted("m", "rate_limit", 0, "a", "Ada", "2026-01-01T00:00:09+00:00", 9.0),
+        "agent_status",
+        {
+            "agent_id": "a",
+            "agent_name": "Ada",
+            "status": "streaming",
+            "message_id": "m",
+            "note": "rate_limit",
+            "until": "2026-01-01T00:00:09+00:00",
+            "seconds": 9.0,
+        },
+    ),
+    (
         ev.TurnStarted("m", "r", "assistant", "Ada", "#10b981", 1),
         "message_start",
         {

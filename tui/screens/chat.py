@@ -22,8 +22,8 @@ from tui.screens import chat_texts as texts
 from tui.screens.chat_command_acts import ChatCommands
 from tui.screens.chat_composer import ChatComposer
 from tui.screens.chat_feed import ChatFeed
-from tui.screens.chat_pane import ChatTranscript
 from tui.screens.find_bar import FindBar, OneTranscript
+from tui.screens.followed import FollowedTranscript
 from tui.screens.form_fields import own
 from tui.screens.live_texts import Hint, connected, oddities
 from tui.screens.words import say
@@ -68,7 +68,9 @@ class ChatScreen(ChatCommands):
         self.state = ConversationState(ev.ConversationInfo(conversation_id))
         self._link = link
         self._open_chat = open_chat
-        self._transcript = ChatTranscript(clock=clock, ascii_only=ascii_only, id="chat", classes="-hidden")
+        self._transcript = FollowedTranscript(
+            clock=clock, ascii_only=ascii_only, id="chat", classes="-hidden"
+        )
         self._feed = ChatFeed(self._transcript, self.state)
         self._place = Static(own(say("chat.loading"), ascii_only=ascii_only), id="loading", markup=False)
         self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
@@ -133,7 +135,8 @@ class ChatScreen(ChatCommands):
 
     def _go_there(self) -> None:
         """Go to the message that was asked for, once there is something to see."""
-        number = self._feed.number(self._go_to) if self._go_to else 0
+        turn = self.state.turn_of(self._go_to)
+        number = self._feed.number(turn.id) if turn is not None else 0
         if number and not self._transcript.has_class("-hidden"):
             self._go_to = ""
             self.call_after_refresh(self._transcript.go_to_message, number)
@@ -159,7 +162,7 @@ class ChatScreen(ChatCommands):
             [Part(hint.text, hint.rank, key) for hint, key in hints if key],
             right=[part for part in facts if part.text],
         )
-        self._bar_of_asks.show_keys(self.key_now("tab"))
+        self._show_ask_keys(self.key_now("tab"))
         self._composer.show(self.key_now("u"), is_busy=self.is_busy)
         self._show_place()
         self._ask_who_is_quiet()
@@ -175,7 +178,9 @@ class ChatScreen(ChatCommands):
 
     @property
     def _is_counting(self) -> bool:
-        return bool(self._pending[0]) or self.state.link.status == "waiting" or self._is_focus_due
+        turn = self.state.open_turn
+        waits = turn is not None and turn.waits is not None
+        return bool(self._pending[0]) or waits or self.state.link.status == "waiting" or self._is_focus_due
 
     def _key_of(self, hint: Hint) -> str:
         """Return the key of a hint as it is now, "" for none; signs that are typed are no keys."""
@@ -210,7 +215,16 @@ class ChatScreen(ChatCommands):
             is_held=composer.is_held,
             on_question=turn is not None and turn.role == "user",
             has_versions=turn is not None and len(turn.versions) > 1,
+            can=self._unanswered,
         )
+
+    @property
+    def _unanswered(self) -> frozenset[str]:
+        """What can be done about a last answer that is not whole: again, continue."""
+        last = self.state.last_turn
+        if last is None or last.role == "user" or last.status not in ("cut", "failed"):
+            return frozenset()
+        return frozenset(act for act in ("again", "continue") if not self.why_not(act))
 
     def on_resize(self, event: Resize) -> None:
         """Leave the words what they need."""

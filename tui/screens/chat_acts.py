@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import work
@@ -38,13 +38,19 @@ class Sending:
     attachments: tuple[ev.Attachment, ...] = ()
     parent_id: str | None = None  # None: it follows the newest message
     again: str = ""  # id of the question that is answered once more
+    continues: str = ""  # id of the answer that is to be finished
     key: str = ""
     is_queued: bool = False  # it waited
 
     def is_like(self, other: Sending) -> bool:
         """Whether both say the same."""
-        mine = self.text, self.attachments, self.parent_id, self.again
-        return mine == (other.text, other.attachments, other.parent_id, other.again)
+        mine = self.text, self.attachments, self.parent_id, self.again, self.continues
+        return mine == (other.text, other.attachments, other.parent_id, other.again, other.continues)
+
+    @property
+    def is_anew(self) -> bool:
+        """Whether no new words are asked."""
+        return bool(self.again or self.continues)
 
 
 class ChatActs(ChatAsking):
@@ -53,7 +59,12 @@ class ChatActs(ChatAsking):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("i", "compose", "Write a question", id="chat.say"),
         Binding("e", "edit", "Ask the question another way", id="chat.edit"),
-        Binding("r", "again", "Let the question be answered again", id="chat.again"),
+        Binding("r", "again", "Retry the answer", id="chat.again"),
+        Binding("f7", "again", "Retry the answer", id="chat.again.anywhere", priority=True),
+        Binding("c", "go_on", "Continue the answer that was cut off", id="chat.continue"),
+        Binding(
+            "f8", "go_on", "Continue the answer that was cut off", id="chat.continue.anywhere", priority=True
+        ),
         Binding("left_square_bracket", "version(-1)", "The version before", id="chat.version.previous"),
         Binding("right_square_bracket", "version(1)", "The next version", id="chat.version.next"),
         Binding("o", "open_step", "See all of a step", id="chat.open_step"),
@@ -101,8 +112,16 @@ class ChatActs(ChatAsking):
                 break
         return found
 
+    @property
+    def unfinished(self) -> str:
+        """Id of the last answer, if it was cut off after it said something and can be continued; else ""."""
+        last = self.state.last_turn
+        if last is None or last.is_local or last.status not in ("cut", "failed"):
+            return ""
+        return last.part_id if last.steps.all else ""
+
     def why_not(self, act: str) -> str:
-        """Return why edit, again, version, queue or open_step cannot be done now; ``""`` if it can."""
+        """Return why an act (edit, again, continue, version, …) cannot be done now; ``""`` if it can."""
         if not self.state.loaded:
             return say("help.why.not_loaded")
         if act == "queue":
@@ -115,6 +134,8 @@ class ChatActs(ChatAsking):
             question = self.reader_question
             if question is None or question.is_local:
                 return say("chat.no_question" if question is None else "chat.no_versions_here")
+        if act == "continue" and not self.unfinished:
+            return say("help.why.nothing_to_continue")
         if self.state.conversation.archived:
             return say("chat.is_archived")
         return say("chat.not_now") if self.is_busy else ""
@@ -191,7 +212,7 @@ class ChatActs(ChatAsking):
         if not sending.key:
             known = self._unsent
             key = known.key if known is not None and known.is_like(sending) else new_key()
-            sending = Sending(sending.text, sending.attachments, sending.parent_id, sending.again, key)
+            sending = replace(sending, key=key)
         self._unsent = sending
         self._sending = sending  # before the worker begins: more may be submitted until then
         self._transcript.follow = True
@@ -259,6 +280,7 @@ class ChatActs(ChatAsking):
             sending.attachments,
             parent_id=sending.parent_id,
             again=sending.again,
+            continues=sending.continues,
             client_key=sending.key,
         )
 
@@ -266,14 +288,14 @@ class ChatActs(ChatAsking):
         """The server has the question."""
         self._unsent = None
         self._editing = "" if self._composer.is_editing else self._editing
-        if not sending.is_queued and not sending.again:
+        if not sending.is_queued and not sending.is_anew:
             self._composer.sent(sending.text)
 
     def _busy(self, sending: Sending) -> None:
         """Somebody else asked: it waits."""
         self._is_awaiting = False
         self._unsent = None
-        if sending.again or sending.parent_id is not None:
+        if sending.is_anew or sending.parent_id is not None:
             self._composer.tell(say("chat.not_now"))
             return
         waits = Waiting(sending.text, sending.attachments, sending.key)
@@ -328,6 +350,11 @@ class ChatActs(ChatAsking):
         question = self.reader_question
         if self._may("again") and question is not None:
             self._send(Sending("", again=question.id))
+
+    def action_go_on(self) -> None:
+        """Have the last answer finished, which was cut off."""
+        if self._may("continue"):
+            self._send(Sending("", continues=self.unfinished))
 
     def _versions(self) -> tuple[tuple[str, ...], str]:
         """Return the versions of the message that the reader is at, and which of them is shown; of an answer

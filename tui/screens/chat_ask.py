@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Final, Literal
+from math import inf
+from typing import Any, ClassVar, Final, Literal
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from agent_tui.events import ToolAsk
-from agent_tui.inert import inert_line
+from agent_tui.inert import inert_line, visible_line
 from tui.screens import signs
-from tui.screens.chat_pager import WholeScreen
-from tui.screens.chat_texts import asking_body
+from tui.screens.chat_pager import MAX_TITLE_CHARACTERS, WHOLE, WholeScreen
+from tui.screens.chat_texts import answers, asking_body, kept_rule
 from tui.screens.dialog import Dialog
 from tui.screens.form_fields import Line
 from tui.screens.key_hints import Hints, key_of
 from tui.screens.words import say
-from widgets.frame_clock import FrameClock
+from widgets.frame_clock import FrameClock, terminal_is_behind
+from widgets.keys_in_order import KeyPresses, KeysInOrder
 from widgets.status_line import Part, StatusLine
 
 Decision = Literal["once", "conversation", "always", "deny"]
 MAX_CALL_CHARACTERS: Final = 60
 HELP: Final = "app.help"  # the key that lists the keys is no word either
-MAX_PATTERN_CHARACTERS: Final = 40
 MAX_REASON_CHARACTERS: Final = 400
+GUARD_SECONDS: Final = 0.3  # a key this soon after the question could be read was meant for something else
+LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has taken the question
 
 
 class AskBar(StatusLine, can_focus=True):
@@ -70,6 +74,7 @@ class AskBar(StatusLine, can_focus=True):
     def __init__(self, *, ascii_only: bool = False) -> None:
         super().__init__(ascii_only=ascii_only)
         self._ascii_only = ascii_only
+        self.writes = True  # letters that decide nothing are words for the line; else keys of the screen
         self._way_here = ""
         self._asks: tuple[str, ToolAsk] | None = None
 
@@ -92,7 +97,7 @@ class AskBar(StatusLine, can_focus=True):
             right = [*_keys(ask, self._key), Part(say("ask.whole"), 1, self._key("whole"))]
         else:
             right = [Part(say("hint.answer"), 0, self._way_here)]
-        call = Part(inert_line(ask.call, MAX_CALL_CHARACTERS), 5)  # it stands in the transcript, too
+        call = Part(visible_line(ask.call, MAX_CALL_CHARACTERS), 5)  # it stands in the transcript, too
         self.show([asking_line(name), call], right=[part for part in right if part.key])
 
     def _key(self, act: str) -> str:
@@ -110,42 +115,137 @@ class AskBar(StatusLine, can_focus=True):
         """Let what is no answer be written."""
         bound = self.screen.active_bindings.get(event.key)
         is_answer = bound is not None and (bound.node is self or bound.binding.id == HELP)
-        if event.is_printable and event.character and not is_answer:
+        if self.writes and event.is_printable and event.character and not is_answer:
             event.stop()
             event.prevent_default()
             self.post_message(self.Wrote(event.character))
 
 
+class KeyGuard:
+    """Says whether a key can be an answer to what ``screen`` asks: it was pressed down, not only repeated,
+    some time after that was on the terminal.
+    """
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen = screen
+        self._shown_at = inf
+        self._is_looking = False
+
+    def begin(self) -> None:
+        """Something is asked that was not shown yet."""
+        self._shown_at, self._is_looking = inf, False
+
+    def shown(self) -> None:
+        """What is asked was drawn: it counts from when the terminal has taken it, and no dialog covers it."""
+        if self._shown_at < inf or self._is_looking or not self._screen.is_current:
+            return
+        if terminal_is_behind(self._screen.app):
+            self._is_looking = True
+            self._screen.set_timer(LOOK_SECONDS, self._look_again)
+        else:
+            self._shown_at = self._presses.now()
+
+    def _look_again(self) -> None:
+        if self._is_looking:
+            self._is_looking = False
+            self.shown()
+
+    @property
+    def lets_through(self) -> bool:
+        """Whether the key that is under way may decide."""
+        return self._presses.began_at >= self._shown_at + GUARD_SECONDS
+
+    @property
+    def quiet_seconds(self) -> float:
+        """How long ago a key was pressed."""
+        return self._presses.now() - self._presses.last_at
+
+    @property
+    def _presses(self) -> KeyPresses:
+        app = self._screen.app
+        assert isinstance(app, KeysInOrder)  # what asks stands in no other
+        return app.presses
+
+
 class AskScreen(WholeScreen[Decision]):
-    """Shows all that a tool would do; closes with a decision, or with None. No line to type in: letters
-    decide here.
+    """Shows all that a tool would do; closes with a decision, or with None. What was not shown to its end is
+    not let run. No line to type in: letters decide here.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Back, nothing decided", id="asked.close"),
-        Binding("y", "dismiss('once')", "Once", id="asked.once", priority=True),
-        Binding("c", "dismiss('conversation')", "In this conversation", id="asked.conversation"),
-        Binding("a", "dismiss('always')", "Always", id="asked.always"),
-        Binding("n", "dismiss('deny')", "No", id="asked.deny"),
+        Binding("y", "decide('once')", "Once", id="asked.once", priority=True),
+        Binding("c", "decide('conversation')", "In this conversation", id="asked.conversation"),
+        Binding("a", "decide('always')", "Always", id="asked.always"),
+        Binding("n", "decide('deny')", "No", id="asked.deny"),
     ]
 
     def __init__(self, name: str, ask: ToolAsk, clock: FrameClock, *, ascii_only: bool = False) -> None:
-        title = f"{asking_line(name)} · {ask.call}"
+        title = f"{asking_line(name)} · {visible_line(ask.call, MAX_TITLE_CHARACTERS // 2)}"
         super().__init__(title, asking_body(ask, shows_all=True), clock, ascii_only=ascii_only)
         self._ask = ask
+        self._guard = KeyGuard(self)
 
     def _hints(self) -> list[Part]:
         keys = _keys(self._ask, lambda act: key_of(self, f"asked.{act}", ascii_only=self._ascii_only))
         return [*keys, self._hint("hint.back", 1, "asked.close")]
 
+    def _show(self) -> None:
+        super()._show()
+        self._transcript.note_rows_of(WHOLE, self._seen)
+
+    def _seen(self) -> None:
+        self.call_after_refresh(self._guard.shown)
+
+    def action_decide(self, decision: Decision) -> None:
+        """Close with the decision, if it can be one."""
+        if not self._guard.lets_through:
+            return
+        if decision == "deny" or self._transcript.has_shown_all():
+            self.dismiss(decision)
+        else:
+            self._transcript.show_what_was_not_shown()
+            self.notify(say("ask.unread"), markup=False)
+
+
+class KeepScreen(Dialog[bool]):
+    """Shows the rule that "always" keeps; closes with whether it is to be kept."""
+
+    CSS_PATH = "room_dialogs.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "keep", "Keep the rule", id="keep.yes"),
+        Binding("escape", "dismiss", "Back, nothing decided", id="keep.back", priority=True),
+    ]
+
+    def __init__(self, ask: ToolAsk, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._ask = ask
+        self._ascii_only = ascii_only
+        self._guard = KeyGuard(self)
+
+    def compose(self) -> ComposeResult:
+        rule, reach = kept_rule(self._ask)
+        with VerticalScroll(classes="dialog wide"):
+            yield Static(say("ask.keep"), classes="title", markup=False)
+            yield Static(rule, classes="rule", markup=False)
+            yield Static(reach, classes="rule", markup=False)
+            yield Hints(say("ask.keep.hint"), ascii_only=self._ascii_only)
+
+    def on_mount(self) -> None:
+        """Count from when the rule can be read."""
+        super().on_mount()
+        self.call_after_refresh(self._guard.shown)
+
+    def action_keep(self) -> None:
+        """Close with yes."""
+        if self._guard.lets_through:
+            self.dismiss(True)
+
 
 def _keys(ask: ToolAsk, key: Callable[[str], str]) -> list[Part]:
     """Return what may be decided, by its keys; where there is little room, yes and no stay."""
-    keys = [Part(say("ask.once"), 0, key("once")), Part(say("ask.conversation"), 4, key("conversation"))]
-    if ask.pattern:
-        pattern = inert_line(ask.pattern, MAX_PATTERN_CHARACTERS)
-        keys.append(Part(say("ask.always", pattern=f'"{pattern}"'), 3, key("always")))
-    return [part for part in (*keys, Part(say("ask.deny"), 0, key("deny"))) if part.key]
+    ranks = {"once": 0, "conversation": 4, "always": 3, "deny": 0}
+    return [Part(text, ranks[act], key(act)) for act, text in answers(ask).items() if key(act)]
 
 
 def asking_line(name: str) -> str:

@@ -23,7 +23,7 @@ from tui.first_chat import NEW
 from tui.screens.chat_acts import ChatActs
 from tui.screens.chat_pager import PagerScreen
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
-from tui.screens.conversation_settings import ConversationForm
+from tui.screens.conversation_settings import THINKING, ConversationForm, thinking_now
 from tui.screens.live_texts import told_server
 from tui.screens.words import say
 
@@ -171,12 +171,12 @@ class ChatCommands(ChatActs):
 
     def _set_thinking(self, word: str) -> None:
         if not word:
-            self._tell(f"command.thinking.{'on' if self.state.conversation.thinking_enabled else 'off'}")
+            self._tell(f"command.thinking.{thinking_now(self.state.conversation.thinking_enabled)}")
             return
-        if word not in ("on", "off"):
+        if word not in THINKING:
             self._tell("command.thinking.wrong")
             return
-        self._change(say(f"command.thinking.{word}"), {"thinking_enabled": word == "on"})
+        self._change(say(f"command.thinking.{word}"), {"thinking_enabled": THINKING[word]})
 
     def _set_temperature(self, word: str) -> None:
         now = self.state.conversation.temperature

@@ -146,6 +146,9 @@ class _Turn(StepRows):
         if turn.role == "user":
             self._take_person()
             return
+        if turn.status == "speaking" and self._ending is not None:  # it is continued
+            self._ending = None
+            self.go_on()
         changed = turn.steps.changed
         steps = turn.steps.all
         for step_id in sorted(changed, key=lambda id_: steps[id_].place) if len(changed) > 1 else changed:

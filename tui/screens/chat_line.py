@@ -29,9 +29,6 @@ class ChatLine(Composer):
     class DropLast(Message):
         """Backspace with nothing to its left: the last attachment is not meant."""
 
-    class Typed(Message):
-        """A key was pressed."""
-
     def __init__(
         self,
         completer: Callable[[str], Completion],
@@ -86,13 +83,8 @@ class ChatLine(Composer):
         else:
             self.post_message(self.DropLast())
 
-    def on_key(self, event: events.Key) -> None:
-        """Tell that somebody types."""
-        self.post_message(self.Typed())
-
     def on_paste(self, event: events.Paste) -> None:
         """Take a path or a long text for an attachment."""
-        self.post_message(self.Typed())
         if self._takes_paste(with_line_ends(event.text)):
             event.prevent_default()
             event.stop()

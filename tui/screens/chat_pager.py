@@ -12,27 +12,28 @@ from textual.widget import Widget
 
 from agent_tui.inert import inert_line
 from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript
+from tui.screens.followed import FollowedTranscript
 from tui.screens.key_hints import key_of
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
-from widgets.transcript import Transcript
 
 MAX_TITLE_CHARACTERS = 300
+WHOLE = "whole"  # the key of the one message
 
 
 class WholeScreen(ModalScreen[ScreenResultType]):
     """Shows ``body``, which is Markdown, from its beginning."""
 
     CSS_PATH = "chat.tcss"
-    AUTO_FOCUS = "Transcript"
+    AUTO_FOCUS = "FollowedTranscript"
 
     def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
         super().__init__()
         self._title = title
         self._body = body
         self._ascii_only = ascii_only
-        self._transcript = Transcript(clock=clock, ascii_only=ascii_only)
+        self._transcript = FollowedTranscript(clock=clock, ascii_only=ascii_only)
         self._bottom = StatusLine(ascii_only=ascii_only, is_dim=True)
 
     def compose(self) -> ComposeResult:
@@ -62,9 +63,9 @@ class WholeScreen(ModalScreen[ScreenResultType]):
         self.call_after_refresh(self._show)
 
     def _show(self) -> None:
-        self._transcript.turn_opened("whole")
-        self._transcript.text_added("whole", self._body)
-        self._transcript.turn_closed("whole")
+        self._transcript.turn_opened(WHOLE)
+        self._transcript.text_added(WHOLE, self._body)
+        self._transcript.turn_closed(WHOLE)
         self._transcript.action_to_start()
 
 

@@ -8,20 +8,31 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from agent_tui.events import ToolAsk
-from agent_tui.inert import inert_line
+from agent_tui.inert import inert_line, visible, visible_line
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.state.steps import StepState
+from agent_tui.tool_rules import WRITING_TOOLS, is_exact, spelled_out
 from tui.screens import signs
-from tui.screens.live_texts import Hint, dollars, link_status, told_apart, tools_at_work, under_way, why_cut
+from tui.screens.live_texts import (
+    Hint,
+    dollars,
+    link_status,
+    rate_limited,
+    told_apart,
+    tools_at_work,
+    under_way,
+    why_cut,
+)
 from tui.screens.words import count, say
 from widgets.signs import twin
-from widgets.step_body import MAX_ABOUT_CHARACTERS, MORE, escaped, fenced, step_body
+from widgets.step_body import MORE, escaped, fenced, step_body
 from widgets.step_body import step_head as head_of
 from widgets.units import duration, size
 
 MAX_TITLE_CHARACTERS: Final = 200
 MAX_DETAIL_CHARACTERS: Final = 200
 MAX_NAME_CHARACTERS: Final = 60
+MAX_RULE_CHARACTERS: Final = 2_000
 HEAD_CHARACTERS: Final = 400  # of a thought: its first words are in the head row, no more is looked at
 OPENS: Final = "chat.open_step"  # the action that opens all of a body
 WRITING: Final = ""  # the status of a call whose arguments still come
@@ -45,6 +56,7 @@ class Shown:
     is_held: bool = False
     on_question: bool = False
     has_versions: bool = False
+    can: frozenset[str] = frozenset()  # of again, continue: what was not answered to its end
 
 
 class Status(NamedTuple):
@@ -99,6 +111,8 @@ def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Sta
 
 
 def _doing(turn: ChatTurn) -> Status:
+    if waits := rate_limited(turn.waits):
+        return Status(waits)
     newest = next(reversed(turn.steps.all.values()), None)
     if turn.waits_for:
         told = say("chat.servers", servers=inert_line(turn.waits_for, MAX_NAME_CHARACTERS))
@@ -131,8 +145,17 @@ def hints(state: ConversationState, shown: Shown) -> list[Hint]:
         found.append(Hint("esc", say("hint.stop"), 0))
     if shown.is_asking:
         return [*found, Hint("tab", say("hint.read"), 2)]
+    unfinished = [
+        Hint(key if shown.is_writing else letter, say(text), 0)
+        for act, letter, key, text in (
+            ("continue", "c", "f8", "hint.continue"),
+            ("again", "r", "f7", "hint.again"),
+        )
+        if act in shown.can
+    ]
     if shown.is_writing:
-        return [*found, *_writing_hints(shown)]
+        return [*found, *unfinished, *_writing_hints(shown)]
+    found += unfinished
     if not shown.is_following:
         found.append(Hint("end", say("hint.newest"), 1))
     if shown.on_question:
@@ -143,7 +166,7 @@ def hints(state: ConversationState, shown: Shown) -> list[Hint]:
         Hint("space", say("hint.fold"), 4),
         Hint("F", say("hint.fold_all"), 6),
         Hint("o", say("hint.open_all"), 6),
-        Hint("r", say("hint.again"), 7),
+        *([] if "again" in shown.can else [Hint("r", say("hint.again"), 7)]),
         Hint("y", say("hint.copy"), 7),
         Hint("i", say("hint.write"), 2),
         Hint("?", say("hint.help"), 2),
@@ -174,6 +197,8 @@ def used(state: ConversationState) -> str:
         text = say("chat.tokens", count=count(state.used_tokens))
     else:
         return ""
+    if state.counts_prompts:
+        text = say("tokens.prompts", tokens=text)
     return f"{text} · {dollars(state.cost)}" if state.cost else text
 
 
@@ -219,6 +244,8 @@ def ending(turn: ChatTurn) -> str:
         case "failed":
             why = inert_line(turn.error, 2 * MAX_DETAIL_CHARACTERS)
             return f"{signs.FAILED} {why or say('agent.failed')}"
+        case "said" if turn.parts > 1:
+            return f"{signs.CUT} {say('turn.continued')}"
         case "said" | "speaking":
             return ""
 
@@ -318,24 +345,47 @@ def asking_body(
     shows_all: bool = False,
     ascii_only: bool = False,
 ) -> str:
-    """Return exactly what a tool would do, and which keys answer if ``key`` is given, as Markdown."""
-    pieces = [f"{say('ask.may_run')}", fenced(ask.call)]
-    if ask.preview.strip() and not ask.call.strip().endswith(ask.preview.strip()):
-        label = "diff" if ask.preview_type == "diff" else ""
-        pieces.append(
-            fenced(ask.preview, label, limit=None if shows_all else limit_of(None, ascii_only=ascii_only))
-        )
+    """Return exactly what a tool would do, nothing in it hidden, and which keys answer if ``key`` is given,
+    as Markdown.
+    """
+    limit = None if shows_all else limit_of(None, ascii_only=ascii_only)
+    call, preview = visible(ask.call), visible(ask.preview)
+    pieces = [say("ask.allow"), fenced(call, limit=limit)]
+    if preview.strip() and not call.strip().endswith(preview.strip()):
+        pieces.append(fenced(preview, "diff" if ask.preview_type == "diff" else "", limit=limit))
+    is_file = ask.pattern.partition("(")[0] in WRITING_TOOLS
+    if ask.pattern and (is_file or not is_exact(ask.pattern, ask.folder)):
+        rule, reach = kept_rule(ask)
+        pieces.append(escaped(say("ask.rule", rule=rule, reach=reach)))
+    if ask.suspended:
+        pieces.append(escaped(say("ask.suspended", pattern=visible_line(ask.suspended))))
     if key is not None:
         pieces.append(_asking_keys(ask, key, ascii_only=ascii_only))
     return "\n\n".join(pieces)
 
 
+def kept_rule(ask: ToolAsk) -> tuple[str, str]:
+    """Return the rule that "conversation" and "always" keep, and how far it goes, each in a line."""
+    if not is_exact(ask.pattern, ask.folder):
+        return visible_line(ask.pattern, MAX_RULE_CHARACTERS), say("ask.keep.wide")
+    pattern = visible_line(spelled_out(ask.pattern), MAX_RULE_CHARACTERS)
+    if ask.pattern.partition("(")[0] in WRITING_TOOLS:
+        return pattern, say("ask.keep.file", folder=visible_line(ask.folder))
+    if ask.folder:
+        return pattern, say("ask.keep.folder", folder=visible_line(ask.folder))
+    return pattern, say("ask.keep.exact")
+
+
 def _asking_keys(ask: ToolAsk, key: Callable[[str], str], *, ascii_only: bool) -> str:
-    own: Callable[[str], str] = twin if ascii_only else str  # a pattern stays what it is
-    offers = {"once": say("ask.once"), "conversation": say("ask.conversation")}
-    if ask.pattern:
-        shown = escaped(inert_line(ask.pattern, MAX_ABOUT_CHARACTERS))
-        offers["always"] = say("ask.always", pattern=f'"{shown}"')
-    offers |= {"deny": own(say("ask.deny")), "whole": say("ask.whole")}
+    own: Callable[[str], str] = twin if ascii_only else str
+    offers = answers(ask) | {"whole": say("ask.whole")}
     keys = {act: key(f"ask.{act}") for act in offers}
-    return own(" · ").join(f"**{escaped(keys[act])}** {text}" for act, text in offers.items() if keys[act])
+    return own(" · ").join(
+        f"**{escaped(keys[act])}** {own(text)}" for act, text in offers.items() if keys[act]
+    )
+
+
+def answers(ask: ToolAsk) -> dict[str, str]:
+    """Return what may be decided, by the last part of the id of its key; no rule where none can be kept."""
+    kept = ("conversation", "always") if ask.pattern else ()
+    return {act: say(f"ask.{act}") for act in ("once", *kept, "deny")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from textual import work
@@ -24,6 +24,7 @@ from widgets.composer import Composer
 
 MAX_TEMPERATURE: Final = 2.0
 DEFAULT, ALL, NONE, SOME = "default", "all", "none", "some"  # which tools may be used
+THINKING: Final[Mapping[str, bool | None]] = {"own": None, "off": False, "on": True}
 _FIELDS: Final = {
     "name": "title",
     "prompt": "system_prompt",
@@ -74,8 +75,8 @@ class ConversationForm(ModelForm[None]):
                 yield from self.model_fields(chat.provider_id, chat.model)
                 temperature = "" if chat.temperature is None else f"{chat.temperature:g}"
                 yield self._field("temperature", self._line("temperature", temperature, "default"))
-                thinking = "on" if chat.thinking_enabled else "off"
-                yield self._field("thinking", self._choice("thinking", ("off", "on"), thinking))
+                thinking = self._choice("thinking", tuple(THINKING), thinking_now(chat.thinking_enabled))
+                yield self._field("thinking", thinking)
                 yield self._field("workspace", self._line("workspace", chat.workspace, "none"))
                 budget = str(chat.max_tokens or ""), f"{chat.max_cost:g}" if chat.max_cost else ""
                 for name, value in zip(("max_tokens", "max_cost"), budget, strict=True):
@@ -130,7 +131,7 @@ class ConversationForm(ModelForm[None]):
             field.remark(str(error))
         else:
             self._knows_tools = True
-            if choice.value == ALL:  # chosen before anybody knew of what
+            if choice.value in (ALL, DEFAULT):  # now it is known of what
                 listed.mark(listed.names)
 
     @property
@@ -155,7 +156,7 @@ class ConversationForm(ModelForm[None]):
         super().on_choice_changed(event)
         listed = self.query_one(ToolList)
         if event.choice.id == "tools" and event.choice.value != SOME:
-            listed.mark(listed.names if event.choice.value == ALL else ())
+            listed.mark(() if event.choice.value == NONE else listed.names)
 
     def on_tool_list_marked(self, event: ToolList.Marked) -> None:
         """Say that single ones were chosen."""
@@ -201,6 +202,11 @@ class ConversationForm(ModelForm[None]):
         self.dismiss()
 
 
+def thinking_now(enabled: bool | None) -> str:
+    """Return what stands for it in ``THINKING``."""
+    return next(name for name, value in THINKING.items() if value is enabled)
+
+
 def read_field(name: str, text: str) -> object:
     """Return what was typed or chosen as the wire wants it. Raises ``ValueError`` with a sentence for a
     person.
@@ -211,7 +217,7 @@ def read_field(name: str, text: str) -> object:
         case "temperature":
             return temperature_of(text)
         case "thinking":
-            return text == "on"
+            return THINKING[text]
         case _:
             return read_value(name, text, 0)
 

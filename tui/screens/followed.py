@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from textual.geometry import Region
 from textual.message import Message
 
@@ -26,6 +28,10 @@ class FollowedTranscript(Transcript):
 
     is_brought = False  # the end was followed until something else was brought into sight
     _was_followed = True
+    _watched = ""  # the key of the message whose rows are noted as they are shown
+    _rows_shown: frozenset[tuple[int, int]] = frozenset()  # of it, as (part, row), at the width of the view
+    _shown_width = 0
+    _tell: Callable[[], None] | None = None
 
     def on_show(self) -> None:
         """Tell that it came into sight."""
@@ -57,6 +63,83 @@ class FollowedTranscript(Transcript):
             and place.row >= self._view.messages[number - 1].APART
             for place in self._view.visible
         )
+
+    # --- what was shown of a message -------------------------------------------------------------------
+
+    def note_rows_of(self, key: str, tell: Callable[[], None]) -> None:
+        """Note from now on which rows of that message are on the screen; ``tell`` is called once some are."""
+        if key != self._watched:
+            self._watched, self._rows_shown, self._tell = key, frozenset(), tell
+            self._note_rows()
+
+    def has_shown_all(self, *, but_last: bool = False) -> bool:
+        """Whether each row of the watched message was on the screen, unfolded, since it has its width;
+        ``but_last``: its last block need not have been.
+        """
+        number = self.number_of(self._watched)
+        if not number or self.is_folded(self._watched):
+            return False
+        message = self._view.messages[number - 1]
+        if not message.is_settled or self._shown_width != self._view.width:
+            return False
+        return self._first_not_shown(number - 1, message.part_count - but_last) is None
+
+    def show_what_was_not_shown(self) -> None:
+        """Bring the first row of the watched message that was never on the screen to its top."""
+        number = self.number_of(self._watched)
+        parts = self._view.messages[number - 1].part_count if number else 0
+        place = self._first_not_shown(number - 1, parts)
+        if place is not None:
+            self._view.show(place)
+            self._redraw()
+
+    def _first_not_shown(self, index: int, parts: int) -> Place | None:
+        for part in range(parts):
+            rows = len(self._view.layout_at(Place(index, part, 0)).rows)
+            first = 0 if part else self._view.messages[index].APART
+            for row in range(first, rows):
+                if (part, row) not in self._rows_shown:
+                    return Place(index, part, row)
+        return None
+
+    def clear(self) -> None:
+        """Forget everything."""
+        super().clear()
+        self._watched = ""
+
+    def _compose_lines(self) -> None:
+        super()._compose_lines()
+        if self._watched:
+            self._note_rows()
+
+    def _note_rows(self) -> None:
+        number, view = self.number_of(self._watched), self._view
+        if not number or self.is_folded(self._watched):
+            return
+        if self._shown_width != view.width:
+            self._shown_width, self._rows_shown = view.width, frozenset()
+        # Where the end is not followed, a label lies over the last row.
+        places = view.visible if view.follow else view.visible[:-1]
+        self._rows_shown |= {place[1:] for place in places if place.message == number - 1}
+        if self._rows_shown and self._tell is not None:
+            tell, self._tell = self._tell, None
+            tell()
+
+    def scroll_by_key(self, key: str) -> bool:
+        """Do what ``key`` does here by default, if it scrolls; return whether it does."""
+        moves: Mapping[str, Callable[[], None]] = {
+            "up": lambda: self.action_scroll_rows(-1),
+            "down": lambda: self.action_scroll_rows(1),
+            "pageup": lambda: self.action_scroll_pages(-1),
+            "pagedown": lambda: self.action_scroll_pages(1),
+            "home": self.action_to_start,
+            "end": self.action_follow,
+        }
+        if key in moves:
+            moves[key]()
+        return key in moves
+
+    # --- where it stands -------------------------------------------------------------------------------
 
     def bring_into_sight(self, number: int) -> None:
         """Show message ``number``, from 1, as far as there is room: its first row before the others."""

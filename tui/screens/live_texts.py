@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import ceil
 from typing import Final, Protocol
 
-from agent_tui.events import LinkChanged
+from agent_tui.events import LinkChanged, TurnNoted
 from agent_tui.inert import inert_line
 from agent_tui.state.steps import Steps, StepState
 from tui.screens import signs
@@ -74,6 +76,21 @@ def told_apart(turn: Noted) -> list[str]:
 def told_server(name: str, problem: str) -> str:
     """Return what is wrong with an MCP server."""
     return inert_line(say("turn.server_missing", server=f"{name}: {problem}"))
+
+
+def rate_limited(waits: TurnNoted | None) -> str:
+    """Return in how many seconds a model is asked again whose rate is limited, with its sign; "" once it was.
+
+    Never more than the server said: its clock may not be ours.
+    """
+    if waits is None:
+        return ""
+    try:
+        left = (datetime.fromisoformat(waits.until) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError):  # no time, or one without an offset
+        return ""
+    seconds = ceil(min(left, waits.seconds))
+    return f"{signs.WAITING} {say('agent.rate_limited', seconds=seconds)}" if seconds > 0 else ""
 
 
 def connected(link: LinkChanged) -> str:

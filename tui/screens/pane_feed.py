@@ -51,6 +51,12 @@ class TurnFeed:
     def take(self) -> None:
         """Give the transcript what is new. Costs what is new, not what was said before."""
         turn = self.turn
+        if turn.status == "speaking" and not self._is_open:  # it is continued
+            self._is_open = True
+            if self._rows is None:
+                self._transcript.turn_reopened(self._key)
+            else:
+                self._rows.go_on()
         if turn.steps is not None:
             self._take_steps(turn.steps)
             return
@@ -127,6 +133,7 @@ class TurnRows(StepRows):
             self._first_text = first.id
             self._given[first.id] = max(given, 0), first.content.revision if given > 0 else -1
             self._open = self._head, "text"
+            self._texts.add(self._head)
 
     def fade(self, note: str) -> None:
         """Show all of it dim: it is no longer meant."""

@@ -105,7 +105,7 @@ class RoomScreen(RoomActs):
 
     @property
     def _is_counting(self) -> bool:
-        return self.state.link.status == "waiting" or bool(self.state.speaking)
+        return self.state.link.status == "waiting" or bool(self.state.speaking) or self._is_focus_due
 
     def on_room_panes_changed(self) -> None:
         """Say what is shown now, and which keys make sense; go on looking there."""
@@ -130,7 +130,8 @@ class RoomScreen(RoomActs):
             Part(texts.used(state, self._panes.tokens), 4),
             Part(connected(state.link), 8),
         ]
-        self._bar_of_asks.show_keys("" if shown.is_writing else self.key_now("a"))
+        self._show_ask_keys(self.key_now("tab") if shown.is_writing else self.key_now("!"))
+        self._ask_who_is_quiet()
         self._bottom.show(
             [
                 Part(hint.text, hint.rank, key)
@@ -152,7 +153,9 @@ class RoomScreen(RoomActs):
             is_finding=self._find_bar.is_finding,
             is_writing=self._composer.has_line_focus,
             when=self._composer.when,
-            can=frozenset(act for act in ("say", "stop", "skip", "retry") if not self.why_not(act)),
+            can=frozenset(
+                act for act in ("say", "stop", "skip", "retry", "continue") if not self.why_not(act)
+            ),
             is_skipped=agent is not None and agent.skip_next and agent.open_turn is None,
         )
 
@@ -171,7 +174,11 @@ class RoomScreen(RoomActs):
         if self.focused is self._bar_of_asks:
             self._panes.focus_current()
         elif self._composer.has_line_focus:
-            if step < 0 or not self._composer.line.complete():
+            if step > 0 and self._composer.line.complete():
+                return
+            if self._ask_spot is not None:
+                self._look_at_ask()
+            else:
                 self._panes.step_in(step)
         elif self._panes.is_at_end(step) and not self._find_bar.asks:
             self._composer.open()

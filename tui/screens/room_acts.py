@@ -1,4 +1,4 @@
-"""What a person does in a room: stop, skip and retry an agent, say a word, change what waits."""
+"""What a person does in a room: stop, skip, retry and continue an agent, say a word, change what waits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from agent_tui import events as ev
 from agent_tui.errors import AgentTuiError
 from agent_tui.state.room import RoomState
-from agent_tui.state.turn import Agent
+from agent_tui.state.turn import FINISHED_BY, Agent, Turn
 from tui.link import RoomLink
 from tui.screens.question import QuestionScreen
 from tui.screens.queue import Change, QueueScreen
@@ -27,7 +27,7 @@ from widgets.frame_clock import FrameClock
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
 
-Act = Literal["stop", "skip", "retry"]
+Act = Literal["stop", "skip", "retry", "continue"]
 _CALL_OF: Final[Mapping[str, str]] = {"queue": "queue", "settings": "change", "say": "say"}
 
 
@@ -49,7 +49,7 @@ class RoomActs(RoomRunning):
         Binding("i,enter", "compose", "Write to the room", id="room.say"),
         Binding("s", "act('stop')", "Stop the agent", id="agent.stop"),
         Binding("x", "act('skip')", "Skip its turn, and undo it", id="agent.skip"),
-        Binding("r", "act('retry')", "Let it say its turn again", id="agent.retry"),
+        Binding("r", "act('retry')", "Retry this turn", id="agent.retry"),
         Binding("u", "queue", "Words that wait", id="room.queue"),
         Binding("e", "settings", "Change the room", id="room.settings"),
     ]
@@ -69,16 +69,18 @@ class RoomActs(RoomRunning):
         return self.state.agents.get(self._panes.current)
 
     def why_not(self, act: str) -> str:
-        """Return why ``act`` (stop, skip, retry, say, queue, settings) cannot be done now, as a sentence;
-        ``""`` if it can.
+        """Return why ``act`` (stop, skip, retry, continue, say, queue, settings) cannot be done now, as a
+        sentence; ``""`` if it can.
         """
+        if act == "continue" and self.state.link.status == "lost":
+            return ""
         missing = self._missing.get(_CALL_OF.get(act, act), "")
         if missing:
             return missing
         if not self.state.loaded:
             return say("help.why.not_loaded")
         reason = ""
-        if act in ("stop", "skip", "retry"):
+        if act in ("stop", "skip", "retry", "continue"):
             reason = why_not(self.state, self.focused_agent, act)
         elif act == "queue" and not self.state.queue:
             reason = "nothing_waits"
@@ -100,8 +102,15 @@ class RoomActs(RoomRunning):
 
     # --- one agent -------------------------------------------------------------------------------------
 
+    def action_go_on(self) -> None:
+        """Continue: the run after a drop that could not be mended, else the turn that was cut off."""
+        if self.state.link.status == "lost":
+            super().action_go_on()
+        else:
+            self.action_act("continue")
+
     def action_act(self, act: Act) -> None:
-        """Stop, skip or retry the agent in whose pane the reader is."""
+        """Stop, skip, retry or continue the agent in whose pane the reader is."""
         agent, reason = self.focused_agent, self.why_not(act)
         if agent is None or reason:
             self.notify(reason or say("help.why.not_now"), markup=False)
@@ -111,7 +120,12 @@ class RoomActs(RoomRunning):
     @work(group="act")
     async def _act(self, act: Act, agent_id: str) -> None:
         async def call(client: RoomsClient) -> ev.RoomInfo:
-            calls = {"stop": client.stop_agent, "skip": client.skip_agent, "retry": client.retry_agent}
+            calls = {
+                "stop": client.stop_agent,
+                "skip": client.skip_agent,
+                "retry": client.retry_agent,
+                "continue": client.continue_agent,
+            }
             return await calls[act](self.state.id, agent_id)
 
         await self._changed_by(call)
@@ -238,8 +252,8 @@ class RoomActs(RoomRunning):
 
 
 def why_not(state: RoomState, agent: Agent | None, act: str) -> str:
-    """Return the last part of the key of the sentence that says why an agent cannot be stopped, skipped or
-    asked again; ``""`` if it can.
+    """Return the last part of the key of the sentence that says why an agent cannot be stopped, skipped,
+    asked again or continued; ``""`` if it can.
     """
     if agent is None:
         return "no_agent"
@@ -248,8 +262,10 @@ def why_not(state: RoomState, agent: Agent | None, act: str) -> str:
     if act == "skip":
         return "" if state.status != "completed" else "room_done"
     if not agent.turns:
-        return "nothing_to_retry"
+        return "nothing_to_retry" if act == "retry" else "nothing_to_continue"
     newest = agent.turns[-1]
+    if act == "continue":
+        return _why_not_on(state, newest)
     for turn in reversed(state.turns.values()):
         if turn is newest:
             break
@@ -257,3 +273,14 @@ def why_not(state: RoomState, agent: Agent | None, act: str) -> str:
         if is_anothers and (state.mode != "parallel" or turn.round_number > newest.round_number):
             return "spoke_after"
     return ""
+
+
+def _why_not_on(state: RoomState, newest: Turn) -> str:
+    """Return the same of the rest of an agent's newest turn."""
+    if newest.status not in ("cut", "failed") or newest.superseded or newest.interrupted == "skip":
+        return "nothing_to_continue"
+    if not (newest.length or newest.steps):
+        return "nothing_to_continue"
+    if newest.status == "cut" and newest.interrupted not in FINISHED_BY:
+        return "goes_on_itself"
+    return "round_over" if newest.round_number < state.round - 1 else ""

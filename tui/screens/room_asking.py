@@ -10,7 +10,7 @@ from agent_tui.state.room import RoomState
 from agent_tui.state.steps import StepState
 from tui.link import RoomLink
 from tui.screens.asking import Asking
-from tui.screens.chat_ask import AskBar, Decision
+from tui.screens.chat_ask import Decision
 from tui.screens.followed import FollowedTranscript
 from tui.screens.live_texts import Spot
 from tui.screens.pane_feed import step_key
@@ -20,10 +20,10 @@ from tui.screens.words import say
 
 
 class RoomAsking(Asking):
-    """A question opens the bar; the focus goes there only when the person says so, or is there."""
+    """Shows the oldest call that asks in the pane of its agent, and sends what the person decides."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "answer_tool", "Answer what a tool asks", id="room.answer"),
+        Binding("exclamation_mark", "answer_tool", "Go to what needs approval", id="room.answer"),
         Binding("f", "fold", "Fold or unfold a step", id="room.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="room.fold_all"),
     ]
@@ -44,28 +44,27 @@ class RoomAsking(Asking):
         turn = self.state.turns.get(spot[0])
         return f"{turn.sender_name} · {step.name}" if turn is not None else step.name
 
-    def _place_of(self, spot: Spot) -> tuple[FollowedTranscript, int] | None:
+    def _place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
         turn = self.state.turns.get(spot[0])
         transcript = self._panes.transcript_of(turn.agent_id) if turn is not None else None
-        if turn is None or transcript is None or not transcript.is_on_screen:
+        if transcript is None or not transcript.is_on_screen:
             return None
-        return transcript, transcript.number_of(step_key(*spot))
+        return transcript, step_key(*spot)
 
     def _go_to_ask(self, spot: Spot) -> None:
         turn = self.state.turns.get(spot[0])
         if turn is not None and self._panes.transcript_of(turn.agent_id) is not self._panes.active:
             self._panes.go_to(turn.agent_id)
 
-    @property
-    def _may_be_interrupted(self) -> bool:
-        return False
-
-    def _leave_bar(self) -> None:
+    def _focus_words(self) -> None:
         self._panes.focus_current()
 
     async def _send_answer(self, spot: Spot, decision: Decision, pattern: str, reason: str) -> None:
         client = await self._link.client()
-        await client.answer(self.state.id, *spot, decision, pattern, reason)
+        turn_id, step_id = spot
+        turn = self.state.turns.get(turn_id)
+        message_id = turn.part_id if turn is not None else turn_id
+        await client.answer(self.state.id, message_id, step_id, decision, pattern, reason)
 
     # --- keys ------------------------------------------------------------------------------------------
 
@@ -75,12 +74,6 @@ class RoomAsking(Asking):
             self.notify(say("help.why.nothing_asks"), markup=False)
         else:
             self._look_at_ask()
-
-    def on_ask_bar_wrote(self, event: AskBar.Wrote) -> None:
-        """Let it be written."""
-        event.stop()
-        self._composer.open()
-        self._composer.line.insert(event.character)
 
     @property
     def has_step(self) -> bool:

@@ -86,14 +86,19 @@ class RoomComposer(Writing):
     # --- what is written -------------------------------------------------------------------------------
 
     def sent(self, text: str) -> None:
-        """Take away what was sent, and remember it."""
+        """Take away what was sent, and remember it. ``now`` is meant for one message only: it cuts agents."""
         self.line.take_away(text)
         self.line.past = self._drafts.sent(text)
+        self._set_when("next")
         self.tell("")
         self.keep_text()
 
     def action_when(self) -> None:
         """Mean the other moment."""
-        self.when = "now" if self.when == "next" else "next"
-        self._show_note()
-        self.post_message(self.WhenChanged())
+        self._set_when("now" if self.when == "next" else "next")
+
+    def _set_when(self, when: When) -> None:
+        if when != self.when:
+            self.when = when
+            self._show_note()
+            self.post_message(self.WhenChanged())

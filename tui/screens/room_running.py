@@ -31,7 +31,7 @@ class RoomRunning(RoomAsking):
         Binding(
             "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True
         ),
-        Binding("c", "go_on", "Continue after an interruption", id="room.continue"),
+        Binding("c", "go_on", "Continue what was cut off", id="room.continue"),
     ]
 
     def __init__(self, link: RoomLink, room_id: str, clock: FrameClock, *, ascii_only: bool) -> None:

@@ -18,6 +18,7 @@ from tui.screens.live_texts import (
     KeyNow,
     dollars,
     link_status,
+    rate_limited,
     told_apart,
     tools_at_work,
     under_way,
@@ -129,7 +130,7 @@ class Shown:
     is_finding: bool = False
     is_writing: bool = False
     when: str = "next"  # the moment that is meant
-    can: frozenset[str] = frozenset()  # of stop, skip, retry, say: for the agent that keys act on
+    can: frozenset[str] = frozenset()  # of stop, skip, retry, continue, say: for the agent that keys act on
     is_skipped: bool = False  # its next turn
 
 
@@ -158,7 +159,10 @@ def hints(state: RoomState, shown: Shown = Shown()) -> list[Hint]:
     found = _main_hint(state)
     skip = "hint.skip.undo" if shown.is_skipped else "hint.skip"
     acts = (("say", "i", "hint.say", 2), ("stop", "s", "hint.stop", 3), ("skip", "x", skip, 5))
-    for act, key, text, rank in (*acts, ("retry", "r", "hint.retry", 6)):
+    again = (("continue", "c", "hint.continue", 1), ("retry", "r", "hint.retry", 6))
+    for act, key, text, rank in (*acts, *again):
+        if act == "continue" and state.link.status == "lost":
+            continue  # the key does something else now, and says so
         if act in shown.can and (act == "say" or not shown.is_timeline):  # which agent is seen in panes
             found.append(Hint(key, say(text), rank))
     if not shown.is_following:
@@ -221,14 +225,16 @@ def models(state: RoomState) -> str:
 
 
 def used(state: RoomState, spoken: int) -> str:
-    """Return "12,345 of 50,000 tokens · $0.0123 of $1.00". Until the server says what was used it is what was
-    ``spoken``. An unknown price is not named; the demo costs nothing.
+    """Return "12,345 of 50,000 tokens, prompts included · $0.0123 of $1.00". Until the server says what was
+    used it is what was ``spoken``. An unknown price is not named; the demo costs nothing.
     """
     number = count(max(state.used_tokens, spoken))
     if state.max_tokens:
         text = say("room.tokens.of", count=number, most=count(state.max_tokens))
     else:
         text = say("room.tokens", count=number)
+    if state.counts_prompts:
+        text = say("tokens.prompts", tokens=text)
     if state.cost:
         cost = dollars(state.cost)
         return (
@@ -253,6 +259,8 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
         return f"{signs.CUT} {say('agent.gone')}"
     if agent.skip_next and agent.open_turn is None:
         return f"{signs.WAITING} {say('agent.skip_next')}"
+    if agent.open_turn is not None and (waits := rate_limited(agent.open_turn.waits)):
+        return waits
     match agent.word:
         case "speaking":
             return _with_tools(agent) or f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
@@ -356,6 +364,8 @@ def ending(turn: Turn) -> str:
             return f"{signs.CUT} {why_cut(turn.interrupted)}"
         case "failed":
             return f"{signs.FAILED} {inert_line(turn.error, 400) or say('agent.failed')}"
+        case "said" if turn.parts > 1:
+            return f"{signs.CUT} {say('turn.continued')}"
         case "said" | "speaking":
             return ""
 

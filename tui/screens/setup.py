@@ -27,7 +27,7 @@ from tui.screens.form import MAX_COMPLAINT_CHARACTERS, Form
 from tui.screens.form_fields import Choice, Field, Line, own
 from tui.screens.key_hints import Hints, with_keys
 from tui.screens.question import QuestionScreen
-from tui.screens.setup_kept import Kept, Wanted, configured, keep, remove
+from tui.screens.setup_kept import Kept, Wanted, configured, keep, limit_of, remove
 from tui.screens.setup_words import told, word
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ class SetupScreen(Form[str]):
                 )
                 yield Field("variable", word("variable"), variable)
                 yield Field("name", word("name"), Line(self._free_name("openai"), id="name"))
+                yield Field("limit", word("limit"), Line("", placeholder=word("limit.hint"), id="limit"))
                 timeout = Line("", placeholder=self._signs(word("timeout.hint")), id="timeout")
                 yield Field("timeout", word("timeout"), timeout)
             with Vertical(id="choosing"):
@@ -171,10 +172,11 @@ class SetupScreen(Form[str]):
     @property
     def _filled(self) -> dict[str, str]:
         """What stands in the lines before a person writes into them."""
-        lines = {"key": "", "timeout": "", **self._prefilled}
+        lines = {"key": "", "limit": "", "timeout": "", **self._prefilled}
         if self._kept is not None:
             kept = self._kept
             lines |= {"address": kept.address, "variable": kept.variable, "name": kept.name}
+            lines["limit"] = str(kept.limit or "")
             lines["timeout"] = kept.timeout
         return lines
 
@@ -278,6 +280,8 @@ class SetupScreen(Form[str]):
             complaints["variable"] = word("two_keys")
         if self._seconds is None:
             complaints["timeout"] = word("wrong_timeout")
+        if limit_of(self._value("limit")) is None:
+            complaints["limit"] = word("wrong_limit")
         if self._kept is not None:
             pass  # it has its name
         elif not _NAME.fullmatch(name):
@@ -353,6 +357,7 @@ class SetupScreen(Form[str]):
 
     def _wanted(self, model: str = "") -> Wanted:
         value = self._value
+        limit = limit_of(value("limit")) or 0
         return Wanted(
             value("name"),
             value("kind"),
@@ -360,7 +365,8 @@ class SetupScreen(Form[str]):
             value("variable"),
             value("key"),
             model,
-            self._seconds or None,
+            limit=limit,
+            timeout=self._seconds or None,
             in_file=bool(self._no_keyring),
         )
 

@@ -10,6 +10,7 @@ from agent_tui.config import PROVIDER_URLS, read_table
 from agent_tui.errors import ConfigError
 from agent_tui.keys import forget_key, read_key, store_key
 from agent_tui.redaction import shown_url
+from tui.screens.form_values import MAX_DIGITS
 from tui.setting import Value, add_table, change_table, remove_table
 
 
@@ -23,6 +24,7 @@ class Kept:
     variable: str
     model: str
     in_keyring: bool
+    limit: int  # tokens of an answer, 0 for what the model allows
     url: str = field(repr=False)  # as the file has it
     file_key: str = field(repr=False)
     timeout: str = ""  # as a person reads it
@@ -47,6 +49,7 @@ class Wanted:
     variable: str
     key: str = field(repr=False)
     model: str = ""
+    limit: int = 0  # tokens of an answer, 0 for what the model allows
     timeout: float | None = None  # seconds without a token; ``None``: as long as usual
     in_file: bool = False  # keep the key in the config file, where there is no keyring
 
@@ -70,7 +73,15 @@ class Wanted:
             fields["model"] = self.model
         if self.timeout is not None or (kept is not None and kept.timeout):
             fields["timeout"] = self.timeout
+        if self.limit != (kept.limit if kept is not None else 0):
+            fields["max_tokens"] = self.limit or None
         return fields
+
+
+def limit_of(text: str) -> int | None:
+    """Return a limit of tokens as people write it, 0 for none; ``None`` for what is no number."""
+    digits = text.replace(",", "").replace(" ", "") or "0"
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= MAX_DIGITS else None
 
 
 def configured(path: Path) -> dict[str, Kept]:
@@ -97,6 +108,7 @@ def _kept(name: str, table: Mapping[str, object]) -> Kept:
         text("api_key_env"),
         text("model"),
         table.get("keyring") is True,
+        limit if type(limit := table.get("max_tokens")) is int and limit > 0 else 0,
         text("base_url"),
         text("api_key"),
         f"{seconds:g}" if isinstance(seconds := table.get("timeout"), int | float) else "",

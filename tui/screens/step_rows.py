@@ -19,7 +19,7 @@ class StepRows:
     what is new, not what was there before.
     """
 
-    __slots__ = ("_first_text", "_given", "_last", "_open", "_transcript", "rows")
+    __slots__ = ("_first_text", "_given", "_last", "_open", "_texts", "_transcript", "rows")
 
     def __init__(self, transcript: Transcript) -> None:
         self.rows: set[str] = set()  # ids of steps that have a row
@@ -28,6 +28,7 @@ class StepRows:
         self._open: tuple[str, str] | None = None  # the message that grows: its key, its step's type
         self._last = ""  # key of the last message
         self._first_text = ""  # id of the text that stands right under the name
+        self._texts: set[str] = set()  # keys of the messages that are words
 
     # --- what it hangs on ------------------------------------------------------------------------------
 
@@ -85,6 +86,7 @@ class StepRows:
             self.words_opened(key)
         self._given[step.id] = 0, step.content.revision
         self._last, self._open = key, (key, step.type)
+        self._texts.add(key)
         return key
 
     def _think(self, step: StepState) -> None:
@@ -116,6 +118,8 @@ class StepRows:
         self.fold(key, is_folded=is_folded)
 
     def _key_now(self, binding_id: str) -> str:
+        if binding_id.startswith("ask."):
+            return ""  # the screen puts them on the one card that they answer
         transcript = self._transcript
         return key_of(transcript.screen, binding_id, ascii_only=transcript.ascii_only)
 
@@ -148,6 +152,12 @@ class StepRows:
         elif given != step.content.length:
             self._transcript.text_added(key, step.content.since(given))
         self._given[step.id] = step.content.length, step.content.revision
+
+    def go_on(self) -> None:
+        """The turn is continued: words at its end go on in their message."""
+        if self._last in self._texts:
+            self._transcript.turn_reopened(self._last)
+            self._open = self._last, "text"
 
     # --- ends ------------------------------------------------------------------------------------------
 

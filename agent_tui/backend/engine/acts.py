@@ -1,4 +1,4 @@
-"""What people do in a room while it runs or stands still: speak into it, stop, skip and retry agents.
+"""What people do in a room while it runs or stands still: speak into it, stop, skip, retry, continue agents.
 
 Whatever is acknowledged is on record before: a process that dies right after it goes on with it.
 """
@@ -15,13 +15,13 @@ from uuid import uuid4
 from agent_tui.backend.engine import inbox
 from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.inbox import Queue
-from agent_tui.backend.engine.retry import turn_to_retry
+from agent_tui.backend.engine.retry import turn_to_continue, turn_to_retry
 from agent_tui.backend.engine.runner import Runner
 from agent_tui.backend.engine.runs import Runs
 from agent_tui.backend.engine.words import checked_key
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import AgentSkips, Change, RoomRow, TurnAgain, TurnRow
-from agent_tui.errors import NotFound
+from agent_tui.errors import NotFound, Refused
 from agent_tui.events import AgentInfo, RoomInfo
 
 
@@ -130,6 +130,24 @@ class Acts(Runs[RoomRow, Runner]):
                 self._check_start(scene.room)
             await self._write(room_id, TurnAgain(turn.message_id))
             await scene.cut(agent_id, "stop")
+
+        return await self._acted(room_id, act, run=True)
+
+    async def continue_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """Have the agent finish its newest turn, which was cut off; a room that stands still goes on with
+        that. What was said stays, and whatever others said since.
+
+        Raises ``Refused`` (409) when it is whole, said nothing, or is older than the round before the newest.
+        """
+
+        async def act(scene: Scene) -> None:
+            agent = scene.agent(agent_id)
+            turn = turn_to_continue(scene.room, scene.turns, agent)
+            if not await self._store.read(queries.chain, room_id, turn.message_id):
+                raise Refused(f"{agent.name} said nothing yet", "Retry the turn.", status=409)
+            if scene.runner is None:
+                self._check_start(scene.room)
+            await self._write(room_id, TurnAgain(turn.message_id, rest=True))
 
         return await self._acted(room_id, act, run=True)
 

@@ -1,12 +1,14 @@
-"""The agents of a room nobody named agents for, and a colour for those that have none."""
+"""What agents are told of themselves and their room, who they are where nobody named them, their colours."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import cycle
 
 from agent_tui.backend.models.demo_task import language_of
+from agent_tui.events import AgentInfo
 
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
@@ -91,12 +93,78 @@ _IN_RUSSIAN = (
     ),
 )
 
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What an agent is told of its room, in one language."""
+
+    others: str
+    alone: str
+    marks: str
+    round: str
+    last_round: str
+    comma: str = ", "
+
+
+_ROOM_WORDS = {
+    "en": _Words(
+        "You are {name}. The other agents in this room: {others}.",
+        "You are {name}, the only agent in this room.",
+        "A message that begins with [Name]: is from the agent of that name; one without it is from a person. "
+        "Do not begin your own messages with your name.",
+        "This is round {round} of {most}. Rounds left after it: {left}.",
+        "This is round {round} of {most}, the last one.",
+    ),
+    "zh": _Words(
+        "你是{name}。房间里的其他智能体:{others}。",
+        "你是{name},房间里唯一的智能体。",
+        "以“[名字]:”开头的消息来自叫这个名字的智能体;没有这个标记的消息来自人。你自己的消息不要以名字开头。",
+        "现在是第{round}轮,共{most}轮。之后还剩{left}轮。",
+        "现在是第{round}轮,共{most}轮,这是最后一轮。",
+        "、",
+    ),
+    "ru": _Words(
+        "Вы {name}. Другие агенты в этой комнате: {others}.",
+        "Вы {name}, единственный агент в этой комнате.",
+        "Сообщение, которое начинается с [Имя]:, написал агент с этим именем; сообщение без такой отметки "
+        "написал человек. Не начинайте свои сообщения со своего имени.",
+        "Сейчас раунд {round} из {most}. После него останется раундов: {left}.",
+        "Сейчас раунд {round} из {most}, последний.",
+    ),
+}
+
 _BY_LANGUAGE = {"en": _ENGLISH, "zh": _IN_CHINESE, "ru": _IN_RUSSIAN}
 
 
 def default_agents(task: str) -> tuple[tuple[str, str], ...]:
     """Return (name, system prompt) of three agents that speak the task's language."""
     return _BY_LANGUAGE[language_of(task)]
+
+
+def room_told(agent: AgentInfo, agents: Sequence[AgentInfo], task: str, round_: int, max_rounds: int) -> str:
+    """Return what ``agent`` is told of its room, in the language of the ``task``.
+
+    Its name, the others, how to tell who speaks; last the round, for it changes: providers cache what stays.
+    """
+    words = _ROOM_WORDS[language_of(task)]
+    others = words.comma.join(_in_a_line(other.name) for other in agents if other.id != agent.id)
+    who = (words.others if others else words.alone).format(name=_in_a_line(agent.name), others=others)
+    left = max(0, max_rounds - round_)
+    when = (words.round if left else words.last_round).format(round=round_, most=max_rounds, left=left)
+    return f"{who}\n{words.marks}\n{when}" if others else f"{who}\n{when}"
+
+
+def without_own_mark(text: str, name: str) -> str:
+    """Return what an agent said without the ``[name]:`` that some models put in front all the same."""
+    begun = text.lstrip()
+    mark = f"[{name}]"
+    if not begun.startswith(mark) or begun[len(mark) :].lstrip()[:1] not in (":", "："):
+        return text
+    return begun[len(mark) :].lstrip()[1:].lstrip()
+
+
+def _in_a_line(name: str) -> str:
+    return " ".join(name.split())
 
 
 def colors(wanted: Sequence[str]) -> list[str]:

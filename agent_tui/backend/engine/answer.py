@@ -10,30 +10,34 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from agent_tui.backend.engine.answer_history import steps_told
+from agent_tui.backend.engine.answer_history import cut_off, steps_told
 from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.answer_tools import Calls, Workshop
 from agent_tui.backend.engine.call import Call
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.trimming import trim
+from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import Written
+from agent_tui.backend.models.continuing import asked_to_go_on
 from agent_tui.backend.models.model import CallPiece, Model, ModelRequest, TextPiece, ThinkingPiece
 from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.calling import failed
+from agent_tui.chains import joined_steps
 from agent_tui.errors import ModelError
 from agent_tui.events import Step, Usage
 
 MAX_ROUNDS = 20  # protocols.md §2
 TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # protocols.md §2
 FAILED = "API Error"  # protocols.md §2
+LENGTH = "length"  # the reason of a turn or answer that ran out of tokens (protocols.md §1, point 8)
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What is to be answered: ``request`` holds the whole history, oldest first. ``encode`` is that of
-    ``Steps``; what fails is said after the word ``failed``.
+    ``Steps``; what fails is said after the word ``failed``. ``before`` are the steps of the answer that this
+    one continues.
     """
 
     room_id: str
@@ -44,6 +48,7 @@ class Ask:
     workshop: Workshop
     encode: Encode | None = None
     failed: str = FAILED
+    before: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ class Answer:
     ) -> None:
         self.cut_for = ""
         self.error = ""
-        self.steps = Steps(ask.message_id, timing.now().isoformat(), encode=ask.encode)
+        self.steps = Steps(ask.message_id, timing.now().isoformat(), encode=ask.encode, before=ask.before)
         self._store = store
         self._timing = timing
         self._ask = ask
@@ -165,7 +170,7 @@ class Answer:
             return []
         request, before = self._request(round_), self.steps.characters
         self._call = call = Call(
-            self._ask.model,
+            asked_to_go_on(self._ask.model, request),
             request,
             self._timing,
             keeps=(TextPiece, ThinkingPiece, CallPiece),
@@ -183,10 +188,12 @@ class Answer:
         self._used.add(call, request, self.steps.characters - before, await pricing)
         self.steps.close_words(written)
         calls = self.steps.close_calls(written)
-        self.error = self.error or call.error or _short(call, self._ask.failed)
+        self.error = self.error or call.error or stopped_short(call, self._ask.failed)
+        if call.short == LENGTH and not self.error:
+            self.cut_for = self.cut_for or LENGTH
         if calls and not (self.cut_for or self.error):
             return calls
-        self._is_whole = not (call.cut or calls or self.error)
+        self._is_whole = not (call.cut or calls or self.error or call.short)
         self._give_up(calls, written)
         if written:
             await self._write(written)
@@ -223,9 +230,11 @@ class Answer:
 
     def _give_up(self, calls: Sequence[Step], written: Written) -> None:
         """Calls that were not whole, or came too late, are not run: they say so."""
-        status, why = (
-            ("cut", "the answer was stopped") if self.cut_for else ("failed", "the answer broke off")
-        )
+        status, why = ("cut", "the answer was stopped")
+        if not self.cut_for:
+            status, why = ("failed", "the answer broke off")
+        elif self.cut_for == LENGTH:
+            why = "the answer ran out of tokens"
         for call in calls:
             self.steps.put_call(call, status, None, written)
             content = failed(f"not run: {why} before that").content
@@ -233,20 +242,21 @@ class Answer:
 
     def _request(self, round_: int) -> ModelRequest:
         request = self._ask.request
-        tokens = self._ask.terms.context_tokens - request.max_tokens
-        messages, _ = trim((*request.messages, *steps_told(self.steps.in_order, self._calls.images)), tokens)
+        mine = steps_told(joined_steps(self._ask.before, self.steps.in_order), self._calls.images)
+        messages, _ = trim((*request.messages, *mine), room_for_history(self._ask.terms, request.max_tokens))
+        goes_on = bool(self._ask.before) and not self.steps.done
         # The round of a room is another thing: there are many turns in it.
         at = round_ if request.max_rounds == 1 and not request.speaker else request.round
-        return replace(request, messages=messages, round=at)
+        return replace(request, messages=messages, round=at, continues=cut_off(mine) if goes_on else "")
 
     async def _write(self, written: Written) -> None:
         await self._store.append(self._ask.room_id, written.events, written.changes)
 
 
-def _short(call: Call, failed: str) -> str:
-    """Return what a person is told of an answer that its model could not finish; empty for a whole one."""
-    if not call.short:
+def stopped_short(call: Call, failed: str) -> str:
+    """Return why an answer failed that its model gave up before the end; empty for any other one, and for one
+    that ran out of tokens: that is cut, and what was said stands.
+    """
+    if call.short in ("", LENGTH):
         return ""
-    if call.short == "length":
-        return f"{failed}: the answer was cut off, its model ran out of tokens"
     return f"{failed}: the model stopped before the end: {call.short[:100]}"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from agent_tui.backend.engine.answer_steps import tool_calls
 from agent_tui.backend.models.model import ChatMessage, Image
 from agent_tui.backend.tools.calling import failed
+from agent_tui.chains import joined
 from agent_tui.events import Attachment, Message, Step
 
 _FENCES = re.compile("`{3,}")
@@ -17,15 +18,17 @@ NO_RESULT = failed("unknown: nothing is known of what became of this call; it wa
 def branch_told(system_prompt: str, messages: Sequence[Message]) -> list[ChatMessage]:
     """Return what the messages of a branch are to a model.
 
-    Answers that were cut or failed are told as far as they went, with a mark; those that said nothing and
-    called nothing are left out.
+    Answers that were cut or failed are told as far as they went, with a mark. One that failed before it said
+    or called anything is left out with its question: nobody answered that, and the next one stands alone.
     """
     told = [ChatMessage("system", system_prompt)] if system_prompt else []
-    for message in messages:
+    for message in joined(messages):
         if message.role == "user":
             told.append(ChatMessage("user", question_told(message.text, message.attachments)))
-        else:
-            told += _answer_told(message)
+        elif answer := _answer_told(message):
+            told += answer
+        elif message.error and told and told[-1].role == "user":
+            told.pop()
     return told
 
 
@@ -59,6 +62,14 @@ def steps_told(
     return told + _round_told(words, calls, results, pictures)
 
 
+def cut_off(told: Sequence[ChatMessage]) -> str:
+    """Return the words that an answer was cut off in: those of the last message, if it says and calls no
+    more.
+    """
+    last = told[-1] if told else None
+    return last.content if last is not None and last.role == "assistant" and not last.calls else ""
+
+
 def _round_told(
     words: Sequence[str],
     calls: Sequence[Step],
@@ -78,12 +89,11 @@ def _round_told(
 
 def _answer_told(message: Message) -> list[ChatMessage]:
     told = steps_told(message.steps)
-    if not told or not (message.error or message.interrupted):
+    if not (message.error or message.interrupted) or (message.error and not told):
         return told
     mark = ChatMessage("assistant", f"[cut off here: {message.error or message.interrupted}]")
-    last = told[-1]
-    if last.role == "assistant" and not last.calls:
-        return [*told[:-1], ChatMessage("assistant", f"{last.content}\n\n{mark.content}")]
+    if words := cut_off(told):
+        return [*told[:-1], ChatMessage("assistant", f"{words}\n\n{mark.content}")]
     return [*told, mark]
 
 

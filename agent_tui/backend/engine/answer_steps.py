@@ -40,18 +40,25 @@ class _Growing:
 
 class Steps:
     """The steps of the answer ``message_id`` so far. ``done`` are those on record, by their id; ``encode``
-    says how they go into the log, as a chat's unless it is given.
+    says how they go into the log, as a chat's unless it is given; ``before`` are those of the answer that it
+    continues: it goes on counting where they end.
     """
 
     def __init__(
-        self, message_id: str, now: str, done: Sequence[Step] = (), encode: Encode | None = None
+        self,
+        message_id: str,
+        now: str,
+        done: Sequence[Step] = (),
+        encode: Encode | None = None,
+        before: Sequence[Step] = (),
     ) -> None:
         self._encode = encode or self._as_chat
         self.message_id = message_id
         self.now = now  # when what is written next happened
         self.done: dict[str, Step] = {step.id: step for step in done}
         self.characters = 0  # said, thought and asked for in all
-        self._next = max((step.index for step in done), default=-1) + 1
+        self._next = max((step.index for step in (*before, *done)), default=-1) + 1
+        self._before = before
         self._open: _Growing | None = None  # the text or thought that grows
         self._calls: dict[int, _Growing] = {}  # by the provider's index
         self._early: dict[int, CallPiece] = {}  # calls whose name is not known yet
@@ -72,7 +79,10 @@ class Steps:
     def note(self, notes: Sequence[NotePiece], written: Written) -> None:
         """Say what happens to the answer besides words."""
         for note in notes:
-            written.events += self._encode(ev.TurnNoted(self.message_id, note.note, note.count))
+            noted = ev.TurnNoted(
+                self.message_id, note.note, note.count, until=note.until, seconds=note.seconds
+            )
+            written.events += self._encode(noted)
 
     def close_words(self, written: Written) -> None:
         """Put the text or thought that grew on record, as it is."""
@@ -193,7 +203,7 @@ class Steps:
 
     def named(self, call: Step) -> Step:
         """Return the call with a provider's id of its own: models are told of results by it."""
-        others = (step for step in self.done.values() if step.id != call.id)
+        others = (step for step in (*self._before, *self.done.values()) if step.id != call.id)
         taken = {step.id_ref for step in others if step.type == "tool_call"}
         if call.id_ref and call.id_ref not in taken:
             named = call

@@ -22,7 +22,7 @@ from agent_tui.backend.engine.words import failure, storable
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import Image, NotePiece, ToolSpec
 from agent_tui.backend.tools.calling import failed, parsed, run_tool
-from agent_tui.backend.tools.rules import pattern_for
+from agent_tui.backend.tools.rules import exact_rule
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.toolbox import ServerListed
 from agent_tui.errors import StoreError
@@ -32,6 +32,8 @@ OUTDATED = (
     "not run: by now it would do something else than the user was shown and allowed (a file was changed "
     "meanwhile); look again, then call again"
 )
+
+MAX_ASK_CHARACTERS = 300_000  # what is not shown whole cannot be allowed
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -65,19 +67,44 @@ class ToolSource(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A person, or a rule that they made meanwhile, lets the call run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """The call may not run; the model is told ``why``."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The answer was stopped before anybody decided."""
+
+
+Approval = Allowed | Denied | Stopped
+Waiting = asyncio.Future[Allowed | Denied]
+
+
 class Gate(Protocol):
     """Who says whether a call of an ``ask`` tool may run."""
 
-    def allows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Return whether a rule lets it run without asking."""
+    def allows(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
+        """Return whether a rule lets it run there without asking."""
         ...
 
     def could_allow(self, tool: str) -> bool:
         """Return whether any call of the tool might be let run: by a rule, or by somebody who is there."""
         ...
 
-    def ask(self, call: Step, arguments: Mapping[str, Any], ask: ToolAsk) -> asyncio.Future[str]:
-        """Return what will be why it may not run, empty when it may; cancelled, nobody is asked any more."""
+    def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
+        """Return the pattern of a suspended rule that would let it run if it were confirmed, or ""."""
+        ...
+
+    def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
+        """Return what will be the decision; once that is cancelled, nobody is asked any more."""
         ...
 
 
@@ -97,7 +124,7 @@ class _Prepared:
     tool: Tool | None = None
     arguments: Mapping[str, Any] | None = None
     ask: ToolAsk | None = None
-    word: asyncio.Future[str] | None = None  # of whoever is asked
+    word: Waiting | None = None  # of whoever is asked
     refusal: ToolOutput | None = None  # it cannot run, whoever allows it
     refused: str = "failed"  # or "cut": the status of a call that cannot run
 
@@ -165,7 +192,7 @@ class Calls:
             arguments = await parsed(tool.spec, call.arguments)
         except ToolError as error:
             return _Prepared(call, refusal=failed(str(error)))
-        if tool.permission == "read" or self._workshop.gate.allows(call.name, arguments):
+        if tool.permission == "read" or self._is_let_run(call.name, arguments):
             return _Prepared(call, tool, arguments)
         try:
             return _Prepared(call, tool, arguments, await self._shown(tool, arguments))
@@ -178,7 +205,7 @@ class Calls:
         try:
             # In a thread: it may read files to say what would become of them.
             async with asyncio.timeout(self._timing.preview):
-                ask = await asyncio.to_thread(tool.ask, arguments, self._workshop.place)
+                return await asyncio.to_thread(self._look, tool, arguments)
         except ToolError:
             raise
         except TimeoutError:
@@ -187,12 +214,32 @@ class Calls:
             ) from None
         except Exception as error:  # noqa: BLE001 - a tool may raise anything (architecture.md §10)
             raise ToolError(f"{name} crashed: {failure(error)}") from None
-        return _storable(ask, pattern_for(name, arguments))
+
+    def _look(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
+        """Return what a person is shown, with the rule that they may keep; reads files."""
+        name, place = tool.spec.name, self._workshop.place
+        ask = tool.ask(arguments, place)
+        size = len(ask.call) + len(ask.preview)
+        if size > MAX_ASK_CHARACTERS:
+            raise ToolError(
+                f"not run: what it would do takes {size:,} characters to show, and the user is shown at most "
+                f"{MAX_ASK_CHARACTERS:,}; do it in smaller parts"
+            )
+        pattern, folder = exact_rule(name, arguments, place)
+        if storable(pattern + folder) != pattern + folder:
+            pattern = folder = ""
+        suspended = self._workshop.gate.suspended(name, arguments, place)
+        call, preview = storable(ask.call), storable(ask.preview)
+        return ToolAsk(call, preview, ask.preview_type, pattern, folder, suspended)
 
     def _asked(self, one: _Prepared) -> _Prepared:
         if one.ask is None:
             return one
-        return replace(one, word=self._workshop.gate.ask(one.call, one.arguments or {}, one.ask))
+        place = self._workshop.place
+        return replace(one, word=self._workshop.gate.ask(one.call, one.arguments or {}, place, one.ask))
+
+    def _is_let_run(self, name: str, arguments: Mapping[str, Any]) -> bool:
+        return self._workshop.gate.allows(name, arguments, self._workshop.place)
 
     async def _carry_out(self, one: _Prepared) -> None:
         try:
@@ -203,18 +250,19 @@ class Calls:
             self.cut()  # nothing can be put on record: nothing may run
             raise
 
-    async def _is_allowed(self, call: Step, word: asyncio.Future[str]) -> bool:
-        denied = await self._unless_cut(_result(word))
-        if denied is None:
-            word.cancel()
-            denied = "not run: the answer was stopped"
-        if denied:
-            await self._end(call, "denied", failed(denied), None)
-            return False
-        written = Written()
-        self._steps.set_call(call, "running", None, written)
-        await self._write(written)
-        return True
+    async def _is_allowed(self, call: Step, word: Waiting) -> bool:
+        approval: Approval = await self._unless_cut(_result(word)) or Stopped()
+        match approval:
+            case Allowed():
+                written = Written()
+                self._steps.set_call(call, "running", None, written)
+                await self._write(written)
+            case Denied(why):
+                await self._end(call, "denied", failed(why), None)
+            case Stopped():
+                word.cancel()
+                await self._end(call, "cut", failed("not run: the answer was stopped"), None)
+        return isinstance(approval, Allowed)
 
     async def _run(self, one: _Prepared) -> None:
         if one.tool is None:
@@ -264,13 +312,13 @@ class Calls:
         Empty where it does, or where a rule lets the call run whatever it does.
         """
         arguments = one.arguments or {}
-        if one.ask is None or self._workshop.gate.allows(one.call.name, arguments):
+        if one.ask is None or self._is_let_run(one.call.name, arguments):
             return ""
         try:
             now = await self._shown(tool, arguments)
         except ToolError as error:
             return str(error)
-        return "" if now == one.ask else OUTDATED
+        return "" if replace(now, suspended=one.ask.suspended) == one.ask else OUTDATED
 
     async def _end(self, call: Step, status: str, output: ToolOutput, seconds: float | None) -> None:
         written = Written()
@@ -342,11 +390,5 @@ async def offered(
     return tuple(spec for spec in asking.result() if is_offered(spec.name))
 
 
-async def _result(word: asyncio.Future[str]) -> str:
+async def _result(word: Waiting) -> Allowed | Denied:
     return await word
-
-
-def _storable(ask: ToolAsk, pattern: str) -> ToolAsk:
-    return replace(
-        ask, call=storable(ask.call), preview=storable(ask.preview), pattern=storable(ask.pattern or pattern)
-    )

@@ -13,6 +13,7 @@ from dataclasses import replace
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
 from agent_tui.backend.models.model import (
+    ApartPiece,
     CallPiece,
     CutPiece,
     Model,
@@ -29,7 +30,9 @@ MAX_TEXT_CHARACTERS = 1_000_000  # of one call; as many again may be thought, an
 # What may wait to be stored: a model that is faster than the disk is not asked for more meanwhile.
 MAX_WAITING_PIECES = 256
 MAX_WAITING_CHARACTERS = 64 * 1024
-MAX_RETRY_AFTER_SECONDS = 30.0  # what a provider may ask for; longer is not worth waiting
+MAX_RETRY_AFTER_SECONDS = 30.0  # what a server that is too busy may ask for
+TOO_MANY_REQUESTS = 429  # HTTP
+MIN_RATE_LIMIT_SECONDS = 0.5  # also where the provider says 0
 
 # What of a model's answer may be kept until somebody takes it.
 Heard = TextPiece | ThinkingPiece | CallPiece
@@ -136,7 +139,8 @@ class Call:
         self._news.set()
 
     async def _try(self) -> None:
-        for delay in self._timing.retries:
+        delays, waited = iter(self._timing.retries), 0.0
+        while True:
             try:
                 return await self._stream()
             except ModelError as error:
@@ -144,9 +148,20 @@ class Call:
                     raise
                 # Not what the provider said: it may quote what it was told.
                 log.info("a model call failed before its first piece (%s), trying again", error.status)
-                wanted = min(error.retry_after or 0.0, MAX_RETRY_AFTER_SECONDS)
-                await self._timing.sleep(max(delay, wanted))
-        return await self._stream()
+                wanted = error.retry_after
+                if error.status == TOO_MANY_REQUESTS and wanted is not None:
+                    wanted = max(wanted, MIN_RATE_LIMIT_SECONDS)
+                    waited += wanted
+                    if waited > self._timing.rate_limit:
+                        raise
+                    until = self._timing.until(wanted)
+                    self._notes.append(NotePiece("rate_limit", until=until, seconds=wanted))
+                    self._news.set()
+                    await self._timing.sleep(wanted)
+                    continue
+                if (delay := next(delays, None)) is None:
+                    raise
+                await self._timing.sleep(max(delay, min(wanted or 0.0, MAX_RETRY_AFTER_SECONDS)))
 
     async def _stream(self) -> None:
         pieces = self._model.stream(self._request)
@@ -197,6 +212,8 @@ class Call:
                 self.usage = piece
             case CutPiece(reason):
                 self.short = reason
+            case ApartPiece():
+                pass  # of what continues nothing
 
     def _counted(self, piece: Heard, text: str) -> str:
         """Return what of ``text`` may be kept, fit to be stored."""

@@ -1,4 +1,9 @@
-"""Who says whether a tool may run: rules, and people who are there to be asked."""
+"""Who says whether a tool may run: rules, and people who are there to be asked.
+
+A rule that a person keeps holds for the very call that they saw, in the folder that it would work in. Wider
+ones are written into the config file. Those that earlier versions stored are wider: they are suspended until
+a person confirms them.
+"""
 
 from __future__ import annotations
 
@@ -10,31 +15,37 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from agent_tui.backend.engine.answer_tools import Allowed, Denied, Waiting
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import Unwatched
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store import chat_queries
-from agent_tui.backend.store.chat_rows import RuleDropped, RulePut, ToolRule
+from agent_tui.backend.store.chat_rows import RuleChange, RuleConfirmed, RuleDropped, RulePut, ToolRule
 from agent_tui.backend.store.store import Store
-from agent_tui.backend.tools.rules import allows, speaks_of
+from agent_tui.backend.tools.rules import allows, exact_rule
+from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.errors import NotFound, Refused
 from agent_tui.events import Step, ToolAsk
+from agent_tui.tool_rules import speaks_of
 
 DECISIONS = ("once", "conversation", "always", "deny")
 NOBODY = "not run: nobody was there to allow it"
 MAX_REASON_CHARACTERS = 1_000
-MAX_PATTERN_CHARACTERS = 10_000
 
 # (conversation, message, step) of a call that asks.
 Key = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+@dataclass(slots=True)
+class _Open:
+    """A call that asks. ``is_taken``: a decision on it is being stored, so there is no room for another."""
+
     call: Step
     arguments: Mapping[str, Any]
+    place: ToolPlace
     ask: ToolAsk
-    word: asyncio.Future[str]
+    word: Waiting
+    is_taken: bool = False
 
 
 class Asks:
@@ -45,9 +56,10 @@ class Asks:
         self._timing = timing
         self._patterns = patterns
         self._rules: list[ToolRule] = []
-        self._waiting: dict[Key, _Waiting] = {}
+        self._changing = asyncio.Lock()  # the rules, in the store and here
+        self._waiting: dict[Key, _Open] = {}
         self._readers: Counter[str] = Counter()
-        self._alone = Unwatched(timing.unattended, timing.sleep, self._deny_all)
+        self._alone = Unwatched([(timing.unattended, self._deny_all)], timing.sleep)
 
     async def load(self) -> None:
         """Read the rules; nobody else changes them."""
@@ -74,85 +86,123 @@ class Asks:
         """Return what an answer asks."""
         return RoomGate(self, room_id, message_id)
 
-    def allows(self, room_id: str, tool: str, arguments: Mapping[str, Any]) -> bool:
+    def allows(self, room_id: str, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
         """Return whether a rule lets the call run without asking."""
-        mine = [rule.pattern for rule in self._rules if rule.room_id in ("", room_id)]
-        return any(allows(pattern, tool, arguments) for pattern in (*self._patterns(), *mine))
+        if any(allows(pattern, tool, arguments, place) for pattern in self._patterns()):
+            return True
+        mine = [rule for rule in self._holding(room_id) if rule.tool == tool]
+        if not mine:
+            return False
+        exact = exact_rule(tool, arguments, place)
+        return any(
+            (rule.pattern, rule.folder) == exact
+            if rule.scope == "exact"
+            else allows(rule.pattern, tool, arguments, place)
+            for rule in mine
+        )
 
     def could_allow(self, room_id: str, tool: str) -> bool:
         """Return whether somebody is there to be asked, or a rule speaks of the tool."""
         if self._readers[room_id]:
             return True
-        mine = [rule.pattern for rule in self._rules if rule.room_id in ("", room_id)]
-        return any(speaks_of(pattern, tool) for pattern in (*self._patterns(), *mine))
+        is_named = any(speaks_of(pattern, tool) for pattern in self._patterns())
+        return is_named or any(rule.tool == tool for rule in self._holding(room_id))
 
-    def ask(self, key: Key, call: Step, arguments: Mapping[str, Any], ask: ToolAsk) -> asyncio.Future[str]:
-        """Wait for a person's word on the call; without anybody there it is no."""
-        word: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    def suspended(self, room_id: str, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
+        """Return the pattern of a suspended rule that would let the call run if it were confirmed, or ""."""
+        mine = (rule for rule in self._rules if rule.room_id in ("", room_id) and rule.scope == "suspended")
+        return next((rule.pattern for rule in mine if allows(rule.pattern, tool, arguments, place)), "")
+
+    def ask(
+        self, key: Key, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk
+    ) -> Waiting:
+        """Wait for a person's decision on the call; without anybody there it is no."""
+        word: Waiting = asyncio.get_running_loop().create_future()
         if not self._readers[key[0]]:
-            word.set_result(NOBODY)
+            word.set_result(Denied(NOBODY))
             return word
-        self._waiting[key] = _Waiting(call, arguments, ask, word)
+        self._waiting[key] = _Open(call, arguments, place, ask, word)
         word.add_done_callback(lambda _: self._waiting.pop(key, None))
         return word
 
     def asks(self, key: Key) -> bool:
-        """Return whether the call waits for somebody's word."""
+        """Return whether the call waits for somebody's decision."""
         return key in self._waiting and not self._waiting[key].word.done()
 
     async def answer(self, key: Key, decision: str, pattern: str, reason: str) -> None:
-        """Give a person's word on a call; raises ``Refused``: 422 for bad words, 409 when one was given."""
+        """Give a person's decision on a call. ``pattern`` confirms what is kept: if it is given, it has to be
+        that of the ask. Raises ``Refused``: 422 for bad words, 409 when the call was decided before.
+        """
         if decision not in DECISIONS:
             raise Refused("The decision is unknown", f"It is one of: {', '.join(DECISIONS)}.", status=422)
-        waiting = self._still_waiting(key)
+        one = self._waiting.get(key)
+        if one is None or one.word.done() or one.is_taken:
+            raise Refused("The call does not ask any more", "It was answered before.", status=409)
         if decision in ("conversation", "always"):
-            room_id = key[0] if decision == "conversation" else ""
-            await self._allow(room_id, waiting, pattern.strip() or waiting.ask.pattern)
-            waiting = self._still_waiting(key)
-        if decision == "deny":
+            if not one.ask.pattern or pattern.strip() not in ("", one.ask.pattern):
+                detail = "A rule is kept for the very call that was shown, by the pattern of the ask."
+                raise Refused("The pattern is not that of this call", detail, status=422)
+            one.is_taken = True
+            try:
+                await self._keep(one, key[0] if decision == "conversation" else "")
+            finally:
+                one.is_taken = False
+        if not one.word.done():  # it was not stopped meanwhile
             why = storable(reason[:MAX_REASON_CHARACTERS]).strip()
-            waiting.word.set_result(f"denied by the user: {why}" if why else "denied by the user")
-        else:
-            waiting.word.set_result("")
+            denied = Denied(f"denied by the user: {why}" if why else "denied by the user")
+            one.word.set_result(denied if decision == "deny" else Allowed())
         self._let_go()
 
     def rules(self) -> list[ToolRule]:
-        """Return the rules that hold everywhere, but for the config file's."""
-        return [rule for rule in self._rules if not rule.room_id]
+        """Return all rules but for the config file's, also those of one conversation and suspended ones."""
+        return list(self._rules)
+
+    async def confirm_rule(self, rule_id: str) -> None:
+        """Let a suspended rule hold again, as wide as it is; raises ``NotFound``."""
+        async with self._changing:
+            await self._change("", RuleConfirmed(self._known(rule_id).id))
+        self._let_go()
 
     async def drop_rule(self, rule_id: str) -> None:
-        """Take a rule back; raises ``NotFound``."""
-        if not any(rule.id == rule_id for rule in self._rules):
-            raise NotFound(f"There is no rule {rule_id[:100]}", status=404)
-        await self._store.append("", (), [RuleDropped(rule_id)])
-        self._rules = [rule for rule in self._rules if rule.id != rule_id]
+        """Take a rule back; from here on it lets nothing run. Raises ``NotFound``."""
+        async with self._changing:
+            dropped = self._known(rule_id)
+            self._rules = [rule for rule in self._rules if rule is not dropped]
+            await self._change("", RuleDropped(rule_id))
 
     def forget(self, room_id: str) -> None:
         """The conversation is gone."""
         self._rules = [rule for rule in self._rules if rule.room_id != room_id]
 
-    async def _allow(self, room_id: str, waiting: _Waiting, pattern: str) -> None:
-        name = waiting.call.name
-        if len(pattern) > MAX_PATTERN_CHARACTERS or not allows(pattern, name, waiting.arguments):
-            detail = "A pattern is a tool's name, or its name and in brackets what it may be called with."
-            raise Refused("The pattern does not allow this call", detail, status=422)
-        if any(rule.pattern == pattern and rule.room_id == room_id for rule in self._rules):
-            return
-        now = self._timing.now().isoformat()
-        rule = ToolRule(uuid4().hex, name, storable(pattern), now, room_id)
-        await self._store.append(room_id, (), [RulePut(rule)])
-        self._rules.append(rule)
+    def _holding(self, room_id: str) -> list[ToolRule]:
+        return [rule for rule in self._rules if rule.room_id in ("", room_id) and rule.scope != "suspended"]
 
-    def _still_waiting(self, key: Key) -> _Waiting:
-        if not self.asks(key):
-            raise Refused("The call does not ask any more", "It was answered before.", status=409)
-        return self._waiting[key]
+    def _known(self, rule_id: str) -> ToolRule:
+        for rule in self._rules:
+            if rule.id == rule_id:
+                return rule
+        raise NotFound(f"There is no rule {rule_id[:100]}", status=404)
+
+    async def _keep(self, one: _Open, room_id: str) -> None:
+        now, ask = self._timing.now().isoformat(), one.ask
+        rule = ToolRule(uuid4().hex, one.call.name, ask.pattern, now, room_id, ask.folder, "exact")
+        async with self._changing:
+            await self._change(room_id, RulePut(rule))
+
+    async def _change(self, room_id: str, change: RuleChange) -> None:
+        """Store a change of the rules, then hold what is stored and nothing else: the store may have had
+        that rule already, under another id.
+        """
+        try:
+            await self._store.append(room_id, (), [change])
+        finally:
+            self._rules = await self._store.read(chat_queries.rules)
 
     def _let_go(self) -> None:
         """Other calls that wait may be allowed by now."""
-        for (room_id, _, _), waiting in list(self._waiting.items()):
-            if not waiting.word.done() and self.allows(room_id, waiting.call.name, waiting.arguments):
-                waiting.word.set_result("")
+        for (room_id, _, _), one in list(self._waiting.items()):
+            if not one.word.done() and self.allows(room_id, one.call.name, one.arguments, one.place):
+                one.word.set_result(Allowed())
 
     def _look(self, room_id: str) -> None:
         self._alone.look(room_id, alone=not self._readers[room_id] and self.waits_in(room_id))
@@ -164,7 +214,7 @@ class Asks:
     def _deny_all(self, room_id: str) -> None:
         for key, waiting in list(self._waiting.items()):
             if key[0] == room_id and not waiting.word.done():
-                waiting.word.set_result(NOBODY)
+                waiting.word.set_result(Denied(NOBODY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +225,18 @@ class RoomGate:
     room_id: str
     message_id: str
 
-    def allows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+    def allows(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
         """Return whether a rule lets the call run without asking."""
-        return self.asks.allows(self.room_id, tool, arguments)
+        return self.asks.allows(self.room_id, tool, arguments, place)
 
     def could_allow(self, tool: str) -> bool:
         """Return whether any call of the tool might be let run."""
         return self.asks.could_allow(self.room_id, tool)
 
-    def ask(self, call: Step, arguments: Mapping[str, Any], ask: ToolAsk) -> asyncio.Future[str]:
-        """Return what will be somebody's word."""
-        return self.asks.ask((self.room_id, self.message_id, call.id), call, arguments, ask)
+    def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
+        """Return the pattern of a suspended rule that would let the call run, or ""."""
+        return self.asks.suspended(self.room_id, tool, arguments, place)
+
+    def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
+        """Return what will be somebody's decision."""
+        return self.asks.ask((self.room_id, self.message_id, call.id), call, arguments, place, ask)

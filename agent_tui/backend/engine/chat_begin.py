@@ -30,8 +30,8 @@ def begin(
 ) -> Begun:
     """Return what a ``question`` makes of the chat.
 
-    Raises ``NotFound`` for an unknown ``again`` or ``parent_id``, ``Refused`` (422) for one that no question
-    can follow.
+    Raises ``NotFound`` for an unknown ``again``, ``continues`` or ``parent_id``, ``Refused`` (422) for one
+    that no question can follow.
     """
     round_ = row.round_open + 1
     said = None
@@ -40,6 +40,11 @@ def begin(
         if asked is None or asked.role != "user":
             raise NotFound(f"There is no question {question.again[:100]}", status=404)
         parent = asked.id
+    elif question.continues:
+        cut = links.get(question.continues)
+        if cut is None or cut.role != "assistant":
+            raise NotFound(f"There is no answer {question.continues[:100]}", status=404)
+        parent = cut.id
     else:
         said = _said(row, links, question, question_id, round_, now)
         parent = said.id
@@ -48,13 +53,14 @@ def begin(
     turn = TurnRow(
         round=round_,
         agent_id=row.agent_id,
-        attempt=1 + sum(link.parent == parent for link in links.values()),
+        attempt=1 + sum(link.parent == parent and link.role == "assistant" for link in links.values()),
         message_id=answer_id,
         created_at=now,
         sender_name=row.model,
         parent=parent,
         model=row.model,
         client_key=question.client_key,
+        continues=question.continues,
     )
     follows = parent if said is None else said.parent
     return Begun(replace(row, head=answer_id, round_open=round_, updated_at=now), said, turn, follows)

@@ -49,7 +49,7 @@ class NewConversation:
     model: str = ""
     provider_id: str = ""
     temperature: float | None = None
-    thinking_enabled: bool = False
+    thinking_enabled: bool | None = None
     enabled_tools: tuple[str, ...] | None = None
     workspace: str = ""
     max_tokens: int = 0
@@ -68,7 +68,7 @@ class ConversationChange:
     model: str | None = None
     provider_id: str | None = None
     temperature: float | Unset | None = UNSET
-    thinking_enabled: bool | None = None
+    thinking_enabled: bool | Unset | None = UNSET
     enabled_tools: tuple[str, ...] | Unset | None = UNSET
     workspace: str | None = None
     max_tokens: int | None = None
@@ -82,8 +82,9 @@ class Question:
     """What somebody asks. ``thinking`` and ``tools`` None: as the conversation says.
 
     ``parent_id`` is the answer that it follows, "" the beginning of the conversation, None the newest one
-    of the shown branch. ``again`` is the id of a question that is to be answered once more, without
-    content. The same ``client_key`` again is the same question.
+    of the shown branch. ``again`` is the id of a question that is to be answered once more, ``continues``
+    that of an answer which is to be finished, both without content. The same ``client_key`` again is the
+    same question.
     """
 
     content: str = ""
@@ -92,6 +93,7 @@ class Question:
     tools: tuple[str, ...] | None = None
     parent_id: str | None = None
     again: str = ""
+    continues: str = ""
     client_key: str = ""
 
 
@@ -141,7 +143,7 @@ def changed_row(row: ChatRow, change: ConversationChange, models: ModelSource) -
         row = replace(row, temperature=_checked_temperature(change.temperature))
     if not isinstance(change.enabled_tools, Unset):
         row = replace(row, tools=_tools(change.enabled_tools))
-    if change.thinking_enabled is not None:
+    if not isinstance(change.thinking_enabled, Unset):
         row = replace(row, thinking=change.thinking_enabled)
     if change.workspace is not None:
         row = replace(row, workspace=checked_workspace(change.workspace))
@@ -168,9 +170,11 @@ def changed_columns(row: ChatRow) -> tuple[dict[str, Value], dict[str, Value], d
 
 def checked_question(question: Question) -> Question:
     """Return the question fit to be stored; raises ``Refused`` (422)."""
-    if question.again:
+    if question.again or question.continues:
         if question.content or question.attachments or question.parent_id is not None:
             _refuse("A question asked again has no new words", "Leave out content, attachments, parent_id.")
+        if question.again and question.continues:
+            _refuse("An answer is continued or given again, not both", "Leave out again or continues.")
     elif not question.content.strip() and not question.attachments:
         _refuse("The question is empty", "Say something, or attach a file.")
     if len(question.content) > MAX_CONTENT_CHARACTERS:

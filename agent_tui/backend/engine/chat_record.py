@@ -12,7 +12,7 @@ from agent_tui.backend.engine.chat_fields import conversation_info
 from agent_tui.backend.engine.record import last_words
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import NotePiece
-from agent_tui.backend.store.chat_messages import question_message, said_in
+from agent_tui.backend.store.chat_messages import question_message
 from agent_tui.backend.store.chat_rows import ChatRow, ChatSet, Searchable, Value
 from agent_tui.backend.store.rows import (
     NewEvent,
@@ -24,13 +24,18 @@ from agent_tui.backend.store.rows import (
     UserSaid,
 )
 from agent_tui.backend.tools.calling import failed
+from agent_tui.chains import said_in
 from agent_tui.events import Step
 from agent_tui.wire.chat_encode import encode
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import token_count
 
 # What ``error`` says of an answer that was cut, by the reason.
-CUTS = {"stop": "Stopped", "budget": "The budget of the conversation is used up"}
+CUTS = {
+    "stop": "Stopped",
+    "budget": "The budget of the conversation is used up",
+    "length": "The model ran out of tokens; the answer can be continued",
+}
 UNKNOWN = failed("unknown: the program ended while this ran; it was not run again").content
 NOT_RUN = failed("not run: the program ended before that").content
 
@@ -54,6 +59,7 @@ def answer_begun(row: ChatRow, said: UserSaid | None, turn: TurnRow) -> Written:
         turn.round,
         attempt=turn.attempt,
         parent_id=turn.parent,
+        continues=turn.continues,
     )
     first = len(written.events)
     _add(started, turn.message_id, written)
@@ -87,12 +93,13 @@ def answer_ended(row: ChatRow, turn: TurnRow, ending: Ending) -> Written:
     written = Written()
     text = said_in(ending.steps)
     tokens = ending.tokens or token_count(text)
+    said = 0 if ending.usage is None else ending.usage.completion_tokens
     status = "interrupted" if ending.cut else "failed" if ending.error else "completed"
     error = "" if ending.cut else ending.error
     ended = ev.TurnEnded(
         turn.message_id,
         text,
-        token_count(text),
+        said,
         interrupted=ending.cut,
         usage=ending.usage,
         error=error,
@@ -109,7 +116,7 @@ def answer_ended(row: ChatRow, turn: TurnRow, ending: Ending) -> Written:
     )
     written.events.append(conversation_changed(row, running=False))
     if status == "completed":
-        done = ev.TurnDone(turn.message_id, turn.message_id, token_count(text), ending.usage)
+        done = ev.TurnDone(turn.message_id, turn.message_id, said, ending.usage)
         _add(done, turn.message_id, written)
     else:
         why = CUTS.get(ending.cut, f"Interrupted: {ending.cut}") if ending.cut else error
@@ -161,7 +168,7 @@ def _closed(turn: TurnRow, ending: Ending, status: str, text: str, error: str) -
         turn.message_id,
         status,
         text,
-        token_count(text),
+        usage.completion_tokens,
         reason=ending.cut,
         error=error,
         prompt_tokens=usage.prompt_tokens,

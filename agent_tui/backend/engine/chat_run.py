@@ -9,11 +9,11 @@ from pathlib import Path
 
 from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.answer import FAILED, Answer, Ask, Ending
-from agent_tui.backend.engine.answer_history import branch_told
+from agent_tui.backend.engine.answer_history import branch_told, steps_told
 from agent_tui.backend.engine.answer_tools import Gate, ToolSource, Workshop, offered
 from agent_tui.backend.engine.chat_record import answer_ended, answer_noted
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.trimming import trim
+from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.models.model import Model, ModelRequest, NotePiece, ToolSpec
@@ -22,14 +22,13 @@ from agent_tui.backend.store.chat_rows import ChatRow
 from agent_tui.backend.store.rows import TurnRow
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.tool import ToolPlace
-from agent_tui.events import Message
-
-DEFAULT_TEMPERATURE = 0.7  # protocols.md §1
+from agent_tui.events import Message, Step
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What an answer is made from: the chat, the branch up to the question, and how it was asked.
+    """What an answer is made from: the chat, the branch up to the question, and how it was asked. ``before``
+    are the steps of the answer that this one continues.
 
     ``tools`` None: those that could be allowed. ``opened`` is the model and how many tokens it may say,
     or why there is none.
@@ -38,9 +37,10 @@ class Given:
     row: ChatRow
     turn: TurnRow
     history: Sequence[Message]
-    thinking: bool
+    thinking: bool | None
     tools: tuple[str, ...] | None
     opened: tuple[Model, int] | Exception
+    before: tuple[Step, ...] = ()
 
 
 def opened_model(models: ModelSource, row: ChatRow) -> tuple[Model, int] | Exception:
@@ -52,13 +52,17 @@ def opened_model(models: ModelSource, row: ChatRow) -> tuple[Model, int] | Excep
 
 
 def left_out(
-    models: ModelSource, row: ChatRow, history: Sequence[Message], opened: tuple[Model, int] | Exception
+    models: ModelSource,
+    row: ChatRow,
+    history: Sequence[Message],
+    opened: tuple[Model, int] | Exception,
+    before: Sequence[Step] = (),
 ) -> int:
     """Return how many messages of the branch the model cannot be told, for lack of room."""
     if isinstance(opened, Exception):
         return 0
-    tokens = models.terms(row.provider_id, row.model).context_tokens - opened[1]
-    return trim(branch_told(row.system_prompt, history), tokens)[1]
+    tokens = room_for_history(models.terms(row.provider_id, row.model), opened[1])
+    return trim((*branch_told(row.system_prompt, history), *steps_told(before)), tokens)[1]
 
 
 class ChatRun:
@@ -88,6 +92,11 @@ class ChatRun:
         self._cut = asyncio.Event()
         self._answer: Answer | None = None
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def providers(self) -> tuple[str]:
+        """The provider whose model answers."""
+        return (self._given.row.provider_id,)
 
     def start(self) -> asyncio.Task[None]:
         """Begin to answer; the task raises ``StoreError``, and only that."""
@@ -137,6 +146,7 @@ class ChatRun:
                 ToolPlace(Path(given.row.workspace) if given.row.workspace else None),
                 frozenset(spec.name for spec in specs),
             ),
+            before=given.before,
         )
         self._answer = Answer(self._store, self._timing, ask, self._is_used_up)
         return await self._answer.run()
@@ -160,7 +170,7 @@ class ChatRun:
             task=history[-1].text,
             round=1,
             max_rounds=1,
-            temperature=DEFAULT_TEMPERATURE if row.temperature is None else row.temperature,
+            temperature=row.temperature,
             max_tokens=max_tokens,
             tools=specs,
             thinking=self._given.thinking,

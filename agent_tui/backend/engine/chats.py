@@ -27,14 +27,16 @@ from agent_tui.backend.engine.chat_run import ChatRun, Given, left_out, opened_m
 from agent_tui.backend.engine.runs import PageQuery, Runs
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store import chat_queries
+from agent_tui.backend.store import chat_queries, queries
 from agent_tui.backend.store.chat_messages import question_message
 from agent_tui.backend.store.chat_rows import ChatCreated, ChatRow, ChatSet, Hit, ToolRule, Unsearchable
 from agent_tui.backend.store.rows import Change, RoomSet
 from agent_tui.backend.store.store import Store
+from agent_tui.chains import joined
 from agent_tui.errors import NotFound, Refused
-from agent_tui.events import ConversationInfo
+from agent_tui.events import ConversationInfo, Step
 from agent_tui.wire.rooms_encode import token_count
 
 __all__ = ["Asked", "Chats", "ConversationChange", "NewConversation", "Question"]
@@ -59,10 +61,10 @@ class Chats(Runs[ChatRow, ChatRun]):
         *,
         unwatched_seconds: float | None,
         timing: Timing | None = None,
+        presence: Presence | None = None,
     ) -> None:
-        """``unwatched_seconds``: how long an answer goes on that nobody reads; None: to its end."""
-        super().__init__(store, hub, timing or Timing(), unwatched_seconds)
-        self._models = models
+        """``unwatched_seconds`` and ``presence``: see ``Runs``."""
+        super().__init__(store, hub, models, timing or Timing(), unwatched_seconds, presence)
         self._toolbox = toolbox
         self._asks = Asks(store, self._timing, lambda: toolbox.allow)
 
@@ -151,8 +153,12 @@ class Chats(Runs[ChatRow, ChatRun]):
         return self._asks.attend(room_id)
 
     def rules(self) -> list[ToolRule]:
-        """Return which calls are always allowed, but for the config file's."""
+        """Return which calls are allowed, but for the config file's."""
         return self._asks.rules()
+
+    async def confirm_rule(self, rule_id: str) -> None:
+        """Let a suspended rule hold again; raises ``NotFound``."""
+        await self._whole(self._asks.confirm_rule(rule_id))
 
     async def drop_rule(self, rule_id: str) -> None:
         """Take such a rule back; raises ``NotFound``."""
@@ -203,15 +209,32 @@ class Chats(Runs[ChatRow, ChatRun]):
                 return Asked(*known)
             self._check_ask(row)
             links = await self._store.read(chat_queries.links, room_id)
+            if question.continues:
+                question = replace(question, continues=await self._to_continue(room_id, question.continues))
             begun = begin(row, links, question, uuid4().hex, uuid4().hex, self._timing.now().isoformat())
             return await self._begin(begun, question)
+
+    async def _to_continue(self, room_id: str, message_id: str) -> str:
+        """Return the message that an answer goes on behind: this one, or the last before it that said
+        anything. Raises ``Refused`` (409) where there is nothing to continue, ``NotFound``.
+        """
+        chain, is_open = await self._store.read(queries.continuable, room_id, message_id)
+        if not is_open:
+            raise Refused("The answer is whole", "There is nothing left to continue.", status=409)
+        if not chain:
+            raise Refused("Nothing was said yet", "Ask the question again.", status=409)
+        return chain[-1][0].message_id
 
     async def _begin(self, begun: Begun, question: Question) -> Asked:
         row, opened = begun.row, opened_model(self._models, begun.row)
         history = await self._store.read(chat_queries.told, row.id, begun.follows)
+        before: tuple[Step, ...] = ()
         if begun.said is not None:
             history.append(question_message(row.id, begun.said))
-        turn = replace(begun.turn, trimmed=left_out(self._models, row, history, opened))
+        elif question.continues:
+            history = joined(history)
+            before = history.pop().steps
+        turn = replace(begun.turn, trimmed=left_out(self._models, row, history, opened, before))
         written = answer_begun(row, begun.said, turn)
         first = await self._store.append(row.id, written.events, written.changes)
         given = Given(
@@ -221,6 +244,7 @@ class Chats(Runs[ChatRow, ChatRun]):
             thinking=row.thinking if question.thinking is None else question.thinking,
             tools=row.tools if question.tools is None else question.tools,
             opened=opened,
+            before=before,
         )
         gate = self._asks.gate(row.id, turn.message_id)
         self._go(row.id, ChatRun(self._store, self._models, self._toolbox, gate, self._timing, given))
@@ -246,12 +270,12 @@ class Chats(Runs[ChatRow, ChatRun]):
             return await self.conversation(room_id)
 
     async def _give_word(self, key: tuple[str, str, str], decision: str, pattern: str, reason: str) -> None:
+        await self._store.read(chat_queries.chat, key[0])  # rooms, whose asks stand here too, are none
         if not self._asks.asks(key):
             await self._check_step(*key)
         await self._asks.answer(key, decision, pattern, reason)
 
     async def _check_step(self, room_id: str, message_id: str, step_id: str) -> None:
-        await self._store.read(chat_queries.chat, room_id)
         found = await self._store.read(chat_queries.messages, room_id, [message_id], {})
         steps = found[0].steps if found else ()
         if not any(step.id == step_id and step.type == "tool_call" for step in steps):
@@ -283,6 +307,9 @@ class Chats(Runs[ChatRow, ChatRun]):
     def _cut_unwatched(self, room_id: str) -> None:
         if room_id in self._runs:
             self._runs[room_id].cut("unwatched")
+
+    async def _name(self, room_id: str) -> str:
+        return (await self._row(room_id)).name
 
     def _info(self, row: ChatRow) -> ConversationInfo:
         running = row.status == "running" and row.id in self._runs

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -23,9 +21,10 @@ from agent_tui.backend.engine.rooms import (
     room_row,
 )
 from agent_tui.backend.engine.runner import Runner
-from agent_tui.backend.engine.runs import PageQuery
+from agent_tui.backend.engine.runs import PageQuery, say_failed
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import RoomCreated, RoomRow, RoomSet
@@ -34,8 +33,6 @@ from agent_tui.errors import NotFound, Refused
 from agent_tui.events import RoomInfo
 
 __all__ = ["Engine", "NewAgent", "NewRoom", "RoomChange"]
-
-log = logging.getLogger(__name__)
 
 
 class Engine(Acts):
@@ -54,12 +51,12 @@ class Engine(Acts):
         unwatched_seconds: float | None,
         timing: Timing | None = None,
         tools: RoomTools | None = None,
+        presence: Presence | None = None,
     ) -> None:
-        """``unwatched_seconds``: how long a room runs without anybody watching; None: for ever. ``tools``:
-        what agents may use in rooms that say so; without it nothing.
+        """``unwatched_seconds`` and ``presence``: see ``Runs``. ``tools``: what agents may use in rooms that
+        say so; without it nothing.
         """
-        super().__init__(store, hub, timing or Timing(), unwatched_seconds)
-        self._models = models
+        super().__init__(store, hub, models, timing or Timing(), unwatched_seconds, presence)
         self._tools = tools
         self._changes = Changes()
         store.subscribe(self._changes.publish)
@@ -265,7 +262,10 @@ class Engine(Acts):
         return not run.keep_running
 
     def _cut_unwatched(self, room_id: str) -> None:
-        self._task(self._pause(room_id, "unwatched")).add_done_callback(_say_failed)
+        self._task(self._pause(room_id, "unwatched")).add_done_callback(say_failed)
+
+    async def _name(self, room_id: str) -> str:
+        return (await self._row(room_id)).name
 
     async def _read_rooms(self, ids: Collection[str] | None) -> list[RoomInfo]:
         ran = set(self._runs)
@@ -280,8 +280,3 @@ class Engine(Acts):
             # Its run broke off and could not be closed yet: nothing speaks, whatever the record says.
             row = replace(row, status="paused", interrupted="crash")
         return room_info(row, stands)
-
-
-def _say_failed(task: asyncio.Task[RoomInfo]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("a room that nobody watches could not be paused: %s", error)

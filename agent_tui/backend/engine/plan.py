@@ -15,6 +15,7 @@ from agent_tui.backend.store.rows import RoomRow, TurnRow
 from agent_tui.events import QueuedMessage
 
 NO_AGENTS = "No agents in room"  # protocols.md §1, the text of ``error``
+MOST_FAILURES = 3  # in a row of one provider, in a sequential room: then it pauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,15 @@ class OpenRound:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One agent is due: ``attempt`` counts from 1; ``supersedes`` is the message that is said again."""
+    """One agent is due: ``attempt`` counts from 1; ``supersedes`` is the message that is said again,
+    ``continues`` the one that is to be continued, as far as it said anything.
+    """
 
     round: int
     agent_id: str
     attempt: int
     supersedes: str = ""
+    continues: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ Step = StartRun | CloseTurns | OpenRound | Say | Skip | Speak | Wait | CloseRoun
 def plan(room: RoomRow, turns: Sequence[TurnRow], cut: str, speaking: Collection[str] = ()) -> Step:
     """Return the next step of a room that is running or wanted to run.
 
-    ``turns`` are all attempts of its newest two rounds, ``speaking`` the ids of the agents whose turns are
+    ``turns`` are all attempts of its newest three rounds, ``speaking`` the ids of the agents whose turns are
     under way in this process. ``cut`` is the reason why the room is to stop speaking, empty while it may
     go on. What costs no words is done all the same: a round whose turns are finished is closed, and after
     the last one the room is completed.
@@ -154,7 +158,7 @@ def _newest(turns: Sequence[TurnRow]) -> Newest:
 
 
 def _due(room: RoomRow, newest: Newest, speaking: Collection[str]) -> tuple[Turn, ...]:
-    """Return the turns that nobody finished, and those that are to be said again: these first."""
+    """Return the turns that nobody finished, and before them those that somebody asked for again."""
     asked, due = [], []
     opened = {room.round_open} if room.round_open > room.round_done else set()
     for round_ in sorted({round_ for round_, _ in newest} | opened):
@@ -166,22 +170,54 @@ def _due(room: RoomRow, newest: Newest, speaking: Collection[str]) -> tuple[Turn
                 if round_ in opened:
                     due.append(Turn(round_, agent.id, 1))
             elif not is_final(last):
-                due.append(Turn(round_, agent.id, last.attempt + 1))
+                # What was cut while it was continued goes on; what was said anew is said anew.
+                before = last.message_id if last.continues else ""
+                due.append(Turn(round_, agent.id, last.attempt + 1, continues=before))
             elif last.again:
                 old = "" if last.status == "skipped" else last.message_id
                 asked.append(Turn(round_, agent.id, last.attempt + 1, old))
+            elif last.to_continue:
+                asked.append(Turn(round_, agent.id, last.attempt + 1, continues=last.message_id))
     return (*asked, *due)
 
 
 def _failed(room: RoomRow, newest: Newest) -> tuple[str, ...]:
-    """Return the messages of the open round for whose failure the room is to pause."""
-    if room.on_error != "pause" or room.round_open == room.round_done:
+    """Return the failed turns of the open round, by their messages, if they are to pause the room.
+
+    One is enough where the room says so (``on_error``). Else all turns of the round have to fail, or in a
+    sequential room the newest ``MOST_FAILURES`` of one provider: going on would burn the other rounds.
+    """
+    if room.round_open == room.round_done:
         return ()
     here = {agent.id for agent in room.agents}
-    rows = (row for (round_, _), row in newest.items() if round_ == room.round_open)
-    return tuple(
-        row.message_id for row in rows if row.status == "failed" and not row.again and row.agent_id in here
+    rows = {
+        agent_id: row
+        for (round_, agent_id), row in newest.items()
+        if round_ == room.round_open and agent_id in here
+    }
+    failed = tuple(row.message_id for row in rows.values() if _has_failed(row))
+    if room.on_error == "pause":
+        return failed
+    is_whole = rows.keys() == here and all(
+        _has_failed(row) or row.status == "skipped" for row in rows.values()
     )
+    if is_whole or (not room.parallel and _is_provider_dead(room, newest)):
+        return failed
+    return ()
+
+
+def _is_provider_dead(room: RoomRow, newest: Newest) -> bool:
+    """Return whether the newest turns of one provider all failed, those since the room was resumed."""
+    providers = {agent.id: agent.provider_id for agent in room.agents}
+    tried: dict[str, list[bool]] = {}
+    for row in sorted(newest.values(), key=lambda row: row.first_seq):
+        if row.agent_id in providers and row.first_seq > room.run_seq and row.status != "skipped":
+            tried.setdefault(providers[row.agent_id], []).append(_has_failed(row))
+    return any(len(ends) >= MOST_FAILURES and all(ends[-MOST_FAILURES:]) for ends in tried.values())
+
+
+def _has_failed(row: TurnRow) -> bool:
+    return row.status == "failed" and not (row.again or row.continues)
 
 
 def _between(room: RoomRow, cut: str) -> Step:
@@ -201,6 +237,7 @@ def _speak(room: RoomRow, newest: Newest, due: tuple[Turn, ...]) -> Step:
     skipping = {agent.id for agent in room.agents if agent.skip_next}
     for turn in chosen:
         last = newest.get((turn.round, turn.agent_id))
-        if turn.agent_id in skipping and not (last is not None and last.again):
+        is_asked = last is not None and (last.again or last.to_continue)
+        if turn.agent_id in skipping and not is_asked:
             return Skip(turn)
     return Speak(chosen)

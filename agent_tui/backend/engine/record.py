@@ -134,6 +134,7 @@ def turn_started(room: RoomRow, turn: TurnRow) -> Written:
         turn.attempt,
         turn.supersedes,
         turn.trimmed,
+        continues=turn.continues,
     )
     events = [_status(turn, "streaming")] if room.parallel else []
     events.append(_event(started, turn.message_id))
@@ -142,8 +143,16 @@ def turn_started(room: RoomRow, turn: TurnRow) -> Written:
 
 def turn_noted(turn: TurnRow, note: NotePiece) -> Written:
     """Something happens to the turn besides words."""
-    speaker = (turn.agent_id, turn.sender_name)
-    noted = ev.TurnNoted(turn.message_id, note.note, note.count, *speaker, note.about)
+    noted = ev.TurnNoted(
+        turn.message_id,
+        note.note,
+        note.count,
+        turn.agent_id,
+        turn.sender_name,
+        note.until,
+        note.seconds,
+        note.about,
+    )
     return Written([_event(noted, turn.message_id)])
 
 

@@ -1,4 +1,4 @@
-"""Which turn may be said again: a pure function of what is stored."""
+"""Which turn may be said again or continued: pure functions of what is stored."""
 
 from __future__ import annotations
 
@@ -13,25 +13,58 @@ from agent_tui.events import AgentInfo
 def turn_to_retry(room: RoomRow, turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow:
     """Return the newest turn of ``agent``; raises ``Refused`` (409) when it cannot be said again.
 
-    ``turns`` are those of the newest two rounds. Others may have been cut after it, to speak later on,
+    ``turns`` are those of the newest rounds. Others may have been cut after it, to speak later on,
     or passed over: that is not speaking.
     """
     if room.archived:
         raise Refused("The room is archived", "Take it out of the archive first.", status=409)
-    own = [turn for turn in turns if turn.agent_id == agent.id]
-    if not own:
+    newest = _newest(turns, agent)
+    if newest is None:
         raise Refused(f"{agent.name} did not speak yet", "There is nothing to say again.", status=409)
-    newest = max(own, key=lambda turn: turn.first_seq)
     if room.parallel:
         if newest.round < max(turn.round for turn in turns):
             detail = "Only turns of the newest round can be said again."
             raise Refused(f"A round began after {agent.name} spoke", detail, status=409)
         return newest
+    begun = _begun(newest, turns)
     for turn in turns:
-        if turn.agent_id != agent.id and turn.first_seq > newest.first_seq and _spoke(turn):
+        if turn.agent_id != agent.id and turn.first_seq > begun and _spoke(turn):
             title = f"{turn.sender_name} spoke after {agent.name}"
             raise Refused(title, "Only the newest turn can be said again.", status=409)
     return newest
+
+
+def turn_to_continue(room: RoomRow, turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow:
+    """Return the newest turn of ``agent``; raises ``Refused`` (409) when it is not over, or whole.
+
+    ``turns`` are those of the newest two rounds. Whether it said anything is not known here.
+    """
+    if room.archived:
+        raise Refused("The room is archived", "Take it out of the archive first.", status=409)
+    newest = _newest(turns, agent)
+    if newest is None:
+        detail = "Only turns of the newest two rounds can be continued."
+        raise Refused(f"{agent.name} has not spoken", detail, status=409)
+    if newest.status == "streaming":
+        raise Refused(f"{agent.name} is speaking", "Wait for the end of the turn.", status=409)
+    if newest.status not in ("interrupted", "failed") or newest.reason == "skip":
+        raise Refused(f"The turn of {agent.name} is whole", "There is nothing left to continue.", status=409)
+    if not is_final(newest):
+        raise Refused(f"{agent.name} speaks when the room goes on", "Resume the room.", status=409)
+    return newest
+
+
+def _newest(turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow | None:
+    own = [turn for turn in turns if turn.agent_id == agent.id]
+    return max(own, key=lambda turn: turn.first_seq, default=None)
+
+
+def _begun(turn: TurnRow, turns: Sequence[TurnRow]) -> int:
+    """Return where the turn began, or the first of the attempts that it continues."""
+    known = {one.message_id: one for one in turns}
+    while turn.continues in known:
+        turn = known[turn.continues]
+    return turn.first_seq
 
 
 def _spoke(turn: TurnRow) -> bool:

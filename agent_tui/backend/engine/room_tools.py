@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -42,12 +42,14 @@ class RoomTools:
         """Return the tools that agents of the room may call; none once ``cut`` (``answer_tools.offered``)."""
         return await offered(self._tools, room.tools, lambda name: name in room.tools, cut, timing, tell)
 
-    async def called_before(self, room: RoomRow, turn: TurnRow) -> list[ChatMessage]:
+    async def called_before(
+        self, room: RoomRow, turn: TurnRow, continued: Collection[str] = ()
+    ) -> list[ChatMessage]:
         """Return what attempts at this turn that were cut called, and what came of it: who says it again has
-        to know what was done. Their words it says anew.
+        to know what was done. Their words it says anew. ``continued`` are the messages that it continues.
         """
         told: list[ChatMessage] = []
-        for steps in await self._store.read(room_steps.steps_before, room.id, turn):
+        for steps in await self._store.read(room_steps.steps_before, room.id, turn, continued):
             told += steps_told([step for step in steps if step.type in ("tool_call", "tool_result")])
         return told
 
@@ -62,9 +64,9 @@ class RoomTools:
 
         Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
         """
+        room_id, message_id, step_id = key
+        await self._store.read(queries.room, room_id)  # chats, whose asks stand here too, are none
         if not self._asks.asks(key):
-            room_id, message_id, step_id = key
-            await self._store.read(queries.room, room_id)
             calls = await self._store.read(room_steps.calls, room_id, message_id)
             if step_id not in calls:
                 raise NotFound(f"There is no call {step_id[:100]} in this room", status=404)

@@ -27,7 +27,7 @@ from agent_tui.backend.engine.plan import (
 )
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.turn import Attempt, ModelSource
+from agent_tui.backend.engine.turn import Attempt, Chain, ModelSource
 from agent_tui.backend.engine.turn_chunks import TurnChunks
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store import queries, room_steps
@@ -69,6 +69,11 @@ class Runner:
         self._stepped = asyncio.Event()
         self._said: list[Said] = []  # the words of rounds that are over for good
         self._round = 0  # the first that is not among them
+
+    @property
+    def providers(self) -> frozenset[str]:
+        """The providers whose models speak here, as of the newest step."""
+        return frozenset(agent.provider_id for agent in self._room.agents)
 
     def cut(self, reason: str) -> None:
         """Stop speaking, keep what was said, and pause, or complete if nothing is left to say."""
@@ -181,7 +186,7 @@ class Runner:
             case Skip(turn):
                 await self._write(record.turn_skipped(self._turn_row(room, turn)))
             case Speak(turns):
-                await self._speak(room, [self._turn_row(room, turn) for turn in turns])
+                await self._speak(room, turns)
             case Wait():
                 pass
             case CloseRound(round_):
@@ -200,15 +205,24 @@ class Runner:
         written.add(record.turn_cut(room, turn, reason, steps.in_order))
         await self._write(written)
 
-    async def _speak(self, room: RoomRow, turns: Sequence[TurnRow]) -> None:
+    async def _speak(self, room: RoomRow, due: Sequence[Turn]) -> None:
         said = await self._words(room.round_open)
+        chains = {turn.agent_id: await self._chain(turn) for turn in due}
+        turns = [self._turn_row(room, turn, chains[turn.agent_id]) for turn in due]
         if room.parallel:
             await self._write(record.turns_pending(turns))
         if self.reason:
             return
         attempts = {
             turn.agent_id: Attempt(
-                self._store, self._models, self._timing, room, turn, self._check_budget, self._tools
+                self._store,
+                self._models,
+                self._timing,
+                room,
+                turn,
+                self._check_budget,
+                self._tools,
+                chains[turn.agent_id],
             )
             for turn in turns
         }
@@ -243,7 +257,11 @@ class Runner:
         self._round = max(self._round, newest - 1)
         return said
 
-    def _turn_row(self, room: RoomRow, turn: Turn) -> TurnRow:
+    async def _chain(self, turn: Turn) -> Chain:
+        """Return the attempts that the ``turn`` continues."""
+        return await self._store.read(queries.chain, self.room_id, turn.continues) if turn.continues else []
+
+    def _turn_row(self, room: RoomRow, turn: Turn, chain: Chain = ()) -> TurnRow:
         agent = next(agent for agent in room.agents if agent.id == turn.agent_id)
         return TurnRow(
             turn.round,
@@ -254,6 +272,7 @@ class Runner:
             sender_name=agent.name,
             sender_color=agent.color,
             supersedes=turn.supersedes,
+            continues=chain[-1][0].message_id if chain else "",
         )
 
     def _now(self) -> str:

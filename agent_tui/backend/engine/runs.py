@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine
+from collections import Counter
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Generic, Protocol, TypeVar
@@ -18,8 +20,10 @@ from weakref import WeakValueDictionary
 from sqlalchemy import Connection
 
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.unwatched import Unwatched
+from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.unwatched import Notice, Presence, Stage, Unwatched
 from agent_tui.backend.hub import Hub
+from agent_tui.backend.models.prices import costs_money
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.damage import damaged
 from agent_tui.backend.store.messages import Page
@@ -38,6 +42,11 @@ class Run(Protocol):
     """What goes on in one room until it ends by itself or is cut; ``reason`` is why it was cut."""
 
     reason: str
+
+    @property
+    def providers(self) -> Collection[str]:
+        """The providers whose models speak in it."""
+        ...
 
     def start(self) -> asyncio.Task[None]:
         """Begin; the task raises ``StoreError``, and only that."""
@@ -82,9 +91,20 @@ PageQuery = Callable[[Connection, str, str | None, int], Page]
 class Runs(ABC, Generic[AnyRow, AnyRun]):
     """All runs of the rooms of one store, in one event loop, by the rooms' ids."""
 
-    def __init__(self, store: Store, hub: Hub, timing: Timing, unwatched_seconds: float | None) -> None:
-        """``unwatched_seconds``: how long a run goes on that nobody watches; None: to its end."""
+    def __init__(
+        self,
+        store: Store,
+        hub: Hub,
+        models: ModelSource,
+        timing: Timing,
+        unwatched_seconds: float | None,
+        presence: Presence | None,
+    ) -> None:
+        """``unwatched_seconds``: how long a run goes on while no program is open and nobody reads a stream;
+        None: to its end, whoever is there. ``presence`` knows the programs.
+        """
         self._store = store
+        self._models = models
         self._hub = hub
         self._timing = timing
         self._runs: dict[str, AnyRun] = {}
@@ -92,8 +112,18 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._menders: set[asyncio.Task[None]] = set()
-        self._unwatched = Unwatched(unwatched_seconds, timing.sleep, self._cut_unwatched)
-        hub.on_watchers.append(self._look)
+        self._presence = presence or Presence()
+        self._waited_for: Counter[str] = Counter()
+        left: tuple[Stage, ...] = ()
+        idle: tuple[Stage, ...] = ()
+        if unwatched_seconds is not None:
+            left = ((unwatched_seconds, self._cut_unwatched),)
+            idle = ((timing.idle, self._warn_of_pause), (timing.idle_warned, self._cut_idle))
+        self._unwatched = Unwatched(left, timing.sleep)
+        self._idle = Unwatched(idle, timing.sleep)
+        hub.on_watchers.append(self._look_at_all)
+        self._presence.on_change.append(self._look_at_all)
+        self._presence.on_key.append(self._idle.begin_again)
 
     async def stop_all(self, reason: str = "handover") -> None:
         """Cut all runs, at once, and wait until that is on record."""
@@ -103,6 +133,7 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
         for mender in self._menders:
             mender.cancel()
         await self._unwatched.close()
+        await self._idle.close()
         # First what is being done for callers: it may still begin a run, or end one.
         if under_way := {*self._tasks, *self._menders}:
             await asyncio.wait(under_way)
@@ -111,6 +142,19 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
             run.cut(reason)
         for run in late:
             await run.ended()
+
+    @contextmanager
+    def wait_for(self, room_id: str) -> Iterator[None]:
+        """Who asked for a run reads its stream to the end, as long as this is open: no key is needed."""
+        self._waited_for[room_id] += 1
+        self._look(room_id)
+        try:
+            yield
+        finally:
+            self._waited_for[room_id] -= 1
+            if not self._waited_for[room_id]:
+                del self._waited_for[room_id]
+            self._look(room_id)
 
     def running(self) -> int:
         """Return how many runs are under way."""
@@ -144,6 +188,10 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
     @abstractmethod
     def _cut_unwatched(self, room_id: str) -> None:
         """Nobody has watched the room for too long."""
+
+    @abstractmethod
+    async def _name(self, room_id: str) -> str:
+        """Return what people call it; raises ``NotFound``."""
 
     def _needs_watching(self, run: AnyRun) -> bool:
         """Return whether the run ends when nobody watches."""
@@ -241,7 +289,37 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
                 return
 
     def _look(self, room_id: str) -> None:
-        """See whether somebody watches what runs."""
+        """See whether somebody is there for what runs."""
         run = self._runs.get(room_id)
-        alone = run is not None and self._needs_watching(run) and not self._hub.watchers(room_id)
-        self._unwatched.look(room_id, alone=alone)
+        needs = run is not None and self._needs_watching(run)
+        is_left = not (self._presence.programs or self._hub.watchers())
+        self._unwatched.look(room_id, alone=needs and is_left)
+        self._idle.look(room_id, alone=needs and room_id not in self._waited_for)
+
+    def _look_at_all(self) -> None:
+        for room_id in self._runs:
+            self._look(room_id)
+
+    def _costs(self, room_id: str) -> bool:
+        run = self._runs.get(room_id)
+        return run is not None and any(costs_money(self._models.terms(name)) for name in run.providers)
+
+    def _warn_of_pause(self, room_id: str) -> None:
+        if self._costs(room_id):
+            self._task(self._warn(room_id)).add_done_callback(say_failed)
+
+    async def _warn(self, room_id: str) -> None:
+        name = await self._name(room_id)
+        self._presence.warn(Notice(room_id, name, self._timing.idle_warned))
+
+    def _cut_idle(self, room_id: str) -> None:
+        if self._costs(room_id):
+            self._cut_unwatched(room_id)
+        else:
+            self._look(room_id)  # from the beginning: other agents may come
+
+
+def say_failed(task: asyncio.Task[Any]) -> None:
+    """Log why something failed that was to happen because nobody is there."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("nobody is there, and that could not be told or end a run: %s", error)

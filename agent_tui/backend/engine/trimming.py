@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
+from agent_tui.backend.models.prices import Terms
 from agent_tui.wire.content import dump
 
 MESSAGE_TOKENS = 4  # what a message costs besides its words
@@ -25,6 +26,13 @@ def estimate(text: str) -> int:
     """
     plain = len(text.encode("ascii", "ignore"))
     return -(-plain // 4) + len(text) - plain
+
+
+def room_for_history(terms: Terms, max_tokens: int) -> int:
+    """Return how many tokens the messages may have: of the context what ``max_tokens`` (0: nobody says how
+    many) of an answer leave.
+    """
+    return terms.context_tokens - (max_tokens or min(ANSWER_TOKENS, terms.context_tokens // 4))
 
 
 def left_out(number: int) -> ChatMessage:

@@ -8,25 +8,30 @@ from dataclasses import replace
 from typing import Protocol
 
 from agent_tui.backend.engine import record
-from agent_tui.backend.engine.answer import Answer, Ask, Ending
+from agent_tui.backend.engine.answer import LENGTH, Answer, Ask, Ending, stopped_short
+from agent_tui.backend.engine.answer_history import cut_off, steps_told
 from agent_tui.backend.engine.call import Call
 from agent_tui.backend.engine.history import model_messages
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.trimming import trim
+from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.turn_chunks import TurnChunks
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.models.model import Model, ModelRequest, NotePiece, UsagePiece
+from agent_tui.backend.models.continuing import asked_to_go_on
+from agent_tui.backend.models.model import ChatMessage, Model, ModelRequest, NotePiece, UsagePiece
 from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
-from agent_tui.backend.store.chat_messages import said_in
 from agent_tui.backend.store.queries import Said
 from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
 from agent_tui.backend.store.store import Store
-from agent_tui.events import Usage
+from agent_tui.chains import joined_steps, said_in
+from agent_tui.events import Step, Usage
 from agent_tui.wire.rooms_encode import token_count
 
 FAILED = "LLM stream failed"  # protocols.md §1
+
+# What an attempt continues: the attempts before it, oldest first, each with its steps, if it has any.
+Chain = Sequence[tuple[TurnRow, tuple[Step, ...]]]
 
 
 class ModelSource(Protocol):
@@ -43,7 +48,9 @@ class ModelSource(Protocol):
         ...
 
     def open(self, provider_id: str, model: str) -> tuple[Model, int]:
-        """Return (model, max_tokens); raises ``ModelError`` when there is none."""
+        """Return (model, max_tokens of an answer, 0: what the provider allows); raises ``ModelError`` when
+        there is none.
+        """
         ...
 
     def terms(self, provider_id: str, model: str = "") -> Terms:
@@ -65,6 +72,7 @@ class Attempt:
         turn: TurnRow,
         on_use: Callable[[], None] = lambda: None,
         tools: RoomTools | None = None,
+        chain: Chain = (),
     ) -> None:
         self.cut_for = ""
         # (tokens, US dollars) used so far by what is under way: estimated until the model says it.
@@ -79,8 +87,10 @@ class Attempt:
         self._said: list[str] = []
         self._characters = 0
         self._asked: tuple[Model, ModelRequest] | None = None
+        self._history: Sequence[ChatMessage] = ()
         self._call: Call | None = None
         self._tools = tools if room.tools else None
+        self._chain = chain
         self._answer: Answer | None = None
         self._cut = asyncio.Event()
 
@@ -115,7 +125,8 @@ class Attempt:
             await self._work(*self._asked, self._tools)
             return
         patience = self._models.terms(self._agent.provider_id, self._agent.model).silence_seconds
-        self._call = Call(*self._asked, self._timing, silence_seconds=patience)
+        model, request = self._asked
+        self._call = Call(asked_to_go_on(model, request), request, self._timing, silence_seconds=patience)
         try:
             await self._listen(self._call)
         finally:
@@ -138,8 +149,10 @@ class Attempt:
         turn = self._used(call, replace(self._turn, text="".join(self._said)), await pricing)
         if call.cut:
             end = record.turn_cut(self._room, turn, self.cut_for)
-        elif call.error:
-            end = record.turn_failed(self._room, turn, call.error)
+        elif error := call.error or stopped_short(call, FAILED):
+            end = record.turn_failed(self._room, turn, error)
+        elif call.short:
+            end = record.turn_cut(self._room, turn, LENGTH)
         else:
             end = record.turn_completed(self._room, turn)
         written.add(end)
@@ -150,16 +163,17 @@ class Attempt:
         """Let the agent speak and use tools until it has nothing more to do, as in a chat."""
         room = self._room
         specs = await tools.offered(room, self._cut, self._timing, self._note)
-        before = await tools.called_before(room, self._turn)
+        before = await tools.called_before(room, self._turn, {row.message_id for row, _ in self._chain})
         ask = Ask(
             room_id=room.id,
             message_id=self._turn.message_id,
             model=model,
-            request=replace(request, messages=(*request.messages, *before), tools=specs),
+            request=replace(request, messages=(*self._history, *before), tools=specs),
             terms=self._models.terms(self._agent.provider_id, self._agent.model),
             workshop=tools.workshop(room, self._turn.message_id),
             encode=TurnChunks(room, self._turn),
             failed=FAILED,
+            before=self._before,
         )
         self._answer = Answer(self._store, self._timing, ask, self._note_use)
         if self.cut_for:
@@ -216,10 +230,21 @@ class Attempt:
         told = sum(len(message.content) for message in self._asked[1].messages) if self._asked else 0
         return cost(told // 4, said)
 
+    @property
+    def _before(self) -> tuple[Step, ...]:
+        """The steps of what this attempt continues, as one message has them."""
+        before: tuple[Step, ...] = ()
+        for row, steps in self._chain:
+            before = joined_steps(before, steps or (Step("step-0", content=row.text),))
+        return before
+
     def _request(self, max_tokens: int, said: Sequence[Said]) -> ModelRequest:
         room, turn = self._room, self._turn
-        tokens = self._models.terms(self._agent.provider_id, self._agent.model).context_tokens - max_tokens
-        messages, left_out = trim(model_messages(room, self._agent, turn, said), tokens)
+        began = self._chain[0][0].first_seq if self._chain else None
+        self._history = model_messages(room, self._agent, turn, said, began)
+        mine = steps_told(self._before)
+        tokens = room_for_history(self._models.terms(self._agent.provider_id, self._agent.model), max_tokens)
+        messages, left_out = trim((*self._history, *mine), tokens)
         self._turn = replace(turn, trimmed=left_out)
         return ModelRequest(
             messages=messages,
@@ -229,6 +254,7 @@ class Attempt:
             round=turn.round,
             max_rounds=room.max_rounds,
             max_tokens=max_tokens,
+            continues=cut_off(mine),
         )
 
 

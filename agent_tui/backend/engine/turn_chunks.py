@@ -36,7 +36,8 @@ class TurnChunks:
                 return [self._chunk(ev.TextAdded(turn_id, text, step_id=step_id))]
             case ev.TurnNoted():
                 noted = replace(event, agent_id=self._turn.agent_id, agent_name=self._turn.sender_name)
-                return [self._chunk(noted)]
+                name, data = encode(noted)
+                return [NewEvent(name, dump(data), self._turn.message_id)]
             case _:
                 return [self._chunk(event)]
 

@@ -1,24 +1,29 @@
-"""Pauses what nobody watches: a running room costs money, so somebody must be there or have said so."""
+"""Pauses what nobody watches: what runs may cost money, so somebody must be there or have said so."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+# So many seconds later the function is called, with the id of what is alone.
+Stage = tuple[float, Callable[[str], None]]
 
 
 class Unwatched:
-    """One timer for each room that is alone; ``pause`` is called when its time is over."""
+    """One timer for each room or chat that is alone. It goes through ``stages``: so many seconds later each
+    of them is called with the id.
+    """
 
     def __init__(
         self,
-        seconds: float | None,
+        stages: Sequence[Stage],
         sleep: Callable[[float], Awaitable[None]],
-        pause: Callable[[str], None],
     ) -> None:
-        """``seconds`` None: rooms may be alone for ever."""
-        self._seconds = seconds
+        """Without ``stages`` rooms may be alone for ever."""
+        self._stages = stages
         self._sleep = sleep
-        self._pause = pause
         self._timers: dict[str, asyncio.Task[None]] = {}
 
     def look(self, room_id: str, *, alone: bool) -> None:
@@ -27,19 +32,104 @@ class Unwatched:
             timer = self._timers.pop(room_id, None)
             if timer is not None:
                 timer.cancel()
-        elif self._seconds is not None and room_id not in self._timers:
-            self._timers[room_id] = asyncio.create_task(self._wait(room_id, self._seconds))
+        elif self._stages and room_id not in self._timers:
+            self._timers[room_id] = asyncio.create_task(self._wait(room_id))
+
+    def begin_again(self) -> None:
+        """Let all waiting begin anew."""
+        for room_id in list(self._timers):
+            self.look(room_id, alone=False)
+            self.look(room_id, alone=True)
 
     async def close(self) -> None:
         """Stop all waiting, now and later."""
-        self._seconds = None
+        self._stages = ()
         timers = list(self._timers.values())
         self._timers.clear()
         for timer in timers:
             timer.cancel()
         await asyncio.gather(*timers, return_exceptions=True)
 
-    async def _wait(self, room_id: str, seconds: float) -> None:
-        await self._sleep(seconds)
+    async def _wait(self, room_id: str) -> None:
+        *stages, (last_seconds, last_act) = self._stages
+        for seconds, act in stages:
+            await self._sleep(seconds)
+            act(room_id)
+        await self._sleep(last_seconds)
         del self._timers[room_id]
-        self._pause(room_id)
+        last_act(room_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What the programs of people are told: that what is called ``name`` pauses in so many ``seconds`` unless
+    somebody presses a key; without a ``name`` that somebody did.
+    """
+
+    id: str = ""
+    name: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Presence:
+    """Which programs of people are open, whatever they show. ``on_change`` are called when one comes or goes,
+    ``on_key`` when a key was pressed in one.
+    """
+
+    on_change: list[Callable[[], None]] = field(default_factory=list)
+    on_key: list[Callable[[], None]] = field(default_factory=list)
+    _programs: list[deque[Notice]] = field(default_factory=list)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+    _has_warned: bool = False
+    _is_closed: bool = False
+
+    @property
+    def programs(self) -> int:
+        """Return how many are open."""
+        return len(self._programs)
+
+    async def attend(self) -> AsyncGenerator[Notice, None]:
+        """Be there as long as this is read; yields what the person is to be told."""
+        told: deque[Notice] = deque(maxlen=100)
+        self._programs.append(told)
+        self._tell(self.on_change)
+        try:
+            while not self._is_closed:
+                while told:
+                    yield told.popleft()
+                await self._news.wait()
+        finally:
+            self._programs[:] = [one for one in self._programs if one is not told]
+            self._tell(self.on_change)
+
+    def press(self) -> None:
+        """A person pressed a key, or came: what was to pause goes on."""
+        self._tell(self.on_key)
+        if self._has_warned:
+            self._has_warned = False
+            self._send(Notice())
+
+    def warn(self, notice: Notice) -> None:
+        """Tell everybody that something pauses soon."""
+        self._has_warned = True
+        self._send(notice)
+
+    def close(self) -> None:
+        """End all attendance, now and later."""
+        self._is_closed = True
+        self._wake()
+
+    def _send(self, notice: Notice) -> None:
+        for told in self._programs:
+            told.append(notice)
+        self._wake()
+
+    def _wake(self) -> None:
+        # Those who wait hold this one; whoever comes now waits for the next news.
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def _tell(self, callbacks: Sequence[Callable[[], None]]) -> None:
+        for callback in callbacks:
+            callback()

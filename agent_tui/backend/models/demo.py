@@ -30,6 +30,7 @@ from agent_tui.config import DEMO_PROVIDER
 
 DEMO = DEMO_PROVIDER  # its provider's id, its model's name, its own
 DEFAULT_RATE = 20.0  # tokens/s
+MAX_TOKENS = 2000  # of an answer that nobody limits
 TOKENS_A_BREATH = 32  # given out between two turns of the event loop, at most
 
 
@@ -62,7 +63,10 @@ class DemoModel:
         The times are counted from the beginning, so a slow consumer does not make the whole answer slower.
         Cancelling ends it at once: nothing is held open. See ``Model.stream``.
         """
+        request = replace(request, max_tokens=request.max_tokens or MAX_TOKENS)
         language, whole = _chat(request, self._seed) or _turn(request, self._seed)
+        if request.continues:
+            whole = _rest(request, self._seed) or whole
         token = PHRASES[language].token
         pieces = split(whole, token)
         clock = self._clock or asyncio.get_running_loop().time
@@ -125,7 +129,17 @@ def turn_text(request: ModelRequest, seed: int) -> str:
     place = _number(seed, request.speaker)
     phrases = PHRASES[room.task.language]
     turn = Turn(room, phrases, rng, salt=salt, place=place)
-    return turn.text(_phase(request), request.round, request.max_tokens * phrases.token)
+    return turn.text(_phase(request), request.round, (request.max_tokens or MAX_TOKENS) * phrases.token)
+
+
+def _rest(request: ModelRequest, seed: int) -> list[Piece]:
+    """Return what follows the words that the answer is to go on with; nothing if they are not the demo's."""
+    begun = replace(request, messages=request.messages[:-1], continues="")
+    _, whole = _chat(begun, seed) or _turn(begun, seed)
+    for place, piece in enumerate(whole):
+        if isinstance(piece, TextPiece) and piece.text.startswith(request.continues):
+            return [TextPiece(piece.text[len(request.continues) :]), *whole[place + 1 :]]
+    return []
 
 
 def _told(request: ModelRequest) -> str:

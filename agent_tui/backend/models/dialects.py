@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Set
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 
 import httpx2
@@ -24,12 +24,14 @@ PLACEHOLDER_KEY = "none"  # the SDKs insist on a key; local servers take any
 OPENAI_HOST = "api.openai.com"
 LEAST_THINKING_TOKENS = 1024  # the Messages API takes no smaller budget
 MOST_THINKING_TOKENS = 10_000
+MOST_CLAUDE_TEMPERATURE = 1.0
 # Fields of a call that servers may refuse, and the sign of it in their errors. OpenAI's newer models, behind
 # whatever name Azure or a gateway gives them, take no temperature but their own and another limit of tokens.
 REFUSED_SIGNS = {
-    "temperature": "temperature",
-    "max_tokens": "max_completion_tokens",
-    "stream_options": "stream_options",
+    "temperature": re.compile("temperature"),
+    "max_tokens": re.compile("max_completion_tokens"),
+    "stream_options": re.compile("stream_options"),
+    "thinking": re.compile("thinking|reasoning|chat_template_kwargs"),
 }
 # Said of models without tools by: Ollama and Groq, LiteLLM, vLLM, OpenRouter, llama.cpp, Gemini.
 # What they say of a schema that they do not like is another thing.
@@ -39,11 +41,12 @@ _NO_TOOLS = re.compile(
     r"|(?:tool use|(?:tool|function) calling|tools) (?:is|are) not (?:supported|enabled|available)",
     re.IGNORECASE,
 )
-_NO_THINKING = re.compile(r"not support thinking|reasoning_effort|not support reasoning", re.IGNORECASE)
 # Of models that see nothing, and of servers whose messages are texts only.
 _NO_IMAGES = re.compile(
     r"image|multi-?modal|vision|mmproj|content.{0,80}(?:string|\bstr\b)", re.IGNORECASE | re.DOTALL
 )
+# How the Messages API says that a limit is beyond the model's own.
+_TOO_MANY_TOKENS = re.compile(r"max_tokens: \d+ > (\d{1,9})\b")
 # Not the ones before 3.7; and what other models behind the Messages API can be asked nobody knows.
 _THINKING_CLAUDE = re.compile(r"claude-(?!(?:instant|2|3-(?!7)))")
 
@@ -90,7 +93,7 @@ class Refusals:
     ``signs``: fields of a call that a server may refuse, and the sign of each in its errors.
     """
 
-    def __init__(self, signs: Mapping[str, str] | None = None) -> None:
+    def __init__(self, signs: Mapping[str, re.Pattern[str]] | None = None) -> None:
         self._signs = signs or {}
         self._refused: defaultdict[str, set[str]] = defaultdict(set)
 
@@ -103,11 +106,11 @@ class Refusals:
 
         ``before``: the fields that it was made without. Others of the model may have been refused meanwhile.
         """
-        refused = {field for field, sign in self._signs.items() if sign in refusal and field not in before}
+        refused = {
+            field for field, sign in self._signs.items() if sign.search(refusal) and field not in before
+        }
         if asked.tools and _NO_TOOLS.search(refusal):
             refused.add("tools")
-        if asked.thinking and _NO_THINKING.search(refusal):
-            refused.add("thinking")
         if any(message.images for message in asked.messages) and _NO_IMAGES.search(refusal):
             refused.add("images")
         self._refused[name] |= refused
@@ -141,7 +144,8 @@ class OpenAIDialect:
         )
         _ = client.chat.completions  # the SDK imports it when it is first named, a fifth of a second
         # OpenAI's newer models refuse ``max_tokens``, most other servers do not know the newer name.
-        is_openai = urlsplit(url).hostname == OPENAI_HOST
+        self._is_openai = is_openai = urlsplit(url).hostname == OPENAI_HOST
+        self._is_ollama = endpoint.kind == "ollama"
         profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=is_openai)
         provider = OpenAICompatibleProvider(endpoint.provider_id, openai_client=client, profile=profile)
         self._make = partial(ChatModel, provider=provider)
@@ -157,7 +161,7 @@ class OpenAIDialect:
         return self._refusals.learn(model.model_name, _refused(model), refusal, asked)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
-        settings = ModelSettings(max_tokens=request.max_tokens)
+        settings = _limited(request.max_tokens)
         # Models that always reason refuse a temperature; pydantic-ai would drop it with a warning each time.
         profile: Any = model.profile
         can_rest = profile.get("openai_supports_reasoning_effort_none", False)
@@ -165,13 +169,26 @@ class OpenAIDialect:
         thinks = profile.get("thinking_always_enabled", False) or profile.get(
             "thinking_enabled_by_default", False
         )
-        asks = request.thinking and profile.get("supports_thinking", False) and not thinks
-        if asks:
-            settings["thinking"] = True
-        takes_temperature = not reasons or (can_rest and not thinks and not asks)
-        if takes_temperature and "temperature" not in _refused(model):
+        asks = bool(request.thinking) and not thinks
+        if request.thinking is not None and "thinking" not in _refused(model):
+            if profile.get("supports_thinking", False):
+                if asks or not request.thinking:
+                    settings["thinking"] = request.thinking
+            elif not self._is_openai:
+                settings["extra_body"] = self._thinks(is_wanted=request.thinking)
+        rests = not thinks or request.thinking is False
+        takes_temperature = not reasons or (can_rest and rests and not asks)
+        if request.temperature is not None and takes_temperature and "temperature" not in _refused(model):
             settings["temperature"] = request.temperature
         return settings
+
+    def _thinks(self, *, is_wanted: bool) -> dict[str, object]:
+        """Return what servers of other people's models are told: Ollama takes OpenAI's own field, llama.cpp,
+        vLLM and SGLang what the model's template makes of it.
+        """
+        if self._is_ollama:
+            return {"reasoning_effort": "medium" if is_wanted else "none"}
+        return {"chat_template_kwargs": {"enable_thinking": is_wanted}}
 
 
 def _refused(model: Any) -> frozenset[str]:
@@ -204,6 +221,8 @@ class AnthropicDialect:
         self._refusals = Refusals()
         self._make = partial(AnthropicModel, provider=AnthropicProvider(anthropic_client=client))
         self._settings = AnthropicModelSettings
+        self._most: dict[str, int] = {}  # tokens of an answer, by the name of a model, where it said so
+        self._no_temperature: set[str] = set()
 
     def model(self, name: str) -> Model[Any]:
         return self._make(name)
@@ -212,20 +231,36 @@ class AnthropicDialect:
         return self._refusals.of(name)
 
     def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
-        return self._refusals.learn(model.model_name, frozenset(), refusal, asked)
+        name = model.model_name
+        if (most := _TOO_MANY_TOKENS.search(refusal)) and self._most.get(name) != int(most[1]):
+            self._most[name] = int(most[1])
+            return True
+        if "temperature" in refusal and name not in self._no_temperature:
+            self._no_temperature.add(name)
+            return True
+        return self._refusals.learn(name, frozenset(), refusal, asked)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
-        # No temperature: the newer models refuse one, and which do is nothing we could know for long.
-        settings = self._settings(max_tokens=request.max_tokens)
-        if not request.thinking or not _THINKING_CLAUDE.match(model.model_name):
-            return settings
-        profile: Any = model.profile
-        if profile.get("anthropic_supports_adaptive_thinking", False):
-            settings["anthropic_thinking"] = {"type": "adaptive", "display": "summarized"}
-        else:  # a budget of tokens, which counts as said
-            budget = max(LEAST_THINKING_TOKENS, min(request.max_tokens, MOST_THINKING_TOKENS))
-            settings["anthropic_thinking"] = {"type": "enabled", "budget_tokens": budget}
-            settings["max_tokens"] = request.max_tokens + budget
+        # Without a limit of ours pydantic-ai sends the model's own: the API wants one.
+        name, profile = model.model_name, cast("Any", model.profile)
+        settings = self._settings(**_limited(request.max_tokens))
+        if request.thinking and _THINKING_CLAUDE.match(name):
+            if profile.get("anthropic_supports_adaptive_thinking", False):
+                settings["anthropic_thinking"] = {"type": "adaptive", "display": "summarized"}
+            else:  # a budget of tokens, which counts as said
+                most = request.max_tokens or MOST_THINKING_TOKENS
+                budget = max(LEAST_THINKING_TOKENS, min(most, MOST_THINKING_TOKENS))
+                settings["anthropic_thinking"] = {"type": "enabled", "budget_tokens": budget}
+                if request.max_tokens:
+                    settings["max_tokens"] = request.max_tokens + budget
+        elif request.thinking is False and _may_rest(profile):
+            settings["anthropic_thinking"] = {"type": "disabled"}
+        takes_temperature = not profile.get("anthropic_disallows_sampling_settings", False)
+        takes_temperature = takes_temperature and "anthropic_thinking" not in settings  # which wants its own
+        if request.temperature is not None and takes_temperature and name not in self._no_temperature:
+            settings["temperature"] = min(request.temperature, MOST_CLAUDE_TEMPERATURE)
+        if most_known := self._most.get(name):
+            settings["max_tokens"] = min(settings.get("max_tokens", most_known), most_known)
         return settings
 
 
@@ -260,8 +295,22 @@ class GoogleDialect:
         return self._refusals.learn(model.model_name, frozenset(), refusal, asked)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
-        settings = ModelSettings(max_tokens=request.max_tokens, temperature=request.temperature)
+        settings = _limited(request.max_tokens)
+        if request.temperature is not None:
+            settings["temperature"] = request.temperature
         profile: Any = model.profile
-        if request.thinking and profile.get("supports_thinking", False) and "gemini" in model.model_name:
-            settings["thinking"] = True
+        can_think = profile.get("supports_thinking", False) and "gemini" in model.model_name
+        if request.thinking is not None and can_think:
+            settings["thinking"] = request.thinking
         return settings
+
+
+def _may_rest(profile: Any) -> bool:
+    """Return whether a Claude thinks unless it is told not to, and can be told so."""
+    by_default = profile.get("thinking_enabled_by_default", False)
+    return bool(by_default and not profile.get("thinking_always_enabled", False))
+
+
+def _limited(max_tokens: int) -> ModelSettings:
+    """Return the settings of an answer of at most so many tokens; 0: as many as the provider allows."""
+    return ModelSettings(max_tokens=max_tokens) if max_tokens else ModelSettings()

@@ -69,6 +69,21 @@ async def known_models(endpoint: Endpoint) -> tuple[str, ...]:
         return ()
 
 
+async def server_of(endpoint: Endpoint) -> str:
+    """Return what the server calls itself in its list of models: "llamacpp", "vllm", "library" (Ollama) or
+    what another one says; empty where it says nothing soon. Never raises.
+    """
+    try:
+        async with asyncio.timeout(HINT_SECONDS):
+            endpoint = await asyncio.to_thread(with_key, endpoint)
+            client, teller = await asyncio.to_thread(_open, endpoint)
+            async with client:
+                listed = json.loads(await _get(client, endpoint, teller))["data"]
+                return str(listed[0].get("owned_by", "")).lower()
+    except (ModelError, ConfigError, TimeoutError, ValueError, LookupError, TypeError, AttributeError):
+        return ""
+
+
 def _open(endpoint: Endpoint) -> tuple[httpx.AsyncClient, Teller]:
     # In a thread and not at the top: certificates and imports take their time (architecture.md §3).
     import httpx

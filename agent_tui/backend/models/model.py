@@ -51,6 +51,8 @@ class ChatMessage:
 class ModelRequest:
     """One turn's call. ``speaker``, ``task``, ``round`` and ``max_rounds`` say in plain data what
     ``messages`` say in words; real models need only the messages, the demo model reads the rest.
+
+    ``continues`` are the words of the last message, an assistant's, where the answer is to go on with them.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -59,10 +61,13 @@ class ModelRequest:
     task: str
     round: int
     max_rounds: int
-    temperature: float = 0.7  # protocols.md §1
-    max_tokens: int = 2000  # protocols.md §1: the provider's, or this
+    temperature: float | None = None  # None: the model's own, none is sent
+    max_tokens: int = 0  # of the answer; 0: what the provider allows
     tools: tuple[ToolSpec, ...] = field(default=())
-    thinking: bool = False  # ask the model to think aloud, where its provider can be asked
+    thinking: bool | None = (
+        None  # whether the model is to think aloud, where it can be asked; None: as it does
+    )
+    continues: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,11 @@ class CutPiece:
 
 
 @dataclass(frozen=True, slots=True)
+class ApartPiece:
+    """The model was asked in words to go on with its answer: what it says is a message of its own."""
+
+
+@dataclass(frozen=True, slots=True)
 class UsagePiece:
     """What the call has used so far, in the provider's own tokens."""
 
@@ -111,15 +121,18 @@ class NotePiece:
     """What happens to the call besides words.
 
     ``note``: "loading", its server loads the model; "no_tools", the model refused tools and is asked without;
-    "trimmed", ``count`` of the oldest messages are not told it; those of servers are in ``events.TurnNoted``.
+    "trimmed", ``count`` of the oldest messages are not told it; "rate_limit", it is asked again at ``until``
+    (ISO 8601), in ``seconds``; those of MCP servers are in ``events.TurnNoted``.
     """
 
-    note: Literal["loading", "no_tools", "trimmed", "servers_wait", "server_missing"]
+    note: Literal["loading", "no_tools", "trimmed", "rate_limit", "servers_wait", "server_missing"]
     count: int = 0
+    until: str = ""
+    seconds: float = 0.0
     about: str = ""
 
 
-Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | CutPiece | UsagePiece
+Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | CutPiece | ApartPiece | UsagePiece
 
 
 class Model(Protocol):

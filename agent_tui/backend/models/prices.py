@@ -6,9 +6,12 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 UNLIMITED_TOKENS = 100_000_000  # of a context that is not known yet: what reads it leaves messages out
 PRICE_TOKENS = 1_000_000  # prices are for so many
+NEAR_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")  # of names in one's own network
 
 # Takes (prompt tokens, completion tokens), gives US dollars; None where no price is known.
 Cost = Callable[[int, int], float | None]
@@ -29,6 +32,24 @@ class Terms:
     input_price: float | None = None
     output_price: float | None = None
     silence_seconds: float | None = None
+
+
+def costs_money(terms: Terms) -> bool:
+    """Return whether calls may cost: by the prices of the config file, else by where the provider is.
+
+    One on this machine or in its network does not; nor does one that is not configured, which nobody can ask.
+    """
+    if terms.input_price is not None or terms.output_price is not None:
+        return bool(terms.input_price or terms.output_price)
+    host = urlsplit(terms.base_url).hostname or ""
+    return bool(terms.kind) and not _is_near(host)
+
+
+def _is_near(host: str) -> bool:
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return bool(host) and ("." not in host or host.endswith(NEAR_ENDINGS))
 
 
 async def cost_of(terms: Terms, model: str) -> Cost:

@@ -16,7 +16,6 @@ from agent_tui.config import ProviderConfig
 from agent_tui.errors import ModelError
 
 DEFAULT_MODEL = "gpt-4"  # protocols.md §1: the agent's model, else the provider's, else this
-DEFAULT_MAX_TOKENS = 2000  # protocols.md §1: the provider's, or this
 
 
 class Models:
@@ -48,19 +47,20 @@ class Models:
         return provider.model or (DEFAULT_MODEL if provider.kind == "openai" else "")
 
     def open(self, provider_id: str, model: str) -> tuple[Model, int]:
-        """Return (model, max_tokens) of a provider; an empty ``model`` is the provider's default one.
+        """Return (model, max_tokens) of a provider; an empty ``model`` is the provider's default one, 0 as
+        many tokens as it allows.
 
         Raises ``ModelError`` when there is no such provider, its key is missing or the file is broken.
         """
         if provider_id == DEMO:
-            return self._demo, DEFAULT_MAX_TOKENS
+            return self._demo, 0
         provider = _named(provider_id, self._checked())
         name = model or self.default_model(provider_id)
         if not name:
             wanted = f"set providers.{provider_id}.model, or the agent's own"
             raise ModelError(f"providers.{provider_id} names no model", wanted)
         opened = self._at(endpoint_of(provider))
-        return opened.model(name), provider.max_tokens or DEFAULT_MAX_TOKENS
+        return opened.model(name), provider.max_tokens or 0
 
     def check(self, provider_id: str) -> None:
         """Raise ``ModelError`` for a provider that the config file does not have, and while it is broken."""

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -40,8 +40,9 @@ from agent_tui.backend.models.endpoints import (
     without_login,
 )
 from agent_tui.backend.models.ends import ending
-from agent_tui.backend.models.listing import known_models
+from agent_tui.backend.models.listing import known_models, server_of
 from agent_tui.backend.models.model import (
+    ApartPiece,
     CutPiece,
     ModelRequest,
     NotePiece,
@@ -68,6 +69,13 @@ LOADING = NotePiece("loading")
 LOADING_SECONDS = 0.5  # between two calls of a server that loads its model
 LEAST_CONTEXT_TOKENS = 500  # no model takes less
 MAX_SHORTER = 3  # calls that are made again with less, each
+# Who goes on with an answer that the messages end in: kinds of providers, and what servers of OpenAI's API
+# call themselves in their lists of models ("library" is Ollama). The others begin a new answer.
+PREFILLING = frozenset({"anthropic", "ollama", "library", "llamacpp", "vllm"})
+VLLM_PREFILL = {"continue_final_message": True, "add_generation_prompt": False}
+_NO_PREFILL = re.compile(
+    "prefill|end with a user message|final `assistant` message|continue_final_message|add_generation_prompt"
+)
 CAME_BYTES = 2_000  # of an answer that is no stream, to be told of
 END_BYTES = 32  # more than the end of a stream has
 MAX_CONNECTIONS = 1000  # every agent of a parallel round holds one
@@ -141,6 +149,8 @@ class Connection:
         self._contexts = Contexts(endpoint, root, self._http, contexts)
         self._kept = Kept()
         self._asked_why: set[str] = set()  # models whose stream ended before its first word
+        self._server: str | None = None  # what it calls itself, once that was asked
+        self._without_prefill: set[str] = set()  # models
         self._teller = Teller(endpoint, shown_url=shown_url(url), secrets=endpoint.secrets())
         self._failures: tuple[type[Exception], ...] = (
             ModelError,
@@ -156,7 +166,8 @@ class Connection:
         """Yield the answer of model ``name``; raises ``ModelError``.
 
         A call that a server refused for something in it, or because it was too long, is followed by one
-        without, or by a shorter one: it did nothing yet.
+        without, or by a shorter one: it did nothing yet. One that refused to go on with words of its own is
+        asked to in words.
         """
         if self._dialect.wants_thoughts and not has_thoughts(request.messages, self._kept):
             request = replace(request, thinking=False)
@@ -165,6 +176,7 @@ class Connection:
         async with aclosing(self._contexts.prepare(name, is_short=is_short)) as notes:
             async for note in notes:
                 yield note
+        prefills = bool(request.continues) and await self._prefills(name)
         told_of: set[NotePiece] = set()
         again = _Again()
         while True:
@@ -176,14 +188,21 @@ class Connection:
                     yield note
             told_of.update(new)
             model, watch = self._dialect.model(name), _Watch(self._dialect.end)
+            # Claude takes no beginning of an answer while it is to think before that.
+            is_open = not (prefills and self._dialect.wants_thoughts)
+            sent = asked if is_open else replace(asked, thinking=None)
             _watch.set(watch)
             try:
-                async with aclosing(self._pieces(model, name, asked, watch)) as pieces:
+                async with aclosing(self._pieces(model, name, sent, watch, prefills)) as pieces:
                     async for piece in pieces:
                         watch.told = True
                         yield piece
                 return
             except self._failures as error:
+                if _is_refusal(error, watch) and prefills and _NO_PREFILL.search(str(error)):
+                    self._without_prefill.add(name)
+                    prefills = False
+                    continue
                 if await self._may_ask_again(again, model, request, asked, error, watch):
                     continue
                 if isinstance(error, ModelError):
@@ -258,8 +277,6 @@ class Connection:
             notes.append(NotePiece("no_tools"))
         if "images" in refused:
             request = replace(request, messages=tuple(replace(one, images=()) for one in request.messages))
-        if request.thinking and "thinking" in refused:
-            request = replace(request, thinking=False)
         if not self._contexts.is_known(name) and prompt_tokens(request) < SHORT_TOKENS:
             return request, notes
         context = self._contexts.tokens(name)
@@ -272,25 +289,36 @@ class Connection:
         return request, notes
 
     async def _pieces(
-        self, model: Model[Any], name: str, request: ModelRequest, watch: _Watch
+        self, model: Model[Any], name: str, request: ModelRequest, watch: _Watch, prefills: bool
     ) -> AsyncGenerator[Piece]:
         """Yield the answer to one call; raises ``ModelError`` and what SDKs raise."""
         pieces = Pieces(has_tools=bool(request.tools))
         messages = told(
-            request.messages, self._kept, has_tools=bool(request.tools), odd_ids=self._dialect.odd_ids
+            request.messages,
+            self._kept,
+            has_tools=bool(request.tools),
+            odd_ids=self._dialect.odd_ids,
+            continues=request.continues,
+            is_prefilled=prefills,
         )
+        settings = self._dialect.settings(model, request)
+        if prefills and self._server == "vllm":
+            settings["extra_body"] = {**_body(settings), **VLLM_PREFILL}
+        if request.continues and not prefills:
+            yield ApartPiece()
         try:
             async with model_request_stream(
                 model,
                 messages,
-                model_settings=self._dialect.settings(model, request),
+                model_settings=settings,
                 model_request_parameters=_offered(request.tools),
                 instrument=False,
             ) as response:
                 async for event in response:
                     for piece in pieces.of(event):
                         yield piece
-                last = self._last_pieces(name, response, watch, pieces.said)
+                # A model that has nothing to add to its answer is done with it.
+                last = self._last_pieces(name, response, watch, pieces.said or bool(request.continues))
                 self._kept.keep(request.messages, response.get())
                 for piece in last:
                     yield piece
@@ -300,6 +328,14 @@ class Connection:
             if not watch.size:
                 raise self._teller.broke_off(name) from None
             raise self._teller.error(name, error, came=watch.came) from None
+
+    async def _prefills(self, name: str) -> bool:
+        """Return whether model ``name`` goes on with the last words of its own that it is told."""
+        if name in self._without_prefill or self._is_openai:
+            return False
+        if self._endpoint.kind == "openai" and self._server is None:
+            self._server = await server_of(self._endpoint)
+        return self._endpoint.kind in PREFILLING or self._server in PREFILLING
 
     def _sent_on(self, watch: _Watch) -> ModelError | None:
         """Return the error for an answer that sends to another address, if it does."""
@@ -383,6 +419,12 @@ def _is_refusal(error: Exception, watch: _Watch) -> bool:
     """Return whether the call was refused as a whole, before anything was said."""
     refused = watch.response is not None and watch.response.status_code in REFUSALS
     return refused and isinstance(error, ModelHTTPError)
+
+
+def _body(settings: ModelSettings) -> Mapping[str, object]:
+    """Return the fields of a call that the SDK does not know."""
+    body = settings.get("extra_body")
+    return body if isinstance(body, Mapping) else {}
 
 
 def _offered(tools: Sequence[ToolSpec]) -> ModelRequestParameters:

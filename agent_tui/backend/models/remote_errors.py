@@ -203,7 +203,7 @@ class Teller:
         if status == 407:
             return self._make("the proxy wants a password", f"{detail}. It is the environment's")
         if status == 429:
-            return self._make("the provider wants fewer calls", detail, retryable=True)
+            return self._make("the provider limits the rate of calls", detail, retryable=True)
         if status >= 500:
             return self._make("the model's server failed", detail, retryable=True)
         return self._make("the model's server refused the call", detail, retryable=status in AGAIN)

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic_ai import messages as pai
 
+from agent_tui.backend.models.continuing import instruction
 from agent_tui.backend.models.model import ChatMessage, ToolCall
 from agent_tui.wire.content import dump, encodable
 
@@ -64,7 +65,13 @@ def arguments_text(arguments: str | Mapping[str, Any] | None) -> str:
 
 
 def told(
-    messages: Sequence[ChatMessage], kept: Kept, *, has_tools: bool, odd_ids: bool = True
+    messages: Sequence[ChatMessage],
+    kept: Kept,
+    *,
+    has_tools: bool,
+    odd_ids: bool = True,
+    continues: str = "",
+    is_prefilled: bool = False,
 ) -> list[pai.ModelMessage]:
     """Return ``messages`` in pydantic-ai's form; results of one round are one message, as most want it.
     Without ``odd_ids`` the provider takes only letters and digits in the ids of calls.
@@ -73,6 +80,9 @@ def told(
     Gemma's) refuse any other order, newer Claudes one that ends with the assistant, and local servers go on
     with the assistant's last words. Without tools calls and results are told in words: some providers refuse
     them then. What is kept goes with the calls since the last question: of older ones no provider wants it.
+
+    An answer that ``continues`` words of the last message is asked for in words, unless the provider goes on
+    with them itself (``is_prefilled``).
     """
     asked = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
     known: list[pai.ModelMessage] = []
@@ -85,7 +95,11 @@ def told(
         else:
             _add(known, _in_words(message))
     if known and isinstance(known[-1], pai.ModelResponse):
-        known.append(pai.ModelRequest(parts=[pai.UserPromptPart(GO_ON)]))
+        if is_prefilled:
+            known[-1] = _without_end(known[-1])
+        else:
+            asked_to = instruction(encodable(continues)) if continues else GO_ON
+            known.append(pai.ModelRequest(parts=[pai.UserPromptPart(asked_to)]))
     return known
 
 
@@ -93,6 +107,14 @@ def has_thoughts(messages: Sequence[ChatMessage], kept: Kept) -> bool:
     """Return whether the answer under way can go on thinking: what it thought before its calls is kept."""
     last = next((message for message in reversed(messages) if message.role != "tool"), None)
     return last is None or not last.calls or kept.find(messages, last) is not None
+
+
+def _without_end(answer: pai.ModelResponse) -> pai.ModelResponse:
+    """Return an answer that is gone on with: the Messages API takes none that ends in white space."""
+    *parts, last = answer.parts
+    if isinstance(last, pai.TextPart):
+        last = replace(last, content=last.content.rstrip())
+    return replace(answer, parts=[*parts, last])
 
 
 def _plain_ids(message: ChatMessage) -> ChatMessage:

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from agent_tui.backend.store.rows import TurnRow, UserSaid
+from agent_tui.chains import said_in
 from agent_tui.events import Attachment, Message, Step
 from agent_tui.wire.chat_encode import answer_content, question_content
-from agent_tui.wire.content import BETWEEN_STEPS
 from agent_tui.wire.rooms_encode import token_count
 
 
@@ -48,7 +48,9 @@ def question_message(room_id: str, said: UserSaid, versions: tuple[str, ...] = (
 def answer_message(
     room_id: str, turn: TurnRow, steps: tuple[Step, ...], versions: tuple[str, ...] = ()
 ) -> Message:
-    """Return an answer; its ``sender_name`` is the model's name."""
+    """Return an answer; its ``sender_name`` is the model's name, its ``token_count`` the provider's count of
+    completion tokens, 0 where it is unknown (protocols.md §2).
+    """
     text = turn.text or said_in(steps)
     return Message(
         id=turn.message_id,
@@ -59,7 +61,7 @@ def answer_message(
         sender_name=turn.model,
         sender_color=turn.sender_color,
         round_number=turn.round,
-        token_count=token_count(text),
+        token_count=turn.completion_tokens,
         created_at=turn.created_at,
         agent_id=turn.agent_id,
         interrupted=turn.reason,
@@ -71,9 +73,5 @@ def answer_message(
         parent_id=turn.parent,
         versions=versions,
         seconds=turn.seconds,
+        continues=turn.continues,
     )
-
-
-def said_in(steps: Sequence[Step]) -> str:
-    """Return what an answer says: its text steps, a blank line between two."""
-    return BETWEEN_STEPS.join(step.content for step in steps if step.type == "text" and step.content)

@@ -215,7 +215,7 @@ def asked(connection: Connection, room_id: str, client_key: str) -> tuple[str, i
 def rules(connection: Connection) -> list[ToolRule]:
     """Return all rules, those of single conversations too, the oldest first."""
     rule = schema.tool_rule.c
-    query = select(rule.id, rule.tool, rule.pattern, rule.created_at, rule.room_id)
+    query = select(rule.id, rule.tool, rule.pattern, rule.created_at, rule.room_id, rule.folder, rule.scope)
     return [ToolRule(*row) for row in connection.execute(query.order_by(rule.created_at, rule.id))]
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from agent_tui.events import Step
 
 Value = str | int | float | bool | None
+RuleScope = Literal["exact", "wide", "suspended"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class ChatRow:
     used_cost: float | None = None
     last_words: str = ""
     temperature: float | None = None
-    thinking: bool = False
+    thinking: bool | None = None
     tools: tuple[str, ...] | None = None
     workspace: str = ""
     head: str = ""
@@ -80,13 +82,19 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class ToolRule:
-    """Calls that run without being asked for; ``room_id`` empty: in every conversation."""
+    """Calls that run without being asked for; ``room_id`` empty: in every conversation.
+
+    ``scope`` is "exact" for the one call of ``pattern`` in ``folder`` ("" for calls that work in none),
+    "wide" for a glob of an earlier version that a person confirmed, "suspended" for one that covers nothing.
+    """
 
     id: str
     tool: str
     pattern: str
     created_at: str
     room_id: str = ""
+    folder: str = ""
+    scope: RuleScope = "exact"
 
 
 # --- changes -------------------------------------------------------------------------------------------
@@ -133,6 +141,13 @@ class RulePut:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleConfirmed:
+    """A suspended rule holds again, as wide as it is."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class RuleDropped:
     """The rule does not hold any more."""
 
@@ -156,4 +171,5 @@ class Unsearchable:
     most: int
 
 
-ChatChange = ChatCreated | ChatSet | StepPut | StepStands | RulePut | RuleDropped | Searchable | Unsearchable
+RuleChange = RulePut | RuleConfirmed | RuleDropped
+ChatChange = ChatCreated | ChatSet | StepPut | StepStands | RuleChange | Searchable | Unsearchable

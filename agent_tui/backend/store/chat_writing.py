@@ -12,6 +12,7 @@ from agent_tui.backend.store.chat_rows import (
     ChatCreated,
     ChatRow,
     ChatSet,
+    RuleConfirmed,
     RuleDropped,
     RulePut,
     Searchable,
@@ -70,6 +71,9 @@ def change(connection: Connection, room_id: str, change: ChatChange) -> None:
                 raise StoreError(f"Step {place} of {message_id} is not on record", "It cannot stand anyhow.")
         case RulePut(rule):
             connection.execute(sqlite_insert(tool_rule).values(**asdict(rule)).on_conflict_do_nothing())
+        case RuleConfirmed(rule_id):
+            suspended = (tool_rule.c.id == rule_id) & (tool_rule.c.scope == "suspended")
+            connection.execute(update(tool_rule).where(suspended).values(scope="wide"))
         case RuleDropped(rule_id):
             connection.execute(delete(tool_rule).where(tool_rule.c.id == rule_id))
         case Searchable():

@@ -77,4 +77,5 @@ def turn_message(room_id: str, turn: TurnRow, steps: Sequence[Step] = ()) -> Mes
         trimmed=turn.trimmed,
         usage=turn.usage,
         steps=tuple(steps),
+        continues=turn.continues,
     )

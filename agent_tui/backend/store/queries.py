@@ -25,7 +25,7 @@ from agent_tui.backend.store.messages import Page, that_fit, turn_message, user_
 from agent_tui.backend.store.room_steps import has_called, steps, tools_of
 from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow, UserSaid
 from agent_tui.errors import NotFound
-from agent_tui.events import AgentInfo, QueuedMessage
+from agent_tui.events import AgentInfo, QueuedMessage, Step
 
 # What is stored of an agent, in the order of ``AgentInfo``; the rest of it is computed.
 AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", "provider_id", "skip_next")
@@ -62,7 +62,7 @@ _USER_MESSAGES = select(
     *(schema.user_message.c[field.name] for field in fields(UserSaid) if field.name != "event"),
 )
 # A turn that was cut for one of these is over: what it said stands.
-FINAL_REASONS = ("stop", "skip")
+FINAL_REASONS = ("stop", "skip", "length")
 # What stands in a damaged room where nothing can be read.
 _UNKNOWN: Mapping[str, Any] = {"name": "", "task": "", "execution_mode": "sequential", "max_rounds": 0}
 FEW_ROOMS = 100  # of more than so many the agents are read with those of all others
@@ -105,6 +105,7 @@ class Said:
     """Words that are part of the conversation; ``agent_id`` is empty for a person's.
 
     ``place`` is the agent's in the turn order, ``seq`` says when they were begun, ``to`` who alone is told.
+    A turn that was continued is one of these, in the place of its beginning.
     """
 
     id: str
@@ -168,12 +169,13 @@ def rooms_and_stands(
 
 
 def state(connection: Connection, room_id: str) -> tuple[RoomRow, list[TurnRow]]:
-    """Return the room and all attempts of its newest two rounds; only open ones with their text (so far).
+    """Return the room and all attempts of its newest three rounds; only open ones with their text (so far).
 
-    The one before the newest is among them because a turn of it may be said again.
+    A turn of the round before the newest may be said again, and a provider with one agent may have failed
+    three times in a row.
     """
     row = room(connection, room_id)
-    return row, _turns(connection, room_id, _NEWEST_TURNS, {"id": room_id, "round": row.round_open - 1})
+    return row, _turns(connection, room_id, _NEWEST_TURNS, {"id": room_id, "round": row.round_open - 2})
 
 
 def said(connection: Connection, room_id: str, from_round: int = 0) -> list[Said]:
@@ -181,30 +183,64 @@ def said(connection: Connection, room_id: str, from_round: int = 0) -> list[Said
 
     In the order it was begun in.
     """
-    user, turn, agent = schema.user_message.c, schema.turn.c, schema.room_agent.c
+    user = schema.user_message.c
     people = select(user.id, user.round, user.first_seq, user.sender_name, user.text, user.to_agent).where(
         user.room_id == room_id, user.round >= from_round
-    )
-    stopped = (turn.status == "interrupted") & turn.reason.in_(FINAL_REASONS)
-    agents = (
-        select(
-            turn.message_id,
-            turn.round,
-            turn.first_seq,
-            turn.agent_id,
-            agent.turn_order,
-            turn.sender_name,
-            turn.text,
-        )
-        .join(schema.room_agent, (agent.room_id == turn.room_id) & (agent.id == turn.agent_id))
-        .where(turn.room_id == room_id, (turn.status == "completed") | stopped, turn.round >= from_round)
     )
     words = [
         Said(id_, round_, seq, "", -1, name, text, to)
         for id_, round_, seq, name, text, to in connection.execute(people)
     ]
-    words += [Said(*row) for row in connection.execute(agents)]
+    words += _said_by_agents(connection, room_id, from_round)
     return sorted(words, key=lambda word: word.seq)
+
+
+def _said_by_agents(connection: Connection, room_id: str, from_round: int) -> list[Said]:
+    turn, agent, later = schema.turn.c, schema.room_agent.c, schema.turn.alias()
+    stands = (turn.status == "completed") | ((turn.status == "interrupted") & turn.reason.in_(FINAL_REASONS))
+    is_continued = (
+        select(later.c.message_id)
+        .where(later.c.room_id == turn.room_id, later.c.continues == turn.message_id)
+        .exists()
+    )
+    columns = (turn.message_id, turn.round, turn.first_seq, turn.agent_id, agent.turn_order, turn.sender_name)
+    query = (
+        select(turn.continues, stands, *columns, turn.text)
+        .join(schema.room_agent, (agent.room_id == turn.room_id) & (agent.id == turn.agent_id))
+        .where(turn.room_id == room_id, turn.round >= from_round, turn.status != "superseded")
+        .where(stands | is_continued)
+        .order_by(turn.first_seq.desc())
+    )
+    found: dict[str, Said] = {}
+    rests: dict[str, str] = {}  # id → the words that stand behind that message's own
+    for continues, is_final, *values in connection.execute(query):
+        said = Said(*values)
+        if not (is_final or said.id in rests):
+            continue
+        whole = said.text + rests.get(said.id, "")
+        if continues:
+            rests[continues] = whole
+        else:
+            found[said.id] = replace(said, text=whole)
+    return list(found.values())
+
+
+def chain(connection: Connection, room_id: str, message_id: str) -> list[tuple[TurnRow, tuple[Step, ...]]]:
+    """Return the attempts that one with this id continues, oldest first, and at last itself, each with its
+    steps, if it has any besides its text. Those that said and called nothing are left out.
+    """
+    rows: list[TurnRow] = []
+    while message_id:
+        turn = schema.turn.c
+        mine = (turn.room_id == room_id) & (turn.message_id == message_id)
+        row = connection.execute(_TURNS.where(mine)).mappings().first()
+        if row is None:
+            break
+        rows.insert(0, TurnRow(**row))
+        message_id = rows[0].continues
+    taken = steps(connection, room_id, rows)
+    parts = [(row, taken.get(row.message_id, ())) for row in rows]
+    return [(row, of) for row, of in parts if row.text or of]
 
 
 def inbox(
@@ -266,6 +302,24 @@ def messages(connection: Connection, room_id: str, after: str | None, limit: int
     placed.sort(key=lambda pair: pair[0])
     found = that_fit([message for _, message in placed[:limit]])
     return Page(found, len(placed) > len(found), as_of)
+
+
+def continuable(
+    connection: Connection, room_id: str, message_id: str
+) -> tuple[list[tuple[TurnRow, tuple[Step, ...]]], bool]:
+    """Return ``chain`` of a turn or answer that is over, and whether it may be continued: it is not whole,
+    and nobody has gone on with it. Raises ``NotFound``.
+    """
+    turn = schema.turn.c
+    mine = (turn.room_id == room_id) & (turn.message_id == message_id)
+    status = connection.execute(select(turn.status).where(mine)).scalar()
+    if status is None:
+        raise NotFound(f"There is no answer {message_id[:100]}", status=404)
+    parts = chain(connection, room_id, message_id)
+    last = parts[-1][0].message_id if parts else message_id
+    going_on = (turn.continues == last) & turn.status.in_(("streaming", "completed"))
+    rest = connection.execute(select(turn.message_id).where((turn.room_id == room_id) & going_on)).first()
+    return parts, rest is None and status in ("interrupted", "failed")
 
 
 def _rooms(

@@ -7,7 +7,7 @@ in ``content`` as ever, a blank line before each text step but the first.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, exists, func, select
@@ -51,12 +51,16 @@ def steps(connection: Connection, room_id: str, rows: Sequence[TurnRow]) -> dict
     return {id_: tuple(sorted(of.values(), key=lambda one: one.index)) for id_, of in taken.items()}
 
 
-def steps_before(connection: Connection, room_id: str, turn: TurnRow) -> list[tuple[Step, ...]]:
-    """Return the steps of each attempt at this turn that was cut before, oldest first."""
+def steps_before(
+    connection: Connection, room_id: str, turn: TurnRow, without: Collection[str] = ()
+) -> list[tuple[Step, ...]]:
+    """Return the steps of each attempt at this turn that was cut before, oldest first, but for the messages
+    ``without``.
+    """
     cut = schema.turn.c.status == "interrupted"
     mine = (schema.turn.c.room_id == room_id) & (schema.turn.c.round == turn.round)
     mine &= (schema.turn.c.agent_id == turn.agent_id) & (schema.turn.c.attempt < turn.attempt)
-    ids = list(connection.scalars(_ATTEMPTS.where(mine & cut)))
+    ids = [id_ for id_ in connection.scalars(_ATTEMPTS.where(mine & cut)) if id_ not in without]
     taken = _on_record(connection, room_id, ids)
     return [tuple(taken[id_].values()) for id_ in ids if id_ in taken]
 

@@ -101,6 +101,8 @@ class TurnRow:
     model: str = ""
     seconds: float | None = None
     client_key: str = ""
+    continues: str = ""
+    to_continue: bool = False
 
     @property
     def usage(self) -> Usage | None:
@@ -137,8 +139,9 @@ class RunOpened:
 class TurnOpened:
     """A new attempt; its ``first_seq`` is the seq of the write's event number ``event``.
 
-    The turn that it ``supersedes`` becomes superseded with it, and no turn of that agent in that round is
-    asked for ``again`` any more.
+    The turn that it ``supersedes`` becomes superseded with it, and so do the attempts which that one
+    continues. No turn of that agent in that round is asked for any more. Refused by the database when the
+    attempt that it ``continues`` has a continuation under way or completed.
     """
 
     turn: TurnRow
@@ -165,9 +168,10 @@ class TurnClosed:
 
 @dataclass(frozen=True, slots=True)
 class TurnAgain:
-    """The turn is to be said again, as soon as it is over."""
+    """The turn is to be said again, as soon as it is over; with ``rest`` only what is missing of it."""
 
     message_id: str
+    rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)

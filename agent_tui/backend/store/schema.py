@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import event as sqlalchemy_event
 
-HEAD = "0004"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0006"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -78,15 +78,16 @@ room = Table(
     Column("workspace", Text, nullable=False),
 )
 
-# What only a chat has. tools: the names that may be used, as JSON, null for those that need not be allowed.
-# workspace: the folder of its tools, empty for none. head: the last message of the branch that is shown.
-# is_named: a person gave it its name (room.name); until then that is the beginning of the first question.
+# What only a chat has. temperature, thinking: null for the model's own. tools: the names that may be used, as
+# JSON, null for those that need not be allowed. workspace: the folder of its tools, empty for none. head: the
+# last message of the branch that is shown. is_named: a person gave it its name (room.name); until then that
+# is the beginning of the first question.
 conversation = Table(
     "conversation",
     metadata,
     Column("room_id", Text, ForeignKey("room.id"), primary_key=True),
     Column("temperature", Float),
-    Column("thinking", Boolean, nullable=False),
+    Column("thinking", Boolean),
     Column("tools", Text),
     Column("workspace", Text, nullable=False),
     Column("head", Text, nullable=False),
@@ -113,7 +114,9 @@ room_agent = Table(
 
 # One row per attempt. status: streaming | completed | interrupted | failed | skipped | superseded (said
 # again since, by the attempt whose supersedes names it). reason: why it was cut. again: somebody asked for
-# it to be said again. sender_name, sender_color: the agent's as they were then.
+# it to be said again; to_continue: for its rest. continues: the message_id of the attempt before it, whose
+# words stand before its own; empty for an attempt that begins anew. sender_name, sender_color: the agent's as
+# they were then.
 # text: all of it, once the attempt is closed; until then its chunks are the record. first_seq: where its
 # first event stands in the log, and so its place among the messages. In a chat each answer is a round of its
 # own, and attempt counts the answers to one question; parent: that question's id; model: whose words they
@@ -147,6 +150,8 @@ turn = Table(
     Column("model", Text, nullable=False),
     Column("seconds", Float),
     Column("client_key", Text, nullable=False),
+    Column("continues", Text, nullable=False),
+    Column("to_continue", Boolean, nullable=False),
 )
 
 # The database itself refuses to have a turn completed twice.
@@ -159,6 +164,14 @@ Index(
     sqlite_where=text("status = 'completed'"),
 )
 Index("turn_by_first_seq", turn.c.room_id, turn.c.first_seq)
+# Nor may one attempt be continued twice.
+Index(
+    "turn_continued_once",
+    turn.c.room_id,
+    turn.c.continues,
+    unique=True,
+    sqlite_where=text("continues != '' AND status IN ('streaming', 'completed')"),
+)
 # Nor may the same question be answered twice.
 Index(
     "turn_client_key_once",
@@ -235,7 +248,8 @@ step = Table(
     Column("ask", Text, nullable=False),
 )
 
-# Which calls run without being asked for: everywhere, or in one conversation (room_id).
+# Which calls run without being asked for: everywhere, or in one conversation (room_id). scope is exact (that
+# call, in that folder), wide (a glob that a person confirmed) or suspended (a glob that holds no more).
 tool_rule = Table(
     "tool_rule",
     metadata,
@@ -244,8 +258,11 @@ tool_rule = Table(
     Column("tool", Text, nullable=False),
     Column("pattern", Text, nullable=False),
     Column("created_at", Text, nullable=False),
+    Column("folder", Text, nullable=False),
+    Column("scope", Text, nullable=False),
 )
-Index("tool_rule_once", tool_rule.c.room_id, tool_rule.c.pattern, unique=True)
+_RULE = tool_rule.c
+Index("tool_rule_once", _RULE.room_id, _RULE.pattern, _RULE.folder, _RULE.scope, unique=True)
 
 # What is found by its words; number is the rowid of its words in search_words. Newer ones have greater ones.
 searched = Table(

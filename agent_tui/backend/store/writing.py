@@ -12,6 +12,7 @@ from agent_tui.backend.store import chat_writing
 from agent_tui.backend.store.chat_rows import (
     ChatCreated,
     ChatSet,
+    RuleConfirmed,
     RuleDropped,
     RulePut,
     Searchable,
@@ -137,9 +138,9 @@ def _change(connection: Connection, room_id: str, change: Change, seqs: Sequence
             for table in (turn, user_message, inbox, room_agent):
                 connection.execute(delete(table).where(table.c.room_id == room_id))
             connection.execute(delete(room).where(room.c.id == room_id))
-        case ChatCreated() | ChatSet() | StepPut() | StepStands() | RulePut() | RuleDropped():
+        case ChatCreated() | ChatSet() | StepPut() | StepStands():
             chat_writing.change(connection, room_id, change)
-        case Searchable() | Unsearchable():
+        case RulePut() | RuleConfirmed() | RuleDropped() | Searchable() | Unsearchable():
             chat_writing.change(connection, room_id, change)
 
 
@@ -150,17 +151,21 @@ def _change_turn(
         case TurnOpened(opened, place):
             whose = (turn.c.room_id == room_id) & (turn.c.round == opened.round)
             whose &= turn.c.agent_id == opened.agent_id
-            connection.execute(update(turn).where(whose & turn.c.again).values(again=False))
-            if opened.supersedes:
-                old = whose & (turn.c.message_id == opened.supersedes)
+            asked = whose & (turn.c.again | turn.c.to_continue)
+            connection.execute(update(turn).where(asked).values(again=False, to_continue=False))
+            superseded = opened.supersedes
+            while superseded:
+                old = whose & (turn.c.message_id == superseded)
                 connection.execute(update(turn).where(old).values(status="superseded"))
+                superseded = connection.execute(select(turn.c.continues).where(old)).scalar() or ""
             values = {**asdict(opened), "room_id": room_id, "first_seq": seqs[place]}
             connection.execute(insert(turn).values(values))
         case TurnClosed():
             _close(connection, change)
-        case TurnAgain(message_id):
+        case TurnAgain(message_id, rest):
             condition = (turn.c.room_id == room_id) & (turn.c.message_id == message_id)
-            connection.execute(update(turn).where(condition).values(again=True))
+            wanted = {"to_continue": True} if rest else {"again": True}
+            connection.execute(update(turn).where(condition).values(wanted))
 
 
 def _change_inbox(connection: Connection, room_id: str, change: InboxPut | InboxSet | InboxTaken) -> None:

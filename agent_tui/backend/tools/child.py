@@ -17,6 +17,7 @@ from typing import Self
 from agent_tui.backend.tools.environment import UMASK
 from agent_tui.backend.tools.orphans import LOOK_SECONDS, ORPHANS, is_stopped
 from agent_tui.backend.tools.tool import ToolError
+from agent_tui.tool_config import TOOL_VARIABLE
 
 GRACE_SECONDS = 1.0  # between asking a program to end and killing it
 END_SECONDS = 10.0  # for the keeper itself; it needs a moment after the grace
@@ -69,7 +70,7 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 cwd=folder,
-                env=environ,
+                env={**environ, TOOL_VARIABLE: "1"},
                 pass_fds=(theirs,),
                 start_new_session=True,
                 umask=UMASK,

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.addresses import is_named, public_addresses
 from agent_tui.backend.tools.child import PIPE_BYTES, Child
-from agent_tui.backend.tools.rules import pattern_for
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, cut
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
 from agent_tui.events import ToolAsk
-from agent_tui.inert import inert_line
+from agent_tui.inert import inert_line, visible
 
 if TYPE_CHECKING:
     import httpx
@@ -93,10 +92,12 @@ class FetchUrl:
         self.seconds = seconds
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
-        """Return the whole address."""
-        url = str(_url(arguments["url"]))
-        shown = inert_line(url, MAX_URL_CHARACTERS)
-        return ToolAsk(f"fetch_url {shown}", shown, "text", pattern_for(_SPEC.name, {"url": url}))
+        """Return the whole address as it goes out, in ASCII; of a host in other letters, those too."""
+        url = _url(arguments["url"])
+        ascii_host, host = url.raw_host.decode("ascii"), visible(url.host)
+        shown = visible(str(url))
+        letters = "" if host == ascii_host else f"\n\nThe host {ascii_host} stands for {host}"
+        return ToolAsk(f"fetch_url {shown}", f"{shown}{letters}")
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return the page's text; raises ``ToolError`` for all that is not fetched or no text."""

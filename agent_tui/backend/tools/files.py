@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.backend.tools.rules import pattern_for
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.walking import Entry, glob_spec, walk
@@ -67,7 +66,7 @@ class LookingTool(ABC):
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
         """Return the call in a line."""
         about = inert_line(" ".join(str(one) for one in arguments.values()) or ".", 300)
-        return ToolAsk(f"{self.spec.name} {about}", pattern=pattern_for(self.spec.name, arguments))
+        return ToolAsk(f"{self.spec.name} {about}")
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return what ``look`` finds. It is told when nobody waits for that any more: a thread cannot be

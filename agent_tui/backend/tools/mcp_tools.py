@@ -14,10 +14,9 @@ from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.mcp_results import output
 from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.schema import is_valid_schema
-from agent_tui.backend.tools.texts import cut
 from agent_tui.backend.tools.tool import Permission, ToolOutput, ToolPlace
 from agent_tui.events import ToolAsk
-from agent_tui.inert import inert, inert_line
+from agent_tui.inert import inert, visible, visible_line
 from agent_tui.tool_config import McpConfig
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 MAX_TOOLS = 200  # of one server: models get worse with more, and some take 128 at most
 MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_SCHEMA_CHARACTERS = 20_000
-MAX_PREVIEW_CHARACTERS = 20_000
 OWN_SECONDS = 60.0
 MAX_NAME_CHARACTERS = 64  # OpenAI's limit, the strictest
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME_CHARACTERS}}}")
@@ -51,9 +49,8 @@ class McpTool:
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
         """Return the call and all its arguments."""
-        line = inert_line(f"{self.spec.name} {json.dumps(arguments, ensure_ascii=False)}", 500)
-        preview = json.dumps(arguments, ensure_ascii=False, indent=2)
-        return ToolAsk(line, cut(preview, MAX_PREVIEW_CHARACTERS), "text", self.spec.name)
+        line = visible_line(f"{self.spec.name} {json.dumps(arguments, ensure_ascii=False)}")
+        return ToolAsk(line, visible(json.dumps(arguments, ensure_ascii=False, indent=2)))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return the server's answer as text; what is no text is named. Images come besides."""

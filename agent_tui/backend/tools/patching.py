@@ -6,11 +6,9 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_tui.backend.tools.texts import cut
 from agent_tui.backend.tools.tool import ToolError
 
 MAX_PATCHED_CHARACTERS = 5 * 1024 * 1024
-MAX_DIFF_CHARACTERS = 60_000
 MAX_COMPARED_LINES = 1_000  # comparing takes the square of these at worst
 CONTEXT_LINES = 3
 _NO_NEWLINE = "\\ No newline at end of file"
@@ -44,12 +42,12 @@ def patched(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
 
 
 def diff(old: str, new: str, path: str, *, is_new: bool = False) -> str:
-    """Return what changes as a unified diff, cut in the middle when it is long; "" for no change."""
+    """Return what changes as a unified diff; "" for no change."""
     if old == new:
         return ""
     lines = _compared(old, new, ("/dev/null" if is_new else f"a/{path}", f"b/{path}"))
     shown = [line[:-1] if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}" for line in lines]
-    return cut("\n".join(shown), MAX_DIFF_CHARACTERS)
+    return "\n".join(shown)
 
 
 def counts(old: str, new: str) -> str:

@@ -1,5 +1,46 @@
-"""The patterns of allowed calls, which the command line reads as well (``agent_tui.tool_rules``)."""
+"""Which rules cover a call in the folder that it works in (``agent_tui.tool_rules`` has the patterns)."""
 
-from agent_tui.tool_rules import allows as allows
-from agent_tui.tool_rules import pattern_for as pattern_for
-from agent_tui.tool_rules import speaks_of as speaks_of
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agent_tui.backend.tools.tool import ToolPlace
+from agent_tui.tool_rules import COMMAND_TOOL, PATH_TOOLS, exact_pattern
+from agent_tui.tool_rules import allows as pattern_allows
+
+
+def exact_rule(tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> tuple[str, str]:
+    """Return the exact pattern of a call and the folder that it holds in, without links: "" where the call
+    works in no folder. The pattern is empty for a call that no rule can describe. Looks at the file system.
+    """
+    if tool not in (COMMAND_TOOL, *PATH_TOOLS):
+        return exact_pattern(tool, arguments), ""
+    if place.workspace is None:
+        return "", ""
+    root = os.path.realpath(place.workspace)
+    if tool in PATH_TOOLS:
+        arguments = {**arguments, "path": os.path.relpath(_found(arguments, root), root)}
+    return exact_pattern(tool, arguments), root
+
+
+def allows(pattern: str, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
+    """Return whether a pattern covers this call. A file has to be covered both as it is named and as it is
+    found: a link never leads to a file that the pattern does not cover.
+    """
+    if not pattern_allows(pattern, tool, arguments):
+        return False
+    if tool not in PATH_TOOLS or place.workspace is None:
+        return True
+    root = os.path.realpath(place.workspace)
+    found = _found(arguments, root)
+    if found == os.path.normpath(Path(root, arguments["path"])):
+        return True
+    return pattern_allows(pattern, tool, {**arguments, "path": os.path.relpath(found, root)})
+
+
+def _found(arguments: Mapping[str, Any], root: str) -> str:
+    """Return where the path of a file leads, without links."""
+    return os.path.realpath(Path(root, arguments["path"].replace("\0", "")))

@@ -9,12 +9,11 @@ from typing import Any
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.child import END_SECONDS, PIPE_BYTES, Child
 from agent_tui.backend.tools.environment import command_environment
-from agent_tui.backend.tools.rules import pattern_for
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, structure
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.events import ToolAsk
-from agent_tui.inert import inert_line
+from agent_tui.inert import visible, visible_line
 
 COMMAND_SECONDS = 60.0
 MAX_COMMAND_CHARACTERS = 10_000
@@ -55,11 +54,11 @@ class RunCommand:
         """Return the exact command, where it would run and for how long."""
         command = _command(arguments)
         folder = Workspace.of(place).root
-        line = inert_line(command, 500)
-        preview = f"in {folder}\n{self._limit:g} s at most"
+        line = visible_line(command)
+        preview = f"in {visible_line(str(folder))}\n{self._limit:g} s at most"
         if line != command:
-            preview = f"{command}\n\n{preview}"
-        return ToolAsk(line, preview, "text", pattern_for(_SPEC.name, arguments))
+            preview = f"{visible(command)}\n\n{preview}"
+        return ToolAsk(line, preview)
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return ``{"success", "exit_code", "output"}``. At the time-out, and where the command killed the

@@ -45,7 +45,7 @@ class CurrentTime:
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
         """Return the call in a line."""
-        return ToolAsk(inert_line(f"current_time {arguments.get('zone', '')}"), pattern="current_time")
+        return ToolAsk(inert_line(f"current_time {arguments.get('zone', '')}"))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return ``{"time": ISO 8601 with offset, "weekday", "zone"}``."""
@@ -93,7 +93,7 @@ class Calculator:
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
         """Return the call in a line."""
-        return ToolAsk(inert_line(f"calculator {arguments['expression']}"), pattern="calculator")
+        return ToolAsk(inert_line(f"calculator {arguments['expression']}"))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return ``{"expression", "result", "exact"}``; of a fraction without end also ``"about"``."""

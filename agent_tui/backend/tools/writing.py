@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import posixpath
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.files import FILE_SECONDS, PATH, refuse_binary
 from agent_tui.backend.tools.patching import counts, diff, patched
-from agent_tui.backend.tools.rules import pattern_for
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
-from agent_tui.backend.tools.workspace import Workspace
+from agent_tui.backend.tools.workspace import Missing, Workspace
 from agent_tui.events import ToolAsk
-from agent_tui.inert import inert_line
+from agent_tui.inert import inert_line, visible, visible_line
 
 MAX_CONTENT_CHARACTERS = 1_000_000
 MAX_FILE_BYTES = 5 * 1024 * 1024
@@ -68,12 +69,15 @@ class _ChangingTool(ABC):
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
         """Return the diff that the call would make."""
         path: str = arguments["path"]
-        old, new = self._both(arguments, Workspace.of(place))
-        shown = inert_line(path, 300)
-        preview = "it would change nothing" if old == new else diff(old or "", new, shown, is_new=old is None)
-        kind = "text" if old == new else "diff"
-        call = f"{self.spec.name} {shown}"
-        return ToolAsk(call, preview, kind, pattern_for(self.spec.name, arguments))
+        workspace = Workspace.of(place)
+        old, new = self._both(arguments, workspace)
+        call = visible_line(f"{self.spec.name} {path}")
+        with suppress(Missing), workspace.find(path, is_written=True) as found:
+            if found.path != posixpath.normpath(path) and not path.startswith("/"):
+                call = visible_line(f"{self.spec.name} {path}, a link to {found.path}")
+        if old == new:
+            return ToolAsk(call, "it would change nothing")
+        return ToolAsk(call, visible(diff(old or "", new, visible_line(path), is_new=old is None)), "diff")
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return in a line what was written."""

@@ -17,6 +17,7 @@ from agent_tui.backend.engine.engine import Engine, NewAgent, NewRoom
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Frame, Hub
 from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece
 from agent_tui.backend.store import queries
@@ -97,7 +98,16 @@ class House:
         box = box or ScriptedBox()
         self.asks = Asks(store, timing, lambda: box.allow)
         tools = RoomTools(store, box, self.asks)
-        self.engine = Engine(store, self.hub, models, unwatched_seconds=unwatched, timing=timing, tools=tools)
+        self.presence = Presence()
+        self.engine = Engine(
+            store,
+            self.hub,
+            models,
+            unwatched_seconds=unwatched,
+            timing=timing,
+            tools=tools,
+            presence=self.presence,
+        )
 
     async def load(self, room_id: str) -> None:
         """Put what is stored of the room into the log; what is committed meanwhile comes by itself."""

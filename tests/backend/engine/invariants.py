@@ -40,8 +40,14 @@ def _check_attempts(room: RoomInfo, turns: Sequence[TurnRow]) -> None:
         assert [row.attempt for row in (*before, last)] == list(range(1, len(of_turn) + 1))
         assert is_final(last)
         assert not last.again
+        assert not last.to_continue
         assert last.status != "superseded"
-        assert all(row.status in ("superseded", "skipped") or not is_final(row) for row in before)
+        continued = {row.continues for row in of_turn}
+        assert all(
+            row.status in ("superseded", "skipped") or row.continues or row.message_id in continued
+            for row in before
+            if is_final(row)
+        )
 
 
 def check(frames: Sequence[Frame], room: RoomInfo, messages: Sequence[Message]) -> None:
@@ -50,6 +56,7 @@ def check(frames: Sequence[Frame], room: RoomInfo, messages: Sequence[Message]) 
     _check_runs(frames)
     _check_rounds(frames, room)
     _check_turns(frames, running=room.status == "running")
+    _check_chains(frames)
     _check_messages(frames, messages)
     if room.status == "completed":
         _check_completed(frames, room)
@@ -100,6 +107,23 @@ def _check_turns(frames: Sequence[Frame], *, running: bool) -> None:
             assert _said(frames, frame.message_id) == data(frame)["content"]
 
 
+def _check_chains(frames: Sequence[Frame]) -> None:
+    """What is continued was said before by the same agent in the same round, and completed once at most."""
+    starts = {event["id"]: event for event in _named(frames, "message_start")}
+    stored = {event["id"]: event for event in _named(frames, "message")}
+    completed: Counter[str] = Counter()
+    for frame in frames:
+        if frame.name == "message_start" and (before := data(frame).get("continues")):
+            event = data(frame)
+            assert before in stored
+            for name in ("sender_name", "round_number"):
+                assert starts[before][name] == event[name]
+        elif frame.name == "message_end" and "interrupted" not in data(frame):
+            completed[starts[frame.message_id].get("continues", "")] += 1
+    del completed[""]
+    assert set(completed.values()) <= {1}
+
+
 def _said(frames: Sequence[Frame], message_id: str) -> str:
     chunks = [frame for frame in frames if frame.name == "message_chunk" and frame.message_id == message_id]
     return "".join(data(frame)["content"] for frame in chunks)
@@ -136,14 +160,17 @@ def _check_completed(frames: Sequence[Frame], room: RoomInfo) -> None:
     assert frames[-1].name == "room_completed"
     assert len(_named(frames, "round_end")) == room.max_rounds
     starts = {event["id"]: event for event in _named(frames, "message_start")}
-    superseded = {event.get("supersedes") for event in starts.values()}
-    final = ("", "stop", "skip")
+    superseded = {event["supersedes"] for event in starts.values() if "supersedes" in event}
+    for id_ in list(superseded):  # with it the attempts that it continues
+        while id_ := starts[id_].get("continues", "") if id_ in starts else "":
+            superseded.add(id_)
+    final = ("", "stop", "skip", "length")
     done = [event["id"] for event in _named(frames, "message_end") if event.get("interrupted", "") in final]
     done += [frame.message_id for frame in frames if frame.name == "agent_error"]
     turns = Counter(
         (starts[id_]["round_number"], starts[id_]["sender_name"])
         for id_ in done
-        if id_ in starts and id_ not in superseded
+        if id_ in starts and id_ not in superseded and "continues" not in starts[id_]
     )
     expected = {(r, a.name) for r in range(1, room.max_rounds + 1) for a in room.agents}
     assert set(turns) <= expected

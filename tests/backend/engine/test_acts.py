@@ -47,7 +47,10 @@ async def finish(house: House, model: ScriptedModel, room: RoomInfo) -> list[Mes
 
 
 def told(model: ScriptedModel, number: int) -> list[str]:
-    return [message.content for message in model.calls[number].request.messages]
+    """Return what was said, as the model was told; what it is told of its room comes before."""
+    system, *messages = model.calls[number].request.messages
+    assert system.role == "system"
+    return [message.content for message in messages]
 
 
 @pytest.mark.parametrize("reason", ["stop", "skip"])

@@ -200,7 +200,7 @@ async def test_after_twenty_rounds_the_answer_ends_with_the_error_of_the_protoco
     assert len(results(answer)) == 20
 
 
-async def test_an_answer_that_ran_out_of_tokens_is_reported_with_what_was_said(tmp_path: Path) -> None:
+async def test_an_answer_that_ran_out_of_tokens_is_cut_and_keeps_what_was_said(tmp_path: Path) -> None:
     look = reader()
     model = speaks(["Half an ans", CallPiece(0, "c", "look", '{"a'), CutPiece("length")])
     async with open_chats(tmp_path / "a.db", model, look) as house:
@@ -209,7 +209,8 @@ async def test_an_answer_that_ran_out_of_tokens_is_reported_with_what_was_said(t
         name, data = house.end()
     assert (name, answer.text, look.ran, len(model.calls)) == ("error", "Half an ans", [], 1)
     assert "ran out of tokens" in data["content"]
-    assert (statuses(answer), results(answer)[0][1]) == (["failed"], False)
+    assert (answer.interrupted, answer.error) == ("length", "")
+    assert (statuses(answer), results(answer)[0][1]) == (["cut"], False)
 
 
 async def test_a_refusal_before_the_first_piece_is_tried_again(tmp_path: Path) -> None:
@@ -235,12 +236,14 @@ async def test_a_refusal_after_words_is_reported_with_what_was_said(tmp_path: Pa
     ]
 
 
-async def test_an_answer_that_failed_without_a_word_is_not_told_again(tmp_path: Path) -> None:
+async def test_a_question_that_was_never_answered_is_not_told_with_the_next_one(tmp_path: Path) -> None:
     model = speaks([ModelError("no")], ["Yes."])
     async with open_chats(tmp_path / "a.db", model) as house:
         await house.ask("One?")
         await house.ask("Two?")
-    assert told(model.calls[1].request) == [("user", "One?"), ("user", "Two?")]
+        await house.ask("Three?")
+    assert told(model.calls[1].request) == [("user", "Two?")]
+    assert told(model.calls[2].request) == [("user", "Two?"), ("assistant", "Yes."), ("user", "Three?")]
 
 
 async def test_without_a_model_the_answer_says_so(tmp_path: Path) -> None:

@@ -11,8 +11,11 @@ import pytest
 
 from agent_tui.backend.engine.chats import NewConversation, Question
 from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.store.chat_rows import RulePut, ToolRule
+from agent_tui.backend.store.store import Store
 from agent_tui.errors import NotFound, Refused
 from tests.backend.engine.chat_house import call, open_chats, results, speaks, statuses
+from tests.fakes.scripted_model import Script
 from tests.fakes.scripted_tools import reader, writer
 
 
@@ -99,7 +102,7 @@ async def test_for_this_conversation_is_for_no_other_and_stays(tmp_path: Path) -
             answer_id = await house.begin()
             await house.chats.answer(house.id, answer_id, (await house.asks())["id"], "conversation")
             await house.ended(answer_id)
-        assert house.chats.rules() == []
+        assert [rule.room_id for rule in house.chats.rules()] == [house.id]
         first = house.id
     async with open_chats(tmp_path / "a.db", model, tool) as house:
         other, house.id = house.id, first
@@ -128,6 +131,83 @@ async def test_always_is_a_rule_that_can_be_taken_back(tmp_path: Path) -> None:
         assert (statuses(await house.last()), house.chats.rules()) == (["denied"], [])
         with pytest.raises(NotFound):
             await house.chats.drop_rule(rule.id)
+
+
+async def test_two_terminals_that_allow_the_same_call_at_once_keep_one_rule(tmp_path: Path) -> None:
+    model = speaks([call("change"), call("change", index=1)], ["Done."], [call("change")], ["Oh."])
+    async with open_chats(tmp_path / "a.db", model, writer()) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            await house.asks("step-1")
+            both = (house.chats.answer(house.id, answer_id, step, "always") for step in ("step-0", "step-1"))
+            await asyncio.gather(*both)
+            await house.ended(answer_id)
+        (rule,) = house.chats.rules()
+        await house.chats.drop_rule(rule.id)
+        await house.ask()
+        assert (statuses(await house.last()), house.chats.rules()) == (["denied"], [])
+
+
+async def test_of_two_decisions_on_one_call_the_first_counts_and_the_other_keeps_no_rule(
+    tmp_path: Path,
+) -> None:
+    tool = writer()
+    async with open_chats(tmp_path / "a.db", speaks([call("change")], ["Done."]), tool) as house:
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            await house.asks()
+            answers = (
+                house.chats.answer(house.id, answer_id, "step-0", decision)
+                for decision in ("conversation", "always", "deny")
+            )
+            first, *others = await asyncio.gather(*answers, return_exceptions=True)
+            await house.ended(answer_id)
+        assert first is None
+        assert [isinstance(other, Refused) and other.status for other in others] == [409, 409]
+        assert [rule.room_id for rule in house.chats.rules()] == [house.id]
+    assert len(tool.ran) == 1
+
+
+async def test_a_rule_of_an_earlier_version_holds_again_only_when_somebody_confirms_it(
+    tmp_path: Path,
+) -> None:
+    store = Store(tmp_path / "a.db")
+    old = ToolRule("r1", "change", "change", "2026-01-01T00:00:00+00:00", scope="suspended")
+    await store.append("", (), [RulePut(old)])
+    await store.close()
+    changes: list[Script] = [[call("change", {"a": 1})], ["Done."]]
+    model = speaks(*changes * 4)
+    async with open_chats(tmp_path / "a.db", model, writer()) as house:
+        assert house.chats.rules() == [old]
+        with house.chats.attend(house.id):
+            answer_id = await house.begin()
+            asking = await house.asks()
+            assert asking["ask"]["suspended"] == "change"
+            await house.chats.answer(house.id, answer_id, asking["id"], "deny")
+            await house.ended(answer_id)
+        await house.ask()
+        assert statuses(await house.last()) == ["denied"]
+        with pytest.raises(NotFound):
+            await house.chats.confirm_rule("r2")
+        await house.chats.confirm_rule("r1")
+        await house.ask()
+        assert statuses(await house.last()) == ["done"]
+    async with open_chats(tmp_path / "a.db", model, writer()) as house:
+        assert [rule.scope for rule in house.chats.rules()] == ["wide"]
+        await house.chats.drop_rule("r1")
+        await house.ask()
+        assert statuses(await house.last()) == ["denied"]
+
+
+async def test_what_is_too_long_to_be_shown_asks_nobody_and_does_not_run(tmp_path: Path) -> None:
+    tool = writer()
+    model = speaks([call("change", {"text": "x" * 400_000})], ["Oh."])
+    async with open_chats(tmp_path / "a.db", model, tool) as house:
+        with house.chats.attend(house.id):
+            await house.ask()
+        answer = await house.last()
+    assert (statuses(answer), tool.ran) == (["failed"], [])
+    assert "do it in smaller parts" in results(answer)[0][0]
 
 
 async def test_the_config_file_allows_calls_too(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ async def test_a_stop_inside_a_tool_ends_the_tool(tmp_path: Path) -> None:
     assert json.loads(results(answer)[0][0])["success"] is False
 
 
-async def test_a_stop_while_a_call_asks_denies_it(tmp_path: Path) -> None:
+async def test_a_stop_while_a_call_asks_is_no_denial(tmp_path: Path) -> None:
     tool = writer()
     async with open_chats(tmp_path / "a.db", speaks([call("change")]), tool) as house:
         with house.chats.attend(house.id):
@@ -98,7 +98,7 @@ async def test_a_stop_while_a_call_asks_denies_it(tmp_path: Path) -> None:
             await house.ended(answer_id)
             assert not house.chats.asks.waits_in(house.id)
         answer = await house.last()
-    assert (statuses(answer), tool.ran) == (["denied"], [])
+    assert (statuses(answer), tool.ran) == (["cut"], [])
     assert "the answer was stopped" in results(answer)[0][0]
 
 

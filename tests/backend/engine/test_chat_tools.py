@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.backend.engine.answer_steps import Steps
-from agent_tui.backend.engine.answer_tools import Calls, Workshop
+from agent_tui.backend.engine.answer_tools import Calls, Waiting, Workshop
 from agent_tui.backend.engine.chats import ConversationChange
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import Written
@@ -30,13 +29,16 @@ from tests.fakes.scripted_tools import ScriptedBox, reader
 class Nobody:
     """Nobody who could be asked (``Gate``)."""
 
-    def allows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+    def allows(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
         return False
+
+    def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
+        return ""
 
     def could_allow(self, tool: str) -> bool:
         return False
 
-    def ask(self, call: Step, arguments: Mapping[str, Any], ask: ToolAsk) -> asyncio.Future[str]:
+    def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
         raise AssertionError
 
 
@@ -128,7 +130,7 @@ async def test_only_the_diff_that_was_shown_is_carried_out(tmp_path: Path) -> No
             asking = await house.asks("step-2")
             assert file.read_text() == "one\nand what somebody else wrote\n"
             assert "-and what somebody else wrote" in asking["ask"]["preview"]
-            await house.chats.answer(house.id, answer_id, asking["id"], "conversation", "write_file")
+            await house.chats.answer(house.id, answer_id, asking["id"], "conversation")
             await house.ended(answer_id)
         answer = await house.last()
     assert statuses(answer) == ["failed", "done"]
@@ -146,7 +148,7 @@ async def test_what_a_rule_allows_runs_whatever_was_shown(tmp_path: Path) -> Non
             answer_id = await house.begin()
             asking = await house.asks()
             file.write_text("what somebody else wrote\n")
-            await house.chats.answer(house.id, answer_id, asking["id"], "always", "write_file")
+            await house.chats.answer(house.id, answer_id, asking["id"], "always")
             await house.ended(answer_id)
         assert statuses(await house.last()) == ["done"]
     assert file.read_text() == "two\n"

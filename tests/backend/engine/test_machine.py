@@ -225,6 +225,15 @@ class Room(RuleBasedStateMachine):
         self.may_be = RUNNING
         self._look()
 
+    @rule(which=st.integers(0, 1))
+    def continue_an_agent(self, which: int) -> None:
+        try:
+            self.do(self.house.engine.continue_agent(self.room.id, self.room.agents[which].id))
+        except Refused:  # it said nothing, or all
+            return
+        self.may_be = RUNNING
+        self._look()
+
     # --- what happens by itself ------------------------------------------------------------------------
 
     @rule(pieces=st.integers(1, 4))

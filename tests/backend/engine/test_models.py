@@ -32,11 +32,11 @@ from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 BUSY = ModelError("too busy", retryable=True)
 
 
-async def ran(house: House, mode: str = "sequential", names: str = "Ada") -> str:
-    """Run a room of one round to its end; return its id."""
+async def ran(house: House, mode: str = "sequential", names: str = "Ada", end: str = "room_completed") -> str:
+    """Run a room of one round to its ``end``; return its id."""
     room = await house.engine.create_room(new_room(mode, rounds=1, names=names))
     await house.engine.run(room.id)
-    assert await house.log.ended(room.id) == "room_completed"
+    assert await house.log.ended(room.id) == end
     await check_room(house, room.id)
     return room.id
 
@@ -94,7 +94,7 @@ async def test_a_model_that_fails_for_good_is_an_agent_error(
     model = ScriptedModel(Tries(*scripts), free=True)
     timing = Timing(retries=(0.0, 0.0))
     async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=timing) as house:
-        room_id = await ran(house)
+        room_id = await ran(house, end="room_paused")
         assert len(model.calls) == tries
         assert len(errors(house, room_id)) == 1
         assert errors(house, room_id)[0].startswith("LLM stream failed: ")
@@ -121,7 +121,7 @@ class SelfCancelling:
 
 async def test_a_model_that_cancels_itself_has_failed(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", FakeModels(SelfCancelling())) as house:
-        room_id = await ran(house)
+        room_id = await ran(house, end="room_paused")
         assert errors(house, room_id) == ["LLM stream failed: the call was cancelled"]
 
 
@@ -244,7 +244,7 @@ async def test_what_no_database_holds_is_replaced(tmp_path: Path) -> None:
 async def test_a_model_that_says_too_much_is_stopped_and_what_fits_is_kept(tmp_path: Path) -> None:
     model = ScriptedModel(lambda request: ["x" * 600_000] * 3, free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room_id = await ran(house)
+        room_id = await ran(house, end="room_paused")
         assert errors(house, room_id) == [
             "LLM stream failed: it said more than 1,000,000 characters: What is beyond that was left out."
         ]
@@ -256,7 +256,7 @@ async def test_a_model_that_says_too_much_is_stopped_and_what_fits_is_kept(tmp_p
 async def test_a_model_that_thinks_without_end_is_stopped(tmp_path: Path) -> None:
     model = ScriptedModel(lambda request: ["So: ", *[ThinkingPiece("x" * 400_000)] * 3, "done"], free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room_id = await ran(house)
+        room_id = await ran(house, end="room_paused")
         assert "thought more than" in errors(house, room_id)[0]
         assert [message.text for message in await said(house, room_id)] == ["So: "]
 

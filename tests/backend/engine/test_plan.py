@@ -204,6 +204,41 @@ ACTS: dict[str, tuple[RoomRow, list[TurnRow], str, set[str], Step]] = {
         set(),
         Speak((Turn(1, "id-0", 2, "m101"),)),
     ),
+    "one failed turn does not pause a room that goes on": (
+        room(1),
+        [turn(0, "failed"), turn(1, "failed"), turn(2, "completed")],
+        "",
+        set(),
+        CloseRound(1),
+    ),
+    "a round in which every turn failed does": (
+        room(1, mode="parallel"),
+        [turn(0, "failed"), turn(1, "failed"), turn(2, "failed")],
+        "",
+        set(),
+        Pause("error", ("m101", "m111", "m121")),
+    ),
+    "also when the others were skipped": (
+        room(1),
+        [turn(0, "skipped"), turn(1, "failed"), turn(2, "skipped")],
+        "",
+        set(),
+        Pause("error", ("m111",)),
+    ),
+    "not when nobody was asked": (
+        room(1),
+        [turn(0, "skipped"), turn(1, "skipped"), turn(2, "skipped")],
+        "",
+        set(),
+        CloseRound(1),
+    ),
+    "its turns are tried again when the room goes on": (
+        room(1),
+        [replace(turn(place, "failed"), again=True) for place in range(3)],
+        "",
+        set(),
+        Speak((Turn(1, "id-0", 2, "m101"),)),
+    ),
     "an agent that was taken out is not waited for": (
         replace(room(1), agents=AGENTS[1:]),
         [turn(0, "interrupted")],
@@ -219,6 +254,74 @@ ACTS: dict[str, tuple[RoomRow, list[TurnRow], str, set[str], Step]] = {
         Speak((TURN[2],)),
     ),
 }
+
+
+FIVE = tuple(
+    AgentInfo(f"id-{place}", "ABCDE"[place], turn_order=place, provider_id="dead" if place != 1 else "well")
+    for place in range(5)
+)
+ALONE = (replace(FIVE[0], name="A"), replace(FIVE[1], name="B"))
+
+
+def in_order(*rows: TurnRow, after: int = 1) -> list[TurnRow]:
+    """Return attempts that began in this order, the first one after the event ``after``."""
+    return [replace(row, first_seq=after + place) for place, row in enumerate(rows, 1)]
+
+
+# (room, attempts, the step)
+PROVIDERS: dict[str, tuple[RoomRow, list[TurnRow], Step]] = {
+    "two failures of one provider are not enough": (
+        replace(room(1), agents=FIVE),
+        in_order(turn(0, "failed"), turn(1, "completed"), turn(2, "failed")),
+        Speak((Turn(1, "id-3", 1),)),
+    ),
+    "three in a row are, whoever spoke between them": (
+        replace(room(1), agents=FIVE),
+        in_order(turn(0, "failed"), turn(1, "completed"), turn(2, "failed"), turn(3, "failed")),
+        Pause("error", ("m101", "m121", "m131")),
+    ),
+    "not when the provider answered once": (
+        replace(room(1), agents=FIVE),
+        in_order(turn(0, "failed"), turn(2, "completed"), turn(1, "failed"), turn(3, "failed")),
+        Speak((Turn(1, "id-4", 1),)),
+    ),
+    "one agent fails in three rounds": (
+        replace(room(3, 2), agents=ALONE, max_rounds=9),
+        in_order(
+            *(
+                turn(place, end, round_=round_)
+                for round_ in (1, 2)
+                for place, end in enumerate(("failed", "completed"))
+            ),
+            turn(0, "failed", round_=3),
+        ),
+        Pause("error", ("m301",)),
+    ),
+    "failures before the room was resumed do not count": (
+        replace(room(3, 2), agents=ALONE, max_rounds=9, run_seq=6),
+        in_order(
+            *(
+                turn(place, end, round_=round_)
+                for round_ in (1, 2)
+                for place, end in enumerate(("failed", "completed"))
+            ),
+            replace(turn(0, "superseded", round_=3)),
+        )
+        + in_order(turn(0, "failed", 2, round_=3), after=6),
+        Speak((Turn(3, "id-1", 1),)),
+    ),
+    "in a parallel room only a whole round counts": (
+        replace(room(1, mode="parallel"), agents=FIVE),
+        in_order(*(turn(place, "completed" if place == 1 else "failed") for place in range(5))),
+        CloseRound(1),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PROVIDERS)
+def test_a_sequential_room_pauses_when_a_provider_failed_three_times_in_a_row(case: str) -> None:
+    stored, turns, step = PROVIDERS[case]
+    assert plan(stored, turns, "") == step
 
 
 @pytest.mark.parametrize("case", ACTS)

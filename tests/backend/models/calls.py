@@ -37,6 +37,7 @@ REQUEST = ModelRequest(
     task="Should sessions live in Redis?",
     round=1,
     max_rounds=2,
+    temperature=0.7,
     max_tokens=321,
 )
 

@@ -197,7 +197,7 @@ async def test_a_tool_is_offered_with_its_name_words_and_schema(kind: Kind) -> N
         (OPENAI, "some-model", None),
         (OPENAI, "o3", None),
         (OPENAI, "gpt-5.1", "medium"),
-        (OLLAMA, "qwen3:8b", None),
+        (OLLAMA, "qwen3:8b", "medium"),
         (ANTHROPIC, "some-model", None),
         (ANTHROPIC, "claude-3-haiku", None),
         (ANTHROPIC, "claude-haiku-4-5", {"type": "enabled", "budget_tokens": 1024}),

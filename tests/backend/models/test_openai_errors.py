@@ -40,7 +40,7 @@ FILTERED = {"code": "content_filter", "message": "hate was found"}
         (fails(403, "not yours"), False, "refused the key", "not yours"),
         (fails(404, "model 'x' not found"), False, "no such model or path", "some-model"),
         (fails(400, "what"), False, "refused the call", "status 400: what"),
-        (fails(429, "slow down", Retry_After="20"), True, "wants fewer calls", "wait 20 s"),
+        (fails(429, "slow down", Retry_After="20"), True, "limits the rate of calls", "wait 20 s"),
         (fails(429, "pay", code="insufficient_quota"), False, "quota is used up", "pay"),
         (fails(500, "boom"), True, "server failed", "status 500: boom"),
         (fails(503, ""), True, "server failed", "status 503"),
@@ -54,7 +54,7 @@ FILTERED = {"code": "content_filter", "message": "hate was found"}
         (
             fails(429, "later", Retry_After="4000"),
             True,
-            "wants fewer calls",
+            "limits the rate of calls",
             "later. It asks to wait 4,000 s",
         ),
         (
@@ -166,7 +166,7 @@ async def test_a_filtered_answer_says_so() -> None:
     ("body", "retryable", "title"),
     [
         ({"message": "overloaded", "code": "server_error"}, True, "server failed"),
-        ({"message": "slow", "code": "rate_limit_exceeded"}, True, "wants fewer calls"),
+        ({"message": "slow", "code": "rate_limit_exceeded"}, True, "limits the rate of calls"),
         ({"message": "pay", "code": "insufficient_quota"}, False, "quota is used up"),
         ({"message": "odd"}, True, "reported an error"),
     ],

@@ -52,7 +52,7 @@ async def test_without_a_file_the_demo_speaks(models: Models) -> None:
     assert models.default_model(DEMO) == "demo"
     speaker, max_tokens = models.open(DEMO, "")
     assert speaker.name == "demo"
-    assert max_tokens == 2000
+    assert max_tokens == 0
 
 
 async def test_the_first_provider_of_the_file_is_the_default(models: Models, path: Path) -> None:

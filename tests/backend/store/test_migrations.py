@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,22 +17,29 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
-from agent_tui.backend.store import queries, schema
+from agent_tui.backend.store import chat_queries, queries, schema
+from agent_tui.backend.store.chat_rows import RulePut, ToolRule
 from agent_tui.backend.store.database import MIGRATIONS, open_engines
 from agent_tui.backend.store.rows import RoomCreated, RoomRow
 from agent_tui.backend.store.store import Store
 from agent_tui.errors import StoreError
 
+LATER = f"{int(schema.HEAD) + 1:04}"  # the version after ours
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision = "0005"
-down_revision = "0004"
+revision = "{next}"
+down_revision = "{head}"
 def upgrade():
     op.add_column("room", sa.Column("budget", sa.Integer))
     op.execute("UPDATE room SET budget = 7")
     {more}
 """
+
+
+def next_one(more: str = "") -> str:
+    """Return the migration of the version after ours."""
+    return NEXT.format(head=schema.HEAD, next=LATER, more=more)
 
 
 def tables(file: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -92,7 +100,7 @@ def later(tmp_path: Path) -> Path:
     """Return a folder of migrations as a later version of the program may have it."""
     folder = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, folder)
-    (folder / "versions" / "v0005_budget.py").write_text(NEXT.format(more=""))
+    (folder / "versions" / "v_budget.py").write_text(next_one())
     return folder
 
 
@@ -106,14 +114,14 @@ async def old(tmp_path: Path) -> Path:
 
 async def test_an_older_database_is_migrated_and_a_copy_kept(tmp_path: Path, later: Path) -> None:
     file = await old(tmp_path)
-    migrate(file, later, "0005")
+    migrate(file, later, LATER)
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("SELECT id, budget FROM room").fetchall() == [("r", 7)]
-    assert version(file) == [("0005",)]
-    backup = tmp_path / "rooms.db.backup-0004"
-    assert version(backup) == [("0004",)]
+    assert version(file) == [(LATER,)]
+    backup = tmp_path / f"rooms.db.backup-{schema.HEAD}"
+    assert version(backup) == [(schema.HEAD,)]
     assert "budget" not in {column for column, *_ in tables(backup)["room"]}
-    migrate(file, later, "0005")  # nothing is left to do
+    migrate(file, later, LATER)  # nothing is left to do
 
 
 SCRIPT_OF_0001 = """
@@ -132,17 +140,22 @@ INSERT INTO event VALUES ('r', 1, 'room_started', '', '{}', 1.5), ('r', 2, 'mess
 """
 
 
-async def test_a_database_of_the_first_version_comes_over_whole(tmp_path: Path) -> None:
-    file = tmp_path / "rooms.db"
+def made(file: Path, revision: str, script: str) -> Path:
+    """Make a database of that version, and run ``script`` in it."""
     engine = create_engine(f"sqlite:///{file}")
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        command.upgrade(config, revision)
     engine.dispose()
     with closing(sqlite3.connect(file)) as old_file, old_file:
-        old_file.executescript(SCRIPT_OF_0001)
+        old_file.executescript(script)
+    return file
+
+
+async def test_a_database_of_the_first_version_comes_over_whole(tmp_path: Path) -> None:
+    file = made(tmp_path / "rooms.db", "0001", SCRIPT_OF_0001)
     store = Store(file)
     rows = await store.read(queries.rooms)
     _, turns = await store.read(queries.state, "r")
@@ -181,14 +194,49 @@ async def test_a_database_of_the_first_version_comes_over_whole(tmp_path: Path) 
     assert [frame.name for frame in frames] == ["room_started", "message"]
 
 
+RULES_OF_0005 = """
+INSERT INTO tool_rule VALUES
+  ('1', '', 'run_command', 'run_command(make -n *)', 'c'),
+  ('2', 'r', 'run_command', 'run_command(make all)', 'd');
+"""
+
+
+async def test_rules_of_earlier_versions_are_suspended_whatever_they_allow(tmp_path: Path) -> None:
+    file = tmp_path / "rooms.db"
+    migrate(file, MIGRATIONS, schema.HEAD)
+    engine = create_engine(f"sqlite:///{file}")
+    with engine.begin() as connection:
+        schema.tool_rule.drop(connection)
+        connection.exec_driver_sql(
+            "CREATE TABLE tool_rule (id TEXT NOT NULL PRIMARY KEY, room_id TEXT NOT NULL,"
+            " tool TEXT NOT NULL, pattern TEXT NOT NULL, created_at TEXT NOT NULL)"
+        )
+        connection.exec_driver_sql("CREATE UNIQUE INDEX tool_rule_once ON tool_rule (room_id, pattern)")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0005'")
+    engine.dispose()
+    with closing(sqlite3.connect(file)) as old_file, old_file:
+        old_file.executescript(RULES_OF_0005)
+    store = Store(file)
+    rules = await store.read(chat_queries.rules)
+    seen = ToolRule("3", "run_command", "run_command(make all)", "e", "r", "/work", "exact")
+    await store.append("r", (), [RulePut(seen), RulePut(replace(seen, id="4"))])
+    again = await store.read(chat_queries.rules)
+    await store.close()
+    assert [(rule.id, rule.pattern, rule.folder, rule.scope) for rule in rules] == [
+        ("1", "run_command(make -n *)", "", "suspended"),
+        ("2", "run_command(make all)", "", "suspended"),
+    ]
+    assert again == [*rules, seen]
+
+
 async def test_a_migration_that_fails_changes_nothing(tmp_path: Path, later: Path) -> None:
     file = await old(tmp_path)
     before = tables(file)
-    (later / "versions" / "v0005_budget.py").write_text(NEXT.format(more='op.execute("DROP TABLE none")'))
+    (later / "versions" / "v_budget.py").write_text(next_one('op.execute("DROP TABLE none")'))
     with pytest.raises(StoreError, match="no such table"):
-        migrate(file, later, "0005")
+        migrate(file, later, LATER)
     assert tables(file) == before
-    assert version(file) == [("0004",)]
+    assert version(file) == [(schema.HEAD,)]
     await Store(file).close()
 
 
@@ -211,3 +259,22 @@ for _ in range(2):
 sys.exit("alembic" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+CHATS_OF_0004 = """
+INSERT INTO room SELECT id, number, '', '', 'sequential', 0, 'idle', 'idle', '', 0, 0, 0, 0, 0, 'c', 'u', '',
+  0, 0.0, 'continue', 0, 0, NULL, '', '', 'chat', '', ''
+  FROM (SELECT 'c1' AS id, 1 AS number UNION SELECT 'c2', 2);
+INSERT INTO room_agent
+  (room_id, id, turn_order, name, color, system_prompt, model, provider_id, removed, skip_next, tokens)
+VALUES ('c1', 'a1', 0, 'm', '', '', 'm', 'p', 0, 0, 0), ('c2', 'a2', 0, 'm', '', '', 'm', 'p', 0, 0, 0);
+INSERT INTO conversation (room_id, temperature, thinking, tools, workspace, head, is_named) VALUES
+  ('c1', NULL, 0, NULL, '', '', 0), ('c2', 0.5, 1, NULL, '', '', 0);
+"""
+
+
+async def test_a_chat_that_never_said_anything_of_thinking_leaves_it_to_its_model(tmp_path: Path) -> None:
+    store = Store(made(tmp_path / "rooms.db", "0004", CHATS_OF_0004))
+    found = {row.id: (row.thinking, row.temperature) for row in await store.read(chat_queries.chats)}
+    await store.close()
+    assert found == {"c1": (None, None), "c2": (True, 0.5)}

@@ -116,6 +116,14 @@ async def test_what_is_no_address_of_a_page_is_refused(url: str, why: str) -> No
             FetchUrl().ask({"url": url}, ToolPlace())
 
 
+def test_what_is_asked_is_the_address_as_it_goes_out() -> None:
+    ask = FetchUrl().ask({"url": "https://\u0430pple.com/a?b=\u202e"}, ToolPlace())  # a Cyrillic a
+    assert ask.call == "fetch_url https://xn--pple-43d.com/a?b=%E2%80%AE"
+    assert "xn--pple-43d.com stands for \u0430pple.com" in ask.preview
+    ask = FetchUrl().ask({"url": "https://example.org/a"}, ToolPlace())
+    assert (ask.call, ask.preview) == ("fetch_url https://example.org/a", "https://example.org/a")
+
+
 class HttpServer(FakeServer):
     """Answers every request in one way."""
 

@@ -63,7 +63,9 @@ async def test_a_server_offers_its_tools_and_answers() -> None:
         assert "a: 'x' is not of type 'number'" in await refused(tools["add"], a="x")
         ask = tools["add"].ask({"a": 1, "b": "\x1b[2J"}, ToolPlace())
         assert ask.call == 'fake__add {"a": 1, "b": "\\u001b[2J"}'
-        assert ask.pattern == "fake__add"
+        long = {"a": "x" * 40_000 + " " * 3_000 + "\u202eend"}
+        shown = tools["add"].ask(long, ToolPlace()).preview
+        assert shown == '{\n  "a": "' + "x" * 40_000 + '␣×3000<U+202E>end"\n}'
 
 
 async def test_images_and_resources_come_with_the_answer() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent_tui.backend.tools.rules import allows, pattern_for
-from agent_tui.tool_rules import is_pattern, speaks_of
+from agent_tui.backend.tools import rules
+from agent_tui.backend.tools.tool import ToolPlace
+from agent_tui.tool_rules import allows, exact_pattern, is_pattern, speaks_of, spelled_out
 
 
 def runs(pattern: str, command: str) -> bool:
@@ -44,7 +46,15 @@ def test_a_pattern_may_cover_many_tools_of_one_mcp_server() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["run_command(make *)", "read_file(a/*)", "calculator", "tickets__find", "tickets__*"]
+    "text",
+    [
+        "run_command(make *)",
+        "read_file(a/*)",
+        "calculator",
+        "tickets__find",
+        "tickets__*",
+        "fetch_url(https://*.org/*)",
+    ],
 )
 def test_what_can_cover_a_call_is_a_pattern(text: str) -> None:
     assert is_pattern(text)
@@ -53,8 +63,9 @@ def test_what_can_cover_a_call_is_a_pattern(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "*", "run_*", "*__find", "tickets__*(x)", "run_command(", "run command", "calculator(2*)"),
-        *("tickets__find(x)", "read_file(*a*b*c*d*)"),
+        *("", "run_command(", "run command", "calculator(2*)", "tickets__find(x)", "read_file(*a*b*c*d*)"),
+        *("fetch_url(*)", "fetch_url(docs.example.org/*)", "fetch_url(https://docs[.]example.org/*)"),
+        *("*", "run_*", "*__find", "tickets__*(x)"),
     ],
 )
 def test_what_never_covers_one_is_none(text: str) -> None:
@@ -110,44 +121,21 @@ def test_what_a_pattern_spells_out_itself_is_allowed() -> None:
         st.sampled_from(["make", "-n", "rm", "*", "[a]", "?", ";", "'a b'", "x", " "]), min_size=1
     ).map(" ".join)
 )
-def test_the_suggested_pattern_covers_its_own_command_and_no_other_with_shell_signs(command: str) -> None:
-    pattern = pattern_for("run_command", {"command": command})
+def test_the_exact_pattern_covers_its_own_command_and_no_other(command: str) -> None:
+    pattern = exact_pattern("run_command", {"command": command})
     assert runs(pattern, command)
-    assert not runs(pattern, f"{command}; rm -rf /")
-    assert not runs(pattern, f"{command}\nrm")
-    assert not runs(pattern, f"{command} $(rm)")
+    assert spelled_out(pattern) == f"run_command({command})"
+    for more in (" ", "; rm -rf /", "\nrm", " $(rm)", " x", "x"):
+        assert not runs(pattern, command + more)
+        assert not runs(pattern, more + command)
 
 
-@pytest.mark.parametrize(
-    ("command", "pattern"),
-    [
-        ("make -n test", "make -n *"),
-        ("git log", "git log"),
-        ("git log --oneline", "git log --oneline"),
-        ("git status --short src", "git status --short *"),
-        ("git clean -f build", "git clean -f build"),
-        ("uv run pytest", "uv run pytest"),
-        ("make test x", "make test x"),
-        ("makefoo -n x", "makefoo -n x"),
-        ("ls", "ls"),
-        ("rm -rf build", "rm -rf build"),
-        ("/bin/rm x", "/bin/rm x"),
-        ("sudo make install", "sudo make install"),
-        ("python3.11 x.py", "python3.11 x.py"),
-        ("bash x.sh", "bash x.sh"),
-        ("cat a | sh", "cat a | sh"),
-        ("ls *.py", "ls [*].py"),
-        ("echo 'a b'", "echo 'a b'"),
-        ("grep [a] x; ls", "grep [[]a] x; ls"),
-    ],
-)
-def test_a_suggestion_widens_only_what_is_harmless(command: str, pattern: str) -> None:
-    assert pattern_for("run_command", {"command": command}) == f"run_command({pattern})"
+@pytest.mark.parametrize("command", ["make -n all", "git status --short src", "ls -l src", "ls", "git log x"])
+def test_no_command_is_so_harmless_that_the_rule_for_it_covers_another(command: str) -> None:
+    assert exact_pattern("run_command", {"command": command}) == f"run_command({command})"
 
 
-def test_files_are_suggested_by_folder_and_compared_without_detours() -> None:
-    assert pattern_for("write_file", {"path": "src/./a/../b.py"}) == "write_file(src/*)"
-    assert pattern_for("write_file", {"path": "a.py"}) == "write_file(a.py)"
+def test_a_pattern_of_files_is_compared_without_detours() -> None:
     covers = "write_file(src/*)"
     assert allows(covers, "write_file", {"path": "src/deep/x.py"})
     assert allows(covers, "write_file", {"path": "./src//x.py"})
@@ -157,10 +145,25 @@ def test_files_are_suggested_by_folder_and_compared_without_detours() -> None:
     assert not allows(covers, "write_file", {})
 
 
-def test_pages_are_suggested_by_site_and_compared_in_one_spelling() -> None:
-    assert pattern_for("fetch_url", {"url": "https://Docs.Example.org/a?b#c"}) == (
-        "fetch_url(https://docs.example.org/*)"
-    )
+def test_the_exact_pattern_of_a_file_is_the_file_itself() -> None:
+    assert exact_pattern("write_file", {"path": "src/./a/../b.py"}) == "write_file(src/b.py)"
+    assert exact_pattern("write_file", {"path": "src/b.py", "content": "x"}) == "write_file(src/b.py)"
+
+
+def test_the_exact_pattern_of_a_page_is_the_whole_address() -> None:
+    url = "https://Docs.Example.org/a?b=[*]#c"
+    pattern = exact_pattern("fetch_url", {"url": url})
+    assert spelled_out(pattern) == "fetch_url(https://docs.example.org/a?b=[*])"
+    assert allows(pattern, "fetch_url", {"url": url})
+    for other in (
+        "https://docs.example.org/a",
+        "https://docs.example.org/a?b=[x]",
+        "https://docs.example.org/",
+    ):
+        assert not allows(pattern, "fetch_url", {"url": other})
+
+
+def test_a_pattern_of_pages_is_compared_in_one_spelling() -> None:
     covers = "fetch_url(https://docs.example.org/*)"
     assert allows(covers, "fetch_url", {"url": "https://DOCS.example.org/x?y=z"})
     assert allows(
@@ -187,8 +190,36 @@ def test_pages_are_suggested_by_site_and_compared_in_one_spelling() -> None:
         assert not allows("fetch_url(https://docs.example.org/a/*)", "fetch_url", {"url": url})
 
 
+@pytest.mark.parametrize(
+    ("host", "url", "is_covered"),
+    [
+        ("*.example.com", "https://docs.example.com/x", True),
+        ("*.example.com", "https://evil.com/.example.com/", False),
+        ("*.example.com", "https://evil.com/?.example.com/", False),
+        ("*.example.com", "https://evil.com#.example.com/", False),
+        ("*.example.com", "https://evil.com:80/.example.com/", False),
+        ("*.example.com", "https://a.docs.example.com/", False),
+        ("*.example.com", "https://example.com/", False),
+        ("*.example.com", "https://evil.com\u3002.example.com/", False),
+        ("docs?example.com", "https://docs.example.com/", False),
+        ("docs.*", "https://docs.evil.com/", False),
+        ("example.com*", "https://example.com.evil.com/", False),
+        ("example.com*", "https://example.com:444/", False),
+        ("*", "https://example.com/", False),
+        ("*", "https://localhost/", True),
+        ("*.*.example.com", "https://a.docs.example.com/", True),
+    ],
+)
+def test_a_wildcard_in_a_host_stays_within_one_label(host: str, url: str, is_covered: bool) -> None:
+    assert allows(f"fetch_url(https://{host}/*)", "fetch_url", {"url": url}) is is_covered
+
+
+def test_a_pattern_of_a_site_without_a_path_is_its_first_page() -> None:
+    assert allows("fetch_url(https://example.com)", "fetch_url", {"url": "https://example.com"})
+    assert not allows("fetch_url(https://example.com)", "fetch_url", {"url": "https://example.com/x"})
+
+
 def test_tools_without_a_main_argument_are_allowed_as_a_whole() -> None:
-    assert pattern_for("server__tool", {"path": "x"}) == "server__tool"
     assert allows("server__tool", "server__tool", {"anything": 1})
     assert not allows("server__tool(x)", "server__tool", {"path": "x"})
     assert not allows("server__tool", "server__tool2", {})
@@ -230,15 +261,64 @@ def test_a_pattern_covers_what_its_signs_say_and_nothing_else(glob: str, text: s
 
 def test_a_call_that_no_pattern_describes_does_not_suggest_to_allow_them_all() -> None:
     for url in ("https://example.org/a/%2e%2e/b", "https://user@example.org/", "https://example.org/a b", ""):
-        assert pattern_for("fetch_url", {"url": url}) == ""
-    assert pattern_for("write_file", {"path": "../x"}) == ""
-    assert pattern_for("run_command", {}) == ""
+        assert exact_pattern("fetch_url", {"url": url}) == ""
+    assert exact_pattern("write_file", {"path": "../x"}) == ""
+    assert exact_pattern("run_command", {}) == ""
+    assert exact_pattern("server__tool", {"text": "x" * 20_000}) == ""
     assert not allows("", "fetch_url", {"url": "https://example.org/"})
 
 
 def test_an_absolute_path_has_patterns_of_its_own() -> None:
-    pattern = pattern_for("write_file", {"path": "/srv/place/src/a.py"})
-    assert pattern == "write_file(/srv/place/src/*)"
+    pattern = "write_file(/srv/place/src/*)"
     assert allows(pattern, "write_file", {"path": "/srv/place/src/b.py"})
     assert not allows(pattern, "write_file", {"path": "/srv/place/src/../b.py"})
     assert not allows(pattern, "write_file", {"path": "src/b.py"})
+
+
+def test_the_exact_pattern_of_another_tool_has_all_its_arguments() -> None:
+    pattern = exact_pattern("server__tool", {"b": 1, "a": "é*"})
+    assert pattern == 'server__tool({"a": "é*", "b": 1})'
+    assert exact_pattern("server__tool", {"a": "é*", "b": 1}) == pattern
+    assert exact_pattern("server__tool", {"a": "é*", "b": True}) != pattern
+    assert exact_pattern("server__tool", {}) == "server__tool"
+
+
+# --- where a call works -----------------------------------------------------------------------------------
+
+
+def test_a_rule_for_a_command_holds_in_the_folder_that_it_was_seen_in(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "link").symlink_to("one")
+    found = [
+        rules.exact_rule("run_command", {"command": "make all"}, ToolPlace(tmp_path / name))
+        for name in ("one", "link", "two")
+    ]
+    assert found[0] == found[1] == ("run_command(make all)", str((tmp_path / "one").resolve()))
+    assert found[2] != found[0]
+    assert rules.exact_rule("run_command", {"command": "make all"}, ToolPlace()) == ("", "")
+
+
+def test_a_rule_for_a_file_is_for_the_file_that_a_link_leads_to(tmp_path: Path) -> None:
+    place = ToolPlace(tmp_path)
+    (tmp_path / "notes.txt").symlink_to("Makefile")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "deep").symlink_to("..")
+    (tmp_path / "src" / "out").symlink_to("/etc")
+    for path in ("notes.txt", "Makefile", "src/deep/notes.txt", str(tmp_path / "Makefile")):
+        pattern, _ = rules.exact_rule("write_file", {"path": path}, place)
+        assert pattern == "write_file(Makefile)", path
+    assert rules.exact_rule("write_file", {"path": "src/out/passwd"}, place)[0] == ""
+
+
+def test_a_pattern_does_not_cover_what_only_a_link_in_it_leads_to(tmp_path: Path) -> None:
+    place = ToolPlace(tmp_path)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "x").symlink_to("../Makefile")
+    (tmp_path / "src" / "y").symlink_to("x.py")
+    assert rules.allows("write_file(src/*)", "write_file", {"path": "src/y"}, place)
+    assert rules.allows("write_file(src/*)", "write_file", {"path": "src/new/z"}, place)
+    assert not rules.allows("write_file(src/*)", "write_file", {"path": "src/x"}, place)
+    assert rules.allows("write_file", "write_file", {"path": "src/x"}, place)
+    absolute = f"write_file({tmp_path}/src/*)"
+    assert rules.allows(absolute, "write_file", {"path": f"{tmp_path}/src/a"}, place)

@@ -339,10 +339,14 @@ async def test_what_is_no_command_or_has_no_folder_is_refused(tmp_path: Path) ->
 def test_asking_shows_the_exact_command(tmp_path: Path) -> None:
     ask = RunCommand().ask({"command": "make -n test"}, ToolPlace(tmp_path))
     assert (ask.call, ask.preview) == ("make -n test", f"in {tmp_path}\n60 s at most")
-    assert ask.pattern == "run_command(make -n *)"
-    hidden = "ls" + " " * 1_000 + "; rm -rf /\nls"
+    hidden = "echo harmless" + " " * 3_000 + "; touch HIDDEN\nls \u200b"
     ask = RunCommand().ask({"command": hidden}, ToolPlace(tmp_path))
-    assert ask.preview.startswith(hidden)
+    assert ask.call == "echo harmless␣×3000; touch HIDDEN⏎ls <U+200B>"
+    assert ask.preview.startswith("echo harmless␣×3000; touch HIDDEN\nls <U+200B>\n\nin ")
+    long = "; ".join(f"echo {n}" for n in range(200))
+    ask = RunCommand().ask({"command": long}, ToolPlace(tmp_path))
+    assert ask.call.endswith(f"… ({len(long):,} characters)")
+    assert ask.preview.startswith(f"{long}\n\nin ")
 
 
 async def test_many_commands_at_once_do_not_mix(tmp_path: Path) -> None:

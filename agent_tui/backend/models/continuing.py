@@ -1,0 +1,162 @@
+"""Answers that go on where one was cut off: what a model says over again is dropped.
+
+Some providers let a model go on with its own words as if nothing had happened; the others are asked to in
+words, and then begin a message of their own, mostly with the last words of the one before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from agent_tui.backend.models.model import (
+    ApartPiece,
+    CallPiece,
+    Model,
+    ModelRequest,
+    Piece,
+    TextPiece,
+    ThinkingPiece,
+)
+from agent_tui.errors import ModelError
+
+LEAST_BYTES = 8  # of UTF-8: shorter words stand in a text twice by chance
+QUOTED_CHARACTERS = 80
+_ENDS_WORD = re.compile(r"[a-zA-Z0-9.,;:!?)]\Z")  # a space follows, where it is no beginning of code
+
+
+def instruction(before: str) -> str:
+    """Return what a model is told that cannot be given the beginning of its answer."""
+    line = before.rstrip().rpartition("\n")[2]
+    end = line[-QUOTED_CHARACTERS:]
+    if len(line) > len(end):
+        end = end.partition(" ")[2] or end
+    return (
+        "[Your last message was cut off. Go on with it: begin with its last words, exactly as they are: "
+        f"{end}\nThen write only what is missing, without a comment.]"
+    )
+
+
+def asked_to_go_on(model: Model, request: ModelRequest) -> Model:
+    """Return ``model``, or where it is to go on one that leaves out what it says over again."""
+    return Continuing(model) if request.continues else model
+
+
+@dataclass(frozen=True, slots=True)
+class Continuing:
+    """A ``Model`` that says only what is new behind ``request.continues``."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
+        """Yield what is new; see ``Model.stream``."""
+        rest = Rest(request.continues)
+        try:
+            async with aclosing(_generated(self.model, request)) as pieces:
+                async for piece in pieces:
+                    match piece:
+                        case ApartPiece():
+                            rest.is_apart = True
+                        case TextPiece(text):
+                            if new := rest.take(text):
+                                yield TextPiece(new)
+                        case CallPiece() | ThinkingPiece():
+                            if new := rest.end():
+                                yield TextPiece(new)
+                            yield piece
+                        case _:
+                            yield piece
+        except ModelError:
+            if new := rest.end():  # it was said before the call failed
+                yield TextPiece(new)
+            raise
+        if new := rest.end():
+            yield TextPiece(new)
+
+
+async def _generated(model: Model, request: ModelRequest) -> AsyncGenerator[Piece]:
+    pieces = model.stream(request)
+    try:
+        async for piece in pieces:
+            yield piece
+    finally:
+        close = getattr(pieces, "aclose", None)  # a generator has it, an iterator need not
+        if close is not None:
+            await close()
+
+
+class Rest:
+    """Takes what is said behind ``before`` and gives out what of it is new.
+
+    It holds words back as long as they may be a repetition: of the end of ``before``, or of all of it from
+    the beginning. ``is_apart``: they come as a message of their own, which begins without a space.
+    """
+
+    def __init__(self, before: str) -> None:
+        self.is_apart = False
+        self._bare = before.rstrip()  # what providers are told: most want no white space at the end
+        self._blank = before[len(self._bare) :]
+        self._held = ""
+        self._is_new = False
+
+    def take(self, text: str) -> str:
+        """Return what can be given out, once ``text`` has come."""
+        if self._is_new:
+            return text
+        self._held += text
+        return self._decide(is_over=False)
+
+    def end(self) -> str:
+        """Return what is left: nothing more is said, or something else."""
+        return self._decide(is_over=True) if self._held else ""
+
+    def _decide(self, *, is_over: bool) -> str:
+        said, bare = self._held.lstrip(), self._bare
+        length = _least(said)
+        if not length and not is_over:
+            return ""  # too little to tell
+        places = _places(bare, said[:length]) if length else []
+        if not is_over and any(bare.startswith(said, place) for place in places):
+            return ""  # as far as it goes it is a repetition
+        held, self._held, self._is_new = self._held, "", True
+        repeated = next((place for place in places if said.startswith(bare[place:])), None)
+        if repeated is not None:
+            return _behind(self._blank, said[len(bare) - repeated :])
+        if places and not places[0] and bare.startswith(said):
+            return ""  # it began anew, and did not get as far as before
+        if not self.is_apart:
+            return _behind(self._blank, held)
+        are_words = said[:1].isascii() and said[:1].isalnum() and _ENDS_WORD.search(bare) is not None
+        return f" {said}" if are_words and not self._blank else said
+
+
+def _least(text: str) -> int:
+    """Return how many characters of ``text`` are enough to be no chance; 0 where there are too few."""
+    size = 0
+    for count, character in enumerate(text, 1):
+        size += len(character.encode("utf-8", "replace"))
+        if size >= LEAST_BYTES:
+            return count
+    return 0
+
+
+def _places(text: str, words: str) -> list[int]:
+    """Return where ``words`` stand in ``text``, in order."""
+    found, place = [], text.find(words)
+    while place >= 0:
+        found.append(place)
+        place = text.find(words, place + 1)
+    return found
+
+
+def _behind(blank: str, rest: str) -> str:
+    """Return ``rest`` without the white space ``blank``, in which what stands before it ends already."""
+    if rest.startswith(blank):
+        return rest[len(blank) :]
+    return rest.lstrip()

@@ -1,0 +1,143 @@
+"""What ran out of tokens is shown as cut; one key has it finished, and then it is one message."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_tui import events as ev
+from tests.state.chat_events import message
+from tests.tui import one_chat
+from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
+from tui.screens.followed import FollowedPane
+
+MIKA, ADA = AGENTS[0], AGENTS[1]
+CUT = "┄ cut: out of tokens"
+
+
+def rest_of(turn_id: str, continues: str) -> ev.TurnStarted:
+    return ev.TurnStarted(turn_id, "r", "assistant", MIKA.name, "", 1, MIKA.id, 2, continues=continues)
+
+
+async def cut_off(screen: Screen, *, mode: str = "sequential") -> str:
+    """Show a room whose first agent was cut off in the middle of a code block."""
+    await screen.send(loaded(status="running", current_round=1, execution_mode=mode), LIVE)
+    await screen.send(start("1", MIKA), ev.TextAdded("1", "Look:\n\n```python\ndef load(sid)"))
+    return await screen.send(ev.TurnEnded("1", "Look:\n\n```python\ndef load(sid)", 5, MIKA.id, "length"))
+
+
+def asked(screen: Screen) -> list[str]:
+    return [call for call, _ in screen.link.calls.asked]
+
+
+async def test_a_turn_that_ran_out_of_tokens_says_so_and_c_continues_it() -> None:
+    async with opened() as screen:
+        text = await cut_off(screen)
+        assert CUT in text
+        assert "c continue" in text
+        await screen.press("c")
+        assert asked(screen) == ["continue a"]
+
+
+async def test_its_rest_is_the_same_message_on_the_screen() -> None:
+    async with opened() as screen:
+        await cut_off(screen)
+        text = await screen.send(rest_of("2", "1"))
+        assert CUT not in text
+        text = await screen.send(ev.TextAdded("2", " -> Session:\n    ...\n```\n\nDone."))
+        assert "def load(sid) -> Session:" in text  # one block of code
+        assert text.count("round 1 ·") <= text.count("Mika") + 3
+        text = await screen.send(ev.TurnEnded("2", " -> Session:\n    ...\n```\n\nDone.", 9, MIKA.id))
+        assert "def load(sid) -> Session:" in text
+        assert "┄ continued where it was cut" in text
+        assert "c continue" not in text
+        pane = screen.app.screen.query(FollowedPane).first()
+        assert (
+            pane.message_text().strip()
+            == "Look:\n\n```python\ndef load(sid) -> Session:\n    ...\n```\n\nDone."
+        )
+
+
+async def test_the_timeline_shows_it_in_the_place_of_its_beginning() -> None:
+    async with opened() as screen:
+        await cut_off(screen)
+        await screen.send(start("2", ADA), ev.TextAdded("2", "Well."), ev.TurnEnded("2", "Well.", 1, ADA.id))
+        await screen.press("t")
+        text = await screen.send(rest_of("3", "1"), ev.TextAdded("3", " -> Session: ..."))
+        assert text.index("def load(sid) -> Session: ...") < text.index("Well.")
+        assert text.count("Mika · round 1") == 1
+
+
+async def test_a_turn_that_is_whole_cannot_be_continued_and_the_key_says_why() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE, start("1", MIKA))
+        await screen.send(ev.TextAdded("1", "All."), ev.TurnEnded("1", "All.", 1, MIKA.id))
+        text = await screen.press("c")
+        assert "nothing was cut off here" in text
+        assert asked(screen) == []
+
+
+async def test_a_turn_cut_by_a_pause_goes_on_with_the_room() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE, start("1", MIKA))
+        await screen.send(ev.TextAdded("1", "Half"), ev.TurnEnded("1", "Half", 1, MIKA.id, "pause"))
+        assert "it goes on when the room is resumed" in await screen.press("c")
+        assert asked(screen) == []
+
+
+async def test_a_cut_turn_says_in_the_palette_that_it_can_be_continued() -> None:
+    async with opened() as screen:
+        await cut_off(screen)
+        assert screen.app.room.why_not("continue") == ""
+
+
+# --- chats ---------------------------------------------------------------------------------------------
+
+QUESTION = message("q1", "Well?")
+CUT_ANSWER = message("a1", "So far", "assistant", parent_id="q1", interrupted="length")
+FAILED = message("a1", "", "assistant", parent_id="q1", error="API Error: no")
+
+
+@pytest.mark.parametrize("keys", [("f8",), ("tab", "c")])
+async def test_an_answer_that_ran_out_of_tokens_can_be_continued(keys: tuple[str, ...]) -> None:
+    async with one_chat.opened(QUESTION, CUT_ANSWER) as chat:
+        text = await chat.text()
+        assert CUT in text
+        assert "f8 continue" in text
+        await chat.press(*keys)
+        assert [(question.content, question.continues) for question in chat.link.questions] == [("", "a1")]
+        begun = ev.TurnStarted("a2", "", "assistant", "", "", 0, parent_id="a1", continues="a1")
+        text = await chat.send(
+            begun, ev.StepSet("a2", ev.Step("step-1")), ev.StepAdded("a2", "step-1", " and on.")
+        )
+        assert "So far and on." in text
+        assert CUT not in text
+        text = await chat.send(ev.TurnEnded("a2", "", 0), ev.TurnDone("a2", "a2"))
+        assert "┄ continued where it was cut" in text
+        assert "f8 continue" not in text
+
+
+@pytest.mark.parametrize("keys", [("f7",), ("tab", "r")])
+async def test_a_failed_answer_offers_the_key_that_retries_it(keys: tuple[str, ...]) -> None:
+    async with one_chat.opened(QUESTION, FAILED) as chat:
+        assert "f7 retry" in await chat.text()
+        await chat.press(*keys)
+        assert [question.again for question in chat.link.questions] == ["q1"]
+
+
+async def test_an_answer_that_is_whole_offers_neither() -> None:
+    async with one_chat.opened(QUESTION, message("a1", "All.", "assistant", parent_id="q1")) as chat:
+        text = await chat.text()
+        assert "f7" not in text
+        assert "f8" not in text
+        assert "nothing was cut off here" in await chat.press("f8")
+        assert chat.link.questions == []
+
+
+async def test_a_total_that_counts_prompts_says_so_and_an_answer_counts_what_it_said() -> None:
+    used = ev.Usage(1000, 284)
+    async with one_chat.opened(
+        QUESTION, message("a1", "Yes.", "assistant", parent_id="q1", usage=used), tokens=1284
+    ) as chat:
+        text = await chat.text()
+        assert "284 tok" in text
+        assert "1,284 tokens, prompts included" in text
