@@ -135,7 +135,10 @@ class TurnNoted:
 
     ``note``: "loading", the server of its model loads it; "no_tools", its model takes no tools and was asked
     without; "trimmed", its model was not told the ``count`` oldest messages; "rate_limit", its provider
-    limits the rate: it is asked again at ``until`` (ISO 8601 with offset), ``seconds`` after this was said.
+    limits the rate: it is asked again at ``until`` (ISO 8601 with offset), ``seconds`` after this was said;
+    "servers_wait", the MCP servers named in ``about`` are waited for, none any more where it is empty;
+    "server_missing", the model is not offered the tools of a server, whose name and what is wrong with it
+    ``about`` says.
     """
 
     turn_id: str
@@ -145,6 +148,7 @@ class TurnNoted:
     agent_name: str = ""
     until: str = ""
     seconds: float = 0.0
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +220,8 @@ class StepAdded:
 @dataclass(frozen=True, slots=True)
 class ToolStatusChanged:
     """What becomes of a call: asks (``ask`` says what), running, done, failed, denied, unknown (the program
-    ended while it ran), cut; ``seconds`` once it is over.
+    ended while it ran), cut; ``seconds`` once it is over. ``progress``: what it tells in a line of how far
+    it is, while it runs.
     """
 
     turn_id: str
@@ -224,6 +229,7 @@ class ToolStatusChanged:
     status: str
     seconds: float | None = None
     ask: ToolAsk | None = None
+    progress: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ class McpConfig:
     """One ``[mcp.NAME]``: a server of tools, started as ``command`` or reached at ``url``.
 
     ``env`` is set for it, the variables named in ``env_from`` are handed on; ``token_env`` names the one
-    that holds the token for ``url``; the tools in ``read_only`` run without asking.
+    that holds the token for ``url``; the tools in ``read_only`` run without asking. Of its tools those are
+    used whose names fit one of ``tools`` (globs); all where that is empty.
     """
 
     name: str
@@ -48,6 +49,7 @@ class McpConfig:
     url: str = field(default="", repr=False)
     token_env: str = ""
     read_only: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
 
 
 def read_tools(table: Mapping[str, Any], fail: Fail, warnings: list[str]) -> ToolsConfig:
@@ -88,6 +90,7 @@ def read_mcp(name: str, entry: Mapping[str, Any], fail: Fail, warnings: list[str
         url,
         _text(entry, "token_env", where, fail),
         _texts(entry, "read_only", where, fail),
+        _texts(entry, "tools", where, fail),
     )
 
 

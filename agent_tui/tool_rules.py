@@ -18,6 +18,7 @@ import json
 import posixpath
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,7 +34,10 @@ _MAIN_ARGUMENT: Mapping[str, str] = {
 }
 MAX_WILDCARDS = 4
 MAX_PATTERN_CHARACTERS = 10_000
-PATTERN_FORM = "a pattern is NAME, or for files, pages (https://…) and commands NAME(GLOB)"
+PATTERN_FORM = (
+    "a pattern is NAME, for files, pages (https://…) and commands NAME(GLOB), for the tools of an MCP server"
+    " SERVER__*"
+)
 
 # What a wildcard never stands for. In a command: all that ends, joins, redirects or substitutes commands,
 # starts a subshell, expands, or is not to be seen.
@@ -42,7 +46,9 @@ _NOT_IN_OTHERS = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
 # In the name of a host: never what separates its labels, or it from what stands beside it.
 _NOT_BETWEEN_LABELS = "[a-z0-9_-]"
 _SEPARATORS = frozenset("./:@?#\\")
-_PATTERN = re.compile(r"(?P<tool>[A-Za-z0-9_-]{1,64})(?:\((?P<glob>.*)\))?", re.DOTALL)
+# Of the tools of an MCP server the name behind "SERVER__" may be a glob.
+_TOOL = r"[A-Za-z0-9_-]{1,64}|[A-Za-z0-9_-]{1,32}?__[A-Za-z0-9_*?-]{1,64}"
+_PATTERN = re.compile(rf"(?P<tool>{_TOOL})(?:\((?P<glob>.*)\))?", re.DOTALL)
 
 
 def exact_pattern(tool: str, arguments: Mapping[str, Any]) -> str:
@@ -88,7 +94,7 @@ def is_pattern(text: str) -> bool:
 def allows(pattern: str, tool: str, arguments: Mapping[str, Any]) -> bool:
     """Return whether a rule covers this call; a pattern that is none covers nothing."""
     parsed = _parsed(pattern)
-    if parsed is None or parsed["tool"] != tool:
+    if parsed is None or not fnmatchcase(tool, parsed["tool"]):
         return False
     if parsed["glob"] is None:
         return True
@@ -119,6 +125,12 @@ def _site_and_rest(url: str) -> tuple[str, str]:
     """Split an address, or a glob of addresses, where its path begins."""
     end = url.find("/", url.index("://") + len("://"))
     return (url, "") if end < 0 else (url[:end], url[end:])
+
+
+def speaks_of(pattern: str, tool: str) -> bool:
+    """Return whether a rule covers any call of the tool."""
+    parsed = _parsed(pattern)
+    return parsed is not None and fnmatchcase(tool, parsed["tool"])
 
 
 def _parsed(pattern: str) -> re.Match[str] | None:

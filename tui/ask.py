@@ -23,7 +23,7 @@ from tui import connect, output
 from tui.ask_formats import AskFormat, AskRecord, as_told, ask_format
 from tui.ask_input import Asked, AskOptions
 from tui.ask_tools import ToolNotices, is_allowed, not_allowed
-from tui.commands import check_tools
+from tui.commands import check_tools, note_line
 from tui.formats import Ending, FormatName
 from tui.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
 from tui.request import Server, Source
@@ -203,6 +203,8 @@ class _Answer:
                     self._notice(line)
                 turn.steps.changed.clear()
         self.state.changed.clear()
+        if isinstance(event, ev.TurnNoted) and (line := note_line(event)):
+            self._notice(line)
         if isinstance(event, ev.ToolStatusChanged) and event.ask is not None:
             await self._decide(event, event.ask)
         return self._ending(item, event) if item.event in TERMINAL else None

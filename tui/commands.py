@@ -13,9 +13,11 @@ from datetime import UTC, datetime
 from os.path import commonprefix
 from typing import Any, Generic, Protocol, TypeVar
 
+from agent_tui import events as ev
 from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.chat_answers import ToolInfo, ToolServer
 from agent_tui.config import DEMO_PROVIDER
-from agent_tui.errors import ConfigError, NotOffered
+from agent_tui.errors import AgentTuiError, ConfigError, NotOffered
 from agent_tui.events import RoomInfo
 from agent_tui.inert import inert_line
 from tui import exits, output
@@ -38,6 +40,7 @@ Item = TypeVar("Item")
 Opened = Callable[[Server], AbstractAsyncContextManager[Client]]  # ``connect.rooms_client``, say
 MAX_NAME_CHARACTERS = 60
 SHORT_ID_CHARACTERS = 8
+NOTICE_SECONDS = 0.7  # before it is said what is waited for
 
 
 def asked(source: Source, opened: Opened[Client], question: Callable[[Client], Awaitable[Answer]]) -> Answer:
@@ -107,11 +110,53 @@ def delete_one(
 async def check_tools(client: ChatClient, wanted: Sequence[str]) -> None:
     """Raise ``ConfigError`` for tools that the server does not name, where it names its tools."""
     try:
-        known = {tool.name for tool in await client.tools()}
+        tools, servers = await client.tools(is_waiting=False)
+        unknown = _without(wanted, tools)
+        if unknown and any(server.status == "starting" for server in servers):
+            listing = asyncio.ensure_future(client.tools())
+            if not (await asyncio.wait({listing}, timeout=NOTICE_SECONDS))[0]:
+                starting = [server.name for server in servers if server.status == "starting"]
+                output.notice(waiting_line(", ".join(starting)))
+            tools, servers = await listing
+            unknown = _without(wanted, tools)
     except NotOffered:
         return
-    if unknown := [inert_line(name) for name in wanted if name not in known]:
-        raise ConfigError(f"there is no tool {', '.join(unknown)}", "agent-tui tools list names all")
+    if not unknown:
+        return
+    for server in servers:
+        if server.problem and any(name.startswith(f"{server.name}__") for name in unknown):
+            raise AgentTuiError(
+                f"MCP server {inert_line(server.name)}: {inert_line(server.problem)}", inert_line(server.fix)
+            )
+    named = ", ".join(map(inert_line, unknown))
+    raise ConfigError(f"there is no tool {named}", "agent-tui tools list names all")
+
+
+def _without(wanted: Sequence[str], tools: Sequence[ToolInfo]) -> list[str]:
+    known = {tool.name for tool in tools}
+    return [name for name in wanted if name not in known]
+
+
+def waiting_line(servers: str) -> str:
+    """Return that these MCP servers are waited for, as one line."""
+    return inert_line(f"waiting for MCP server {servers}")
+
+
+def note_line(noted: ev.TurnNoted) -> str:
+    """Return what a turn says of MCP servers, as one line; "" where it says something else."""
+    match noted.note:
+        case "servers_wait" if noted.about:
+            return waiting_line(noted.about)
+        case "server_missing":
+            return inert_line(f"MCP server {noted.about}; its tools are missing")
+        case _:
+            return ""
+
+
+def server_line(server: ToolServer) -> str:
+    """Return what is wrong with an MCP server, and what helps, as one line."""
+    fix = f"; {server.fix}" if server.fix else ""
+    return inert_line(f"MCP server {server.name}: {server.problem}{fix}")
 
 
 def told(text: str, value: object, output_format: OutputFormat) -> int:

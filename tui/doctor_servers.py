@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 
 import agent_tui
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.chat_answers import ToolInfo
+from agent_tui.clients.chat_answers import ToolServer
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config import BackendConfig, Config, ProviderConfig
@@ -31,6 +31,7 @@ CONNECT_SECONDS: Final = 3.0
 CONFLICT: Final = 409  # what the config file says of the provider cannot be used
 MAX_MODELS_NAMED: Final = 5
 MAX_NAME_CHARACTERS: Final = 60
+MAX_PROBLEM_CHARACTERS: Final = 300
 
 
 def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
@@ -44,9 +45,9 @@ def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
         yield Check("providers", "ok", "models", "the demo model alone")
     for provider in config.providers.values():
         yield provider_check(provider, endpoint)
-    tools = _tools(endpoint) if config.mcp and endpoint is not None else None
+    servers = _tool_servers(endpoint) if config.mcp and endpoint is not None else None
     for server in config.mcp.values():
-        yield tools_check(here.environ, server, tools, here.data)
+        yield tools_check(here.environ, server, servers)
     for backend in config.backends.values():
         yield server_check(here.environ, backend)
 
@@ -135,12 +136,8 @@ def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
 # --- servers of tools --------------------------------------------------------------------------------------
 
 
-def tools_check(
-    environ: Mapping[str, str], server: McpConfig, tools: Sequence[ToolInfo] | None, data: Path
-) -> Check:
-    """Look for what an MCP server needs, and for its tools among those that the backend names (``None``: it
-    names none).
-    """
+def tools_check(environ: Mapping[str, str], server: McpConfig, servers: Sequence[ToolServer] | None) -> Check:
+    """Look for what an MCP server needs, and how it stands (``servers`` None: the backend does not say)."""
     check_id, title, where = f"mcp.{server.name}", f"tools {server.name}", f"mcp.{server.name}"
     if server.token_env and not environ.get(server.token_env):
         detail = f"{server.token_env} is not set in this environment"
@@ -149,19 +146,24 @@ def tools_check(
     if server.command and not shutil.which(server.command, path=environ.get("PATH", "")):
         detail = f"there is no command {inert_line(server.command, MAX_NAME_CHARACTERS)}"
         return Check(check_id, "failed", title, detail, f"install it, or mend {where}.command")
-    if tools is None:
-        return Check(check_id, "skipped", title, "the backend does not say which tools it has")
-    count = sum(tool.source == server.name for tool in tools)
-    if not count:
-        fix = f"see {data / runtime.LOG_FILE}; agent-tui backend stop has it started again"
-        return Check(check_id, "failed", title, "it does not answer, or offers no tools", fix)
-    return Check(check_id, "ok", title, f"{count} {'tool' if count == 1 else 'tools'}")
+    found = next((one for one in servers or () if one.name == server.name), None)
+    if found is None:
+        return Check(check_id, "skipped", title, "the backend does not say how it stands")
+    detail, fix = (
+        inert_line(found.problem, MAX_PROBLEM_CHARACTERS),
+        inert_line(found.fix, MAX_PROBLEM_CHARACTERS),
+    )
+    if found.status != "ready":
+        return Check(check_id, "failed", title, detail or "it is still starting", fix)
+    if found.problem:
+        return Check(check_id, "warning", title, detail, fix)
+    return Check(check_id, "ok", title, f"{found.tools} {'tool' if found.tools == 1 else 'tools'}")
 
 
-def _tools(endpoint: runtime.Endpoint) -> list[ToolInfo] | None:
-    async def ask() -> list[ToolInfo]:
+def _tool_servers(endpoint: runtime.Endpoint) -> list[ToolServer] | None:
+    async def ask() -> list[ToolServer]:
         async with Net(endpoint.url, token=endpoint.token, timeout=TOOLS_SECONDS) as net:
-            return await ChatClient(net).tools()
+            return (await ChatClient(net).tools())[1]
 
     try:
         return asyncio.run(ask())

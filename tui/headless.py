@@ -17,7 +17,7 @@ from agent_tui.inert import inert_line
 from agent_tui.wire.rooms import TERMINAL, decode
 from tui import connect, output
 from tui.answer import Answer
-from tui.commands import check_tools
+from tui.commands import check_tools, note_line
 from tui.formats import Ending, Format, FormatName, Record, format_named
 from tui.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
 from tui.new_room import SUFFIX, NewRoom
@@ -131,6 +131,7 @@ class _Run:
     pause_reason: str = ""
     last_failure: str = ""  # of a turn, in a line
     interrupted: bool = False
+    noted: set[str] = field(default_factory=set)
 
     async def until_its_end(self, interrupts: Interrupts) -> Ending:
         """Follow the run; the first signal has it paused and waits for that, for 10 s at most."""
@@ -210,6 +211,9 @@ class _Run:
         changed = self.answer.apply(event)
         self.form.said(changed)
         _tell(event)
+        if isinstance(event, ev.TurnNoted) and (line := note_line(event)) and line not in self.noted:
+            self.noted.add(line)  # many turns say the same
+            output.notice(line)
         if isinstance(event, ev.TurnEnded) and event.interrupted == "length":
             name = inert_line(changed[0].sender_name, MAX_NAME_CHARACTERS)
             output.notice(f"{name}: cut off, its model ran out of tokens")

@@ -11,7 +11,7 @@ from agent_tui.errors import ConfigError, NotFound
 from agent_tui.inert import inert_line, visible_line
 from agent_tui.tool_rules import WRITING_TOOLS, spelled_out
 from tui import connect, exits, output
-from tui.commands import age, asked, listed, told
+from tui.commands import age, asked, listed, server_line, told
 from tui.output import OutputFormat
 from tui.request import Source
 
@@ -27,11 +27,18 @@ SUSPENDED: Final = (
 
 
 def list_tools(source: Source, output_format: OutputFormat) -> int:
-    """Print the tools that agents may use here; as JSON ``{"tools": […]}`` with their parameters."""
-    tools = asked(source, connect.chat_client, lambda client: client.tools())
+    """Print the tools that agents may use here, and on stderr what is wrong with MCP servers; as JSON
+    ``{"tools": […], "servers": […]}`` with their parameters.
+    """
+    tools, servers = asked(source, connect.chat_client, lambda client: client.tools())
     if output_format == "json":
-        output.write_json({"tools": [asdict(tool) for tool in tools]})
+        output.write_json(
+            {"tools": [asdict(tool) for tool in tools], "servers": [asdict(server) for server in servers]}
+        )
         return exits.DONE
+    for server in servers:
+        if server.problem:
+            output.notice(server_line(server))
     return listed(("TOOL", "PERMISSION", "FROM", "WHAT IT DOES"), map(_tool_row, tools), NO_TOOLS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Protocol
 
 from starlette.requests import Request
@@ -13,13 +14,14 @@ from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.problem import json_answer
 from agent_tui.backend.room_requests import path_id
 from agent_tui.backend.routing import by_method
-from agent_tui.backend.tools.toolbox import Listed
+from agent_tui.backend.tools.toolbox import Listed, ServerListed
 
 
 class ToolList(Protocol):
     """Who knows all tools (tools/toolbox.py)."""
 
-    async def listed(self) -> Sequence[Listed]: ...
+    async def listed(self, *, is_waiting: bool = True) -> Sequence[Listed]: ...
+    def servers(self) -> Sequence[ServerListed]: ...
 
 
 class Tools:
@@ -38,7 +40,9 @@ class Tools:
             by_method("/api/tools/rules/{rule_id}/confirm", POST=self.confirm_rule),
         ]
 
-    async def listed(self, _request: Request) -> Response:
+    async def listed(self, request: Request) -> Response:
+        """Answer with all tools; with ``?wait=0`` MCP servers that still start are not waited for."""
+        is_waiting = request.query_params.get("wait") != "0"
         tools = [
             {
                 "name": one.spec.name,
@@ -47,9 +51,10 @@ class Tools:
                 "permission": one.permission,
                 "source": one.source,
             }
-            for one in await self._tools.listed()
+            for one in await self._tools.listed(is_waiting=is_waiting)
         ]
-        return json_answer({"tools": tools})
+        servers = [asdict(one) for one in self._tools.servers()]
+        return json_answer({"tools": tools, "servers": servers})
 
     async def rules(self, _request: Request) -> Response:
         names = ("id", "tool", "pattern", "folder", "scope", "created_at")

@@ -38,6 +38,20 @@ class ToolInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolServer:
+    """An MCP server that the backend uses: ``status`` idle, starting, ready or failed, how many of the tools
+    it ``offered`` are used, what is wrong or left out, and what helps.
+    """
+
+    name: str
+    status: str = ""
+    tools: int = 0
+    offered: int = 0
+    problem: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRule:
     """Calls that somebody allowed. ``scope`` "exact": the one call of ``pattern``, in ``folder`` where it
     works in one; "wide": all that fit the pattern; "suspended": none until it is confirmed. It holds
@@ -77,8 +91,31 @@ def read_tools(value: object) -> list[ToolInfo]:
     return read
 
 
+def read_servers(value: object) -> list[ToolServer]:
+    """Return the MCP servers of ``{"servers": […]}``, none where nothing is said of any."""
+    if not isinstance(value, Mapping) or "servers" not in value:
+        return []
+    return [
+        ToolServer(
+            text_of(item, "name"),
+            text_of(item, "status"),
+            _count(item, "tools"),
+            _count(item, "offered"),
+            text_of(item, "problem"),
+            text_of(item, "fix"),
+        )
+        for item in listed(value, "servers")
+        if text_of(item, "name")
+    ]
+
+
 def read_rules(value: object) -> list[ToolRule]:
     """Return the rules of ``{"rules": […]}`` or of a bare list; skips what has no id."""
     names = ("id", "tool", "pattern", "created_at", "folder", "scope", "conversation_id")
     rules = (ToolRule(*(text_of(item, name) for name in names)) for item in listed(value, "rules"))
     return [rule for rule in rules if rule.id]
+
+
+def _count(item: object, name: str) -> int:
+    value = item.get(name) if isinstance(item, Mapping) else None
+    return value if isinstance(value, int) and value > 0 else 0

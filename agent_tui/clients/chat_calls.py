@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_tui.clients.chat_answers import Hit, ToolInfo, ToolRule, read_hits, read_rules, read_tools
+from agent_tui.clients.chat_answers import (
+    Hit,
+    ToolInfo,
+    ToolRule,
+    ToolServer,
+    read_hits,
+    read_rules,
+    read_servers,
+    read_tools,
+)
 from agent_tui.clients.chat_paths import ChatPaths
 from agent_tui.clients.net import Net
 from agent_tui.clients.offers import Offers, explained, not_offered
@@ -185,9 +194,13 @@ class ChatCalls(ProviderCalls):
         """Return the messages that hold ``words``, newest first."""
         return read_hits(await self.search_raw(words, limit))
 
-    async def tools(self) -> list[ToolInfo]:
-        """Return the tools that agents may use here."""
-        return read_tools(await self._plain_call("GET", "tools", "a list of tools"))
+    async def tools(self, *, is_waiting: bool = True) -> tuple[list[ToolInfo], list[ToolServer]]:
+        """Return the tools that agents may use here, and the MCP servers that some of them come from. Servers
+        that still start are waited for, unless it is not ``is_waiting``.
+        """
+        params = {} if is_waiting else {"wait": "0"}
+        value = await self._plain_call("GET", "tools", "a list of tools", params=params)
+        return read_tools(value), read_servers(value)
 
     async def rules(self) -> list[ToolRule]:
         """Return which calls run without asking, and which rules of an earlier version are suspended."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agent_tui.clients.chat_answers import ToolInfo, read_tools
+from agent_tui.clients.chat_answers import ToolInfo, ToolServer, read_servers, read_tools
 from agent_tui.clients.net import Net
 from agent_tui.clients.offers import Offers, explained, not_offered
 from agent_tui.clients.provider_calls import ProviderCalls
@@ -126,10 +126,11 @@ class RoomActs(RoomCalls, ProviderCalls):
         ids = (room_id, message_id, step_id)
         await self._inner_call("POST", "ask", ids, "asking before a tool runs", fields)
 
-    async def tools(self) -> list[ToolInfo]:
-        """Return the tools that agents may use here."""
+    async def tools(self) -> tuple[list[ToolInfo], list[ToolServer]]:
+        """Return the tools that agents may use here, and the MCP servers that some of them come from."""
         try:
-            return read_tools(await self._net.call("GET", self._paths.of("tools")))
+            value = await self._net.call("GET", self._paths.of("tools"))
+            return read_tools(value), read_servers(value)
         except (NotFound, NotOffered) as error:
             raise not_offered("a list of tools", error) from error
 

@@ -47,6 +47,8 @@ class ChatTurn:
     trimmed: int = 0  # how many older messages its model was not told
     is_loading: bool = False  # its model is being loaded, and has said nothing yet
     has_no_tools: bool = False  # its model takes none, and was asked without
+    waits_for: str = ""  # the MCP servers that are waited for
+    missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
     waits: ev.TurnNoted | None = None  # since it said its last words
     steps: Steps = field(default_factory=Steps)
     part_id: str = ""
@@ -237,6 +239,10 @@ class ConversationState:
                 turn.is_loading = not turn.steps.all
             case "no_tools":
                 turn.has_no_tools = True
+            case "servers_wait":
+                turn.waits_for = event.about
+            case "server_missing":
+                turn.missing = (*(one for one in turn.missing if one != event.about), event.about)
             case "rate_limit":
                 turn.waits = event
             case "trimmed":

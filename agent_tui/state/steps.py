@@ -20,7 +20,7 @@ class StepState:
 
     A call has its ``result`` once that came, a result its ``call_id`` (empty: no call of it is known).
     ``status`` of a call is in the words of ``events.ToolStatusChanged``; empty: it is being written, or
-    nobody says more.
+    nobody says more. ``progress`` is what it told last of how far it is.
     """
 
     id: str
@@ -32,6 +32,7 @@ class StepState:
     status: str = ""
     seconds: float | None = None
     ask: ev.ToolAsk | None = None
+    progress: str = ""
     call_id: str = ""
     content: ToldText = field(default_factory=ToldText)
     arguments: ToldText = field(default_factory=ToldText)
@@ -89,10 +90,11 @@ class Steps:
                     step.arguments.add(arguments)
             case ev.StepSet(_, told):
                 step = self._set(told)
-            case ev.ToolStatusChanged(_, step_id, status, seconds, ask):
+            case ev.ToolStatusChanged(_, step_id, status, seconds, ask, progress):
                 step = self._named.get(step_id) or self._guess(step_id, "tool_call")
                 step.status, step.ask = status, ask if status == "asks" else None
                 step.seconds = seconds if seconds is not None else step.seconds
+                step.progress = progress
         self.changed.add(step.id)
         return step
 

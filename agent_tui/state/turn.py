@@ -47,6 +47,8 @@ class Turn:
     trimmed: int = 0  # how many older messages its model was not told
     is_loading: bool = False  # its model is being loaded, and has said nothing yet
     has_no_tools: bool = False  # its model takes none, and was asked without
+    waits_for: str = ""  # the MCP servers that are waited for
+    missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
     steps: Steps | None = None  # once it did more than speak
     waits: TurnNoted | None = None  # since it said its last words
     part_id: str = ""
@@ -152,6 +154,10 @@ class Turn:
                 self.is_loading = not self.length
             case "no_tools":
                 self.has_no_tools = True
+            case "servers_wait":
+                self.waits_for = event.about
+            case "server_missing":
+                self.missing = (*(one for one in self.missing if one != event.about), event.about)
             case "trimmed":
                 self.trimmed = max(self.trimmed, event.count)
             case "rate_limit":

@@ -46,6 +46,7 @@ class _AnswerNote(Wire):
     message_id: Text
     note: Text
     count: Number = 0
+    about: Text = ""
     until: Text = ""
     seconds: AnySeconds = None
 
@@ -149,7 +150,8 @@ class ChatDecoder:
                 status = parse(ToolStatus, data)
                 turn_id = status.message_id or self.turn_id
                 ask = tool_ask(status.ask)
-                return ev.ToolStatusChanged(turn_id, status.id, status.status, status.seconds, ask)
+                stands = (status.status, status.seconds, ask, status.progress)
+                return ev.ToolStatusChanged(turn_id, status.id, *stands)
             case "message":
                 return ev.MessageStored(parse(ChatMessage, data).message())
             case "answer_started":
@@ -158,7 +160,12 @@ class ChatDecoder:
                 noted = parse(_AnswerNote, data)
                 seconds = noted.seconds or 0.0
                 return ev.TurnNoted(
-                    noted.message_id, noted.note, noted.count, until=noted.until, seconds=seconds
+                    noted.message_id,
+                    noted.note,
+                    noted.count,
+                    until=noted.until,
+                    seconds=seconds,
+                    about=noted.about,
                 )
             case "answer_ended":
                 end = parse(_AnswerEnded, data)

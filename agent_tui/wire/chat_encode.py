@@ -26,13 +26,13 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "process_step", {"step": step_fields(step)}
         case ev.StepAdded(_, step_id, content, arguments):
             return "process_step_delta", {"id": step_id, **_set(content=content, arguments=arguments)}
-        case ev.ToolStatusChanged(_, step_id, status, seconds, ask):
-            return "tool_status", {"id": step_id, **call_fields(status, seconds, ask)}
+        case ev.ToolStatusChanged(_, step_id, status, seconds, ask, progress):
+            return "tool_status", {"id": step_id, **call_fields(status, seconds, ask, progress)}
         case ev.TurnStarted():
             fields = {"message_id": event.turn_id, "parent_id": event.parent_id, "model": event.sender_name}
             return "answer_started", {**fields, "attempt": event.attempt, **_set(continues=event.continues)}
         case ev.TurnNoted():
-            more = _set(count=event.count, until=event.until, seconds=event.seconds)
+            more = _set(count=event.count, until=event.until, seconds=event.seconds, about=event.about)
             return "answer_note", {"message_id": event.turn_id, "note": event.note, **more}
         case ev.TurnEnded():
             return "answer_ended", {

@@ -86,6 +86,7 @@ class ToolStatus(Wire):
     status: Text
     seconds: AnySeconds = None
     ask: AnyAsk = None
+    progress: Text = ""
     message_id: Text = ""
 
 

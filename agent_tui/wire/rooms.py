@@ -124,6 +124,7 @@ class _AgentStatus(Wire):
     message_id: Text = ""
     note: Text = ""
     count: Number = 0
+    about: Text = ""
     until: Text = ""
     seconds: AnySeconds = None
 
@@ -137,6 +138,7 @@ class _AgentStatus(Wire):
                 self.agent_name,
                 self.until,
                 self.seconds or 0.0,
+                self.about,
             )
         return ev.AgentStatusChanged(self.agent_id, self.agent_name, self.status)
 
@@ -200,7 +202,9 @@ class _MessageChunk(Wire):
         if self.tool_status is not None:
             stands = ToolStatus.model_validate(self.tool_status)
             ask = tool_ask(stands.ask)
-            return ev.ToolStatusChanged(self.id, stands.id, stands.status, stands.seconds, ask)
+            return ev.ToolStatusChanged(
+                self.id, stands.id, stands.status, stands.seconds, ask, stands.progress
+            )
         added = StepAdded.model_validate(self.step_delta)
         if self.content or not (added.content or added.arguments):
             return added.id

@@ -139,7 +139,7 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "agent_status", fields
         case ev.TurnNoted():
             who = {"agent_id": event.agent_id, "agent_name": event.agent_name, "status": "streaming"}
-            more = _set(count=event.count, until=event.until, seconds=event.seconds)
+            more = _set(count=event.count, until=event.until, seconds=event.seconds, about=event.about)
             return "agent_status", {**who, "message_id": event.turn_id, "note": event.note, **more}
         case ev.TurnFailed(error, agent_id, agent_name):
             named_error = {"agent": agent_name, "error": error}
@@ -167,8 +167,8 @@ def _step_fields(event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged) -> dic
             return {"step": step_fields(step)}
         case ev.StepAdded(_, step_id, content, arguments):
             return {"step_delta": {"id": step_id, **_set(content=content, arguments=arguments)}}
-        case ev.ToolStatusChanged(_, step_id, status, seconds, ask):
-            return {"tool_status": {"id": step_id, **call_fields(status, seconds, ask)}}
+        case ev.ToolStatusChanged(_, step_id, status, seconds, ask, so_far):
+            return {"tool_status": {"id": step_id, **call_fields(status, seconds, ask, so_far)}}
 
 
 def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[str, dict[str, Any]]:

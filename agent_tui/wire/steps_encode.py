@@ -22,13 +22,17 @@ def step_fields(step: ev.Step) -> dict[str, Any]:
             return {**head, "content": step.content}
 
 
-def call_fields(status: str, seconds: float | None, ask: ev.ToolAsk | None) -> dict[str, Any]:
-    """Return how a call stands; ``ask`` only while it asks."""
+def call_fields(
+    status: str, seconds: float | None, ask: ev.ToolAsk | None, progress: str = ""
+) -> dict[str, Any]:
+    """Return how a call stands; ``ask`` only while it asks, ``progress`` only where it tells some."""
     fields: dict[str, Any] = {"status": status}
     if seconds is not None:
         fields["seconds"] = seconds
     if ask is not None and status == "asks":
         fields["ask"] = asdict(ask)
+    if progress:
+        fields["progress"] = progress
     return fields
 
 

@@ -106,7 +106,8 @@ async def test_conversations_are_searched(ours: LogChatServer, client: ChatClien
 
 
 async def test_tools_rules_providers_and_models_are_listed(ours: LogChatServer, client: ChatClient) -> None:
-    assert await client.tools() == [ToolInfo("calculator", "Counts", {"type": "object"}, "read", "built-in")]
+    tool = ToolInfo("calculator", "Counts", {"type": "object"}, "read", "built-in")
+    assert await client.tools() == ([tool], [])
     assert await client.rules() == [ToolRule("3", "run_command", "run_command(make *)")]
     await client.drop_rule("3")
     assert [provider.id for provider in await client.providers()] == ["demo"]

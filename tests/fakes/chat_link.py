@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent_tui.clients.chat import Question
-from agent_tui.clients.chat_answers import ToolInfo
+from agent_tui.clients.chat_answers import ToolInfo, ToolServer
 from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.errors import AgentTuiError
 from agent_tui.events import ConversationInfo, Event, Message
@@ -61,9 +61,10 @@ class FakeChatClient:
         self._note("messages")
         return self.stored, 1
 
-    async def tools(self) -> list[ToolInfo]:
+    async def tools(self) -> tuple[list[ToolInfo], list[ToolServer]]:
         self._note("tools")
-        return [ToolInfo("read_file"), ToolInfo("run_command")]
+        broken = ToolServer("slow", "failed", problem="it ended\x1b[2J")
+        return [ToolInfo("read_file"), ToolInfo("run_command")], [broken]
 
     async def providers(self) -> list[ProviderInfo]:
         self._note("providers")

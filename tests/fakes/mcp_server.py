@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 LARGE_CHARACTERS = 3_000_000
@@ -28,6 +29,7 @@ _TOOLS: list[dict[str, Any]] = [
     },
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("look", "fail", "die", "hang", "large")),
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("flood", "family", "environment", "picture")),
+    *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("working", "photo", "links", "many-photos")),
 ]
 _RUDE_TOOLS: list[dict[str, Any]] = [
     {"name": "a name; rm -rf", "inputSchema": _NO_ARGUMENTS},
@@ -53,6 +55,27 @@ _RUDE_TOOLS: list[dict[str, Any]] = [
     {"name": "slow", "inputSchema": _NO_ARGUMENTS},
     {"name": "long", "description": "y" * 50_000, "inputSchema": _NO_ARGUMENTS},
 ]
+# A picture of one dot.
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+_RESOURCES: dict[str, dict[str, str]] = {
+    "file:///notes": {"text": "tea at four", "mimeType": "text/plain"},
+    "file:///dot": {"blob": PNG, "mimeType": "image/png"},
+    "file:///packed": {"blob": "AAAA", "mimeType": "application/zip"},
+}
+_SHOWN: dict[str, list[dict[str, Any]]] = {
+    "picture": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}, {"type": "text", "text": "seen"}],
+    "photo": [{"type": "text", "text": "a dot:"}, {"type": "image", "data": PNG, "mimeType": "text/odd"}],
+    "many-photos": [{"type": "image", "data": PNG, "mimeType": "image/png"}] * 9,
+    "links": [
+        *(
+            {"type": "resource_link", "name": uri.removeprefix("file:///"), "uri": uri}
+            for uri in (*_RESOURCES, "file:///gone")
+        ),
+        {"type": "resource", "resource": {"uri": "file:///within", "text": "inside"}},
+    ],
+}
+_progress: dict[str, Any] = {}  # the newest call's token
+_learned: list[str] = []  # the tools that mode "grows" has besides its first
 
 
 def answer(message: dict[str, Any], mode: str = "") -> dict[str, Any] | None:
@@ -69,13 +92,40 @@ def answer(message: dict[str, Any], mode: str = "") -> dict[str, Any] | None:
     elif method == "tools/list":
         wrong = [{"name": "list", "inputSchema": {"type": "array"}}]
         many = [{"name": f"tool-{number}", "inputSchema": _NO_ARGUMENTS} for number in range(1_000)]
-        result = {"tools": {"rude": _RUDE_TOOLS, "wrong": wrong, "many": many}.get(mode, _TOOLS)}
+        grown = [{"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("grow", *_learned)]
+        result = {
+            "tools": {"grows": grown, "rude": _RUDE_TOOLS, "wrong": wrong, "many": many}.get(mode, _TOOLS)
+        }
     elif method == "tools/call":
+        _progress.update(params.get("_meta") or {})
         result = _call(params["name"], params.get("arguments") or {})
+    elif method == "resources/read" and params["uri"] in _RESOURCES:
+        result = {"contents": [{"uri": params["uri"], **_RESOURCES[params["uri"]]}]}
     else:
         error = {"code": -32601, "message": "there is no such method"}
         return {"jsonrpc": "2.0", "id": message["id"], "error": error}
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+
+def _tell_progress(done: int, total: int, message: str) -> None:
+    params = {
+        "progressToken": _progress.get("progressToken"),
+        "progress": done,
+        "total": total,
+        "message": message,
+    }
+    told = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
+
+
+def _worked() -> dict[str, Any]:
+    """Tell of three stages; each goes on once there is a file for it."""
+    for done in (1, 2, 3):
+        _tell_progress(done, 3, f"stage {done}\x1b[2J\u202e")
+        while not Path(f"{os.environ['GO_ON']}{done}").exists():
+            time.sleep(0.01)
+    return _text("worked")
 
 
 def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -99,11 +149,17 @@ def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             child = subprocess.Popen(["/bin/sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE)
             assert child.stdout is not None
             return _text(f"{os.getpid()} {child.pid} {child.stdout.readline().decode().strip()}")
+        case "grow":
+            _learned.append(f"learned-{len(_learned)}")
+            told = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+            sys.stdout.write(json.dumps(told) + "\n")
+            return _text("grown")
         case "environment":
             return _text(json.dumps(dict(os.environ)))
-        case "picture":
-            picture = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
-            return {"content": [picture, {"type": "text", "text": "seen"}]}
+        case "working":
+            return _worked()
+        case "picture" | "photo" | "many-photos" | "links":
+            return {"content": _SHOWN[name]}
         case "look" | "slow":
             return _text("looked")
         case _:
@@ -116,12 +172,14 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def main(mode: str) -> None:
-    """Serve until the input ends; ``silent`` never answers, ``dies`` ends at once with a word, ``deaf`` stays
-    whoever asks it to end.
+    """Serve until the input ends; ``late`` begins once there is a file, ``silent`` never answers, ``dies``
+    ends at once with a word, ``deaf`` stays whoever asks it to end.
     """
     if mode == "dies":
         sys.stderr.write("no such database\n")
         sys.exit(4)
+    while mode == "late" and not Path(os.environ["GO_ON"]).exists():
+        time.sleep(0.01)
     if mode == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.stdout.write("a line that is no message\n")

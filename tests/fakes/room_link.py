@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent_tui.clients.chat_answers import ToolInfo
+from agent_tui.clients.chat_answers import ToolInfo, ToolServer
 from agent_tui.clients.room_answers import PausesSoon, ProviderInfo, ProviderTest, RoomChanges, Said
 from agent_tui.errors import AgentTuiError
 from agent_tui.events import Event, LinkChanged, QueuedMessage, RoomInfo
@@ -121,10 +121,10 @@ class FakeClient:
         """Answer what the test puts into ``news``, one for each call."""
         return await self.news.get()
 
-    async def tools(self) -> list[ToolInfo]:
+    async def tools(self) -> tuple[list[ToolInfo], list[ToolServer]]:
         if self.tools_refused is not None:
             raise self.tools_refused
-        return self.known_tools
+        return self.known_tools, []
 
     async def providers(self) -> list[ProviderInfo]:
         self._answer("providers", "")

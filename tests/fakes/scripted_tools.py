@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.tool import Permission, Tool, ToolError, ToolOutput, ToolPlace
-from agent_tui.backend.tools.toolbox import BUILT_IN, Listed
+from agent_tui.backend.tools.toolbox import BUILT_IN, Listed, ServerListed
 from agent_tui.events import ToolAsk
 
 ANYTHING = {"type": "object"}
@@ -57,13 +57,20 @@ class ScriptedBox:
         self.tools = {tool.spec.name: tool for tool in tools}
         self.allow = allow
 
-    async def specs(self) -> tuple[ToolSpec, ...]:
+    async def specs(self, names: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
         """Return what models may be told of."""
         return tuple(tool.spec for tool in self.tools.values())
 
-    async def listed(self) -> tuple[Listed, ...]:
+    def begin(self) -> None:
+        """Start nothing: there is no MCP server."""
+
+    async def listed(self, *, is_waiting: bool = True) -> tuple[Listed, ...]:
         """Return what people are told of."""
         return tuple(Listed(tool.spec, tool.permission, BUILT_IN) for tool in self.tools.values())
+
+    def servers(self, names: Collection[str] | None = None) -> tuple[ServerListed, ...]:
+        """Return that there is no MCP server."""
+        return ()
 
     def tool(self, name: str) -> Tool | None:
         """Return the tool of that name."""

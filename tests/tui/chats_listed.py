@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent_tui.backend.engine.chats import Question
-from agent_tui.clients.chat_answers import Hit, ToolInfo
+from agent_tui.clients.chat_answers import Hit, ToolInfo, ToolServer
 from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.config import Config, ScreenConfig
 from agent_tui.errors import AgentTuiError, NotOffered
@@ -84,11 +84,11 @@ class ListedChats:
         await self._in_time()
         return self.hits
 
-    async def tools(self) -> list[ToolInfo]:
+    async def tools(self) -> tuple[list[ToolInfo], list[ToolServer]]:
         await self._in_time()
         if not self.has_tools:
             raise NotOffered("this server does not offer a list of tools")
-        return self.known_tools
+        return self.known_tools, []
 
     async def providers(self) -> list[ProviderInfo]:
         await self._in_time()

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent_tui.clients.chat_answers import ToolInfo
+from agent_tui.clients.chat_answers import ToolInfo, ToolServer
 from agent_tui.clients.room_answers import ProviderInfo, RoomChanges
 from agent_tui.errors import AgentTuiError, NotOffered
 from agent_tui.events import AgentInfo, RoomInfo
@@ -21,6 +21,7 @@ class ListedClient:
         self.asked: list[tuple[str, str]] = []
         self.refuse: AgentTuiError | None = None
         self.no_models: AgentTuiError | None = None  # raised where a provider is asked for its models
+        self.servers: list[ToolServer] = []  # MCP servers of tools
         self.no_tools: AgentTuiError | None = None  # raised where it is asked for its tools
         self.lost: list[AgentTuiError] = []  # raised by the next questions for changes
         self.lacks: Mapping[str, str] = {}
@@ -103,10 +104,10 @@ class ListedClient:
             raise self.no_models
         return ["big", "small"]
 
-    async def tools(self) -> Sequence[ToolInfo]:
+    async def tools(self) -> tuple[Sequence[ToolInfo], Sequence[ToolServer]]:
         if self.no_tools is not None:
             raise self.no_tools
-        return [ToolInfo("clock", "Say the time."), ToolInfo("calculator", "Calculate.")]
+        return [ToolInfo("clock", "Say the time."), ToolInfo("calculator", "Calculate.")], self.servers
 
     def _changed(self, call: str, room_id: str, **fields: Any) -> RoomInfo:
         self._note(call, room_id)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes import mcp_server
 from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails, says
 from tests.tui.programs import PROGRAM, SECONDS, Home, finish, home_at
 
@@ -156,6 +158,60 @@ def test_what_the_config_file_allows_does_not_ask(tmp_path: Path) -> None:
     with a_place(tmp_path, '[tools]\nallow = ["run_command(echo *)"]\n') as place:
         place.model.will(calls("run_command", {"command": "echo it"}), says("Done."))
         assert place.ask("Say it.").stderr.splitlines()[1:] == ["run_command echo it"]
+
+
+MCP = f'''[mcp.fake]
+command = "{sys.executable}"
+args = ["{Path(mcp_server.__file__).resolve()}"]
+'''
+
+
+def test_a_glob_allows_the_tools_of_one_mcp_server(tmp_path: Path) -> None:
+    with a_place(tmp_path, MCP) as place:
+        call = calls("fake__add", {"a": 1, "b": 2})
+        place.model.will(call, says("Three."))
+        ran = place.ask("Add.", "--allow", "fake__*")
+        assert "not allowed" not in ran.stderr
+        assert place.told()[-1]["content"] == "3"
+        place.model.will(call, says("No."))
+        assert "not allowed" in place.ask("Add.", "--allow", "fak__*").stderr
+        place.ask("Add.", "--allow", "*", code=2)
+        rule = '[tools]\nallow = ["fake__*"]\n'
+        place.home.config.write_text(place.home.config.read_text() + rule, encoding="utf-8")
+        place.model.will(call, says("Three."))
+        assert "not allowed" not in place.ask("Add.").stderr
+
+
+def test_ask_says_which_mcp_server_it_waits_for_and_what_is_missing_then(tmp_path: Path) -> None:
+    late = tmp_path / "now"
+    silent = MCP.replace("mcp.fake", "mcp.dead").replace('.py"]', '.py", "dies"]')
+    slow = (
+        MCP.replace("mcp.fake", "mcp.slow").replace('.py"]', '.py", "late"]')
+        + f'env = {{GO_ON = "{late}"}}\n'
+    )
+    with a_place(tmp_path, silent + slow) as place:
+        with chdir(place.home.folder):
+            run = place.home.start("ask", "What is there?")
+        assert run.stderr is not None
+        while "waiting for MCP server" not in (line := run.stderr.readline()):
+            assert line
+        assert line.rstrip().endswith("slow")  # and perhaps the other one, which has not ended yet
+        assert not place.model.requests
+        late.touch()
+        _, err = finish(run)
+        assert "MCP server dead: it ended with exit code 4: no such database; its tools are missing\n" in err
+        assert "MCP server slow:" not in err
+        offered = [tool["function"]["name"] for tool in place.model.requests[-1].body["tools"]]
+        assert "slow__add" in offered
+
+
+def test_a_question_that_needs_no_mcp_server_waits_for_none(tmp_path: Path) -> None:
+    slow = MCP.replace("mcp.fake", "mcp.slow").replace('.py"]', '.py", "silent"]')
+    with a_place(tmp_path, slow) as place:
+        ran = place.ask("What is there?", "--tools", "calculator")
+        assert "slow" not in ran.stderr
+        listed = place.home.api("GET", "/api/tools?wait=0")["servers"]
+        assert [(one["name"], one["status"]) for one in listed] == [("slow", "starting")]
 
 
 def test_none_offers_the_model_no_tools_and_names_offer_those(place: Place) -> None:

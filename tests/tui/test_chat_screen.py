@@ -70,6 +70,8 @@ async def test_an_answer_is_shown_as_it_comes_each_step_in_its_row() -> None:
         text = await chat.send(call(arguments='{"path": "Makefile"}'), status("running"))
         assert "▸ thinking      I must look first." in text  # it is over
         assert "● running" in row(text, "▾ look")
+        text = await chat.send(status("running", progress="2 of 5: \x1b[2J half"))
+        assert "● running · 2 of 5: ␛[2J half" in row(text, "▾ look")
         text = await chat.send(result("step-1"), status("done", seconds=0.003))
         assert "▸ look          Makefile" in text
         assert "✓ 3 ms · 5 B" in row(text, "▸ look")
@@ -231,6 +233,17 @@ async def test_a_model_that_is_loaded_says_since_when_and_one_without_tools_that
         assert text.splitlines()[0].rstrip().endswith("● answering")
         text = await chat.send(ev.TurnNoted("a1", "trimmed", 3))
         assert "· this model has no tools · 3 earlier messages left out" in text
+
+
+async def test_an_mcp_server_that_is_waited_for_is_named_and_one_that_is_missing_with_the_reason() -> None:
+    async with opened(message("q1", "x")) as chat:
+        waits = ev.TurnNoted("a1", "servers_wait", about="slow\x1b[2J")
+        text = await chat.send(started("a1", "q1"), waits)
+        assert text.splitlines()[0].rstrip().endswith("◌ waiting for MCP server slow␛[2J…")
+        missing = ev.TurnNoted("a1", "server_missing", about="slow: it did not start within 15 s")
+        text = await chat.send(ev.TurnNoted("a1", "servers_wait"), missing)
+        assert "waiting for MCP server" not in text
+        assert "· MCP server slow: it did not start within 15 s" in text
 
 
 async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> None:

@@ -254,6 +254,7 @@ def test_commands_and_their_words_are_completed() -> None:
         ("/system Be brief.", ["change {'system_prompt': 'Be brief.'}"], "is told: Be brief."),
         ("/system -", ["change {'system_prompt': ''}"], "is told nothing first"),
         ("/model other", ["change {'model': 'other'}"], "other"),
+        ("/tools ", ["tools"], "MCP server slow: it ended␛[2J"),
         ("/tools none", ["tools", "change {'enabled_tools': []}"], "tools: none"),
         ("/tools all", ["tools", "change {'enabled_tools': ['read_file', 'run_command']}"], "run_command"),
         ("/tools rm", ["tools"], "there is no tool called rm"),

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from agent_tui.agent_templates import templates
+from agent_tui.clients.chat_answers import ToolServer
 from agent_tui.errors import NotOffered, Refused
 from tests.thorough import of_many
 from tests.tui.rooms_listed import Listed, listed, room
@@ -298,6 +299,13 @@ async def test_tools_are_marked_and_have_a_folder(tmp_path: Path) -> None:
         await page.press("ctrl+n")
         (made,) = page.seen.client.made
     assert (made["enabled_tools"], made["workspace"]) == (["calculator"], "/srv/work")
+
+
+async def test_an_mcp_server_that_failed_stands_below_the_tools_with_the_reason(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2), size=(120, 60)) as seen:
+        seen.client.servers = [ToolServer("slow", "failed", problem="it did not start within 15 s")]
+        text = await seen.press("n")
+        assert "✗ MCP server slow: it did not start within 15 s" in text
 
 
 async def test_a_server_without_tools_says_so_and_makes_rooms_all_the_same(tmp_path: Path) -> None:

@@ -126,6 +126,18 @@ async def test_a_model_that_is_loaded_and_one_without_tools_are_named_as_that() 
         assert "loading the model" not in text
 
 
+async def test_an_mcp_server_that_is_waited_for_or_missing_is_named_in_the_pane() -> None:
+    async with opened((160, 30)) as screen:
+        begun = ev.TurnStarted("1", "r", "assistant", "Mika", "", 1, "a")
+        waits = ev.TurnNoted("1", "servers_wait", 0, "a", "Mika", about="slow")
+        text = await screen.send(loaded(status="running", current_round=1), LIVE, begun, waits)
+        assert "waiting for MCP server slow" in text
+        missing = ev.TurnNoted("1", "server_missing", 0, "a", "Mika", about="slow: gone")
+        text = await screen.send(ev.TurnNoted("1", "servers_wait", 0, "a", "Mika"), missing)
+        assert "waiting for MCP server" not in text
+        assert "round 1 · MCP server slow: gone" in text
+
+
 async def test_a_spent_budget_says_which_and_how_to_raise_it() -> None:
     async with opened((140, 30)) as screen:
         text = await screen.send(

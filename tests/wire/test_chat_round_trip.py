@@ -46,6 +46,7 @@ STEPS = (ev.Step("step-0", content="One"), CALL, RESULT, ev.Step("step-3", 3, co
     [
         ev.MessageStored(QUESTION),
         ev.TurnNoted("m1", "trimmed", 12),
+        ev.TurnNoted("m1", "server_missing", about="slow: it ended"),
         ev.TurnStarted("m1", "", "assistant", "demo", "", 0, attempt=2, parent_id="m0"),
         ev.StepSet("m1", STEPS[0]),
         ev.StepSet("m1", CALL),
@@ -53,6 +54,7 @@ STEPS = (ev.Step("step-0", content="One"), CALL, RESULT, ev.Step("step-3", 3, co
         ev.StepAdded("m1", "step-0", "more"),
         ev.StepAdded("m1", "step-1", "", '{"a'),
         ev.ToolStatusChanged("m1", "step-1", "asks", ask=ASK),
+        ev.ToolStatusChanged("m1", "step-1", "running", progress="2 of 5: reading"),
         ev.ToolStatusChanged("m1", "step-1", "done", 0.25),
         ev.TurnEnded("m1", "", 5, interrupted="stop", usage=USAGE, seconds=1.5),
         ev.TurnEnded("m1", "", 5, error="API Error: 500"),

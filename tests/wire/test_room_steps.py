@@ -26,6 +26,7 @@ EVENTS = [
     ev.StepAdded("m1", "step-0", content="Hm\n"),
     ev.StepAdded("m1", "step-1", arguments='{"a'),
     ev.ToolStatusChanged("m1", "step-1", "asks", ask=ASK),
+    ev.ToolStatusChanged("m1", "step-1", "running", progress="2 of 5: reading"),
     ev.ToolStatusChanged("m1", "step-1", "done", 1.5),
     ev.TextAdded("m1", "\n\nSo.", step_id="step-3"),
 ]

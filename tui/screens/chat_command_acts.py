@@ -24,6 +24,7 @@ from tui.screens.chat_acts import ChatActs
 from tui.screens.chat_pager import PagerScreen
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.conversation_settings import THINKING, ConversationForm, thinking_now
+from tui.screens.live_texts import told_server
 from tui.screens.words import say
 
 NOTHING: Final = "-"
@@ -135,16 +136,19 @@ class ChatCommands(ChatActs):
     @work(group="settings")
     async def _set_tools(self, words: str) -> None:
         try:
-            known = [tool.name for tool in await (await self._link.client()).tools()]
+            tools, servers = await (await self._link.client()).tools()
         except AgentTuiError as error:
             self._composer.tell(str(error))
             return
+        known = [tool.name for tool in tools]
         self._composer.tools = [inert_line(name, 60) for name in known]
         wanted = words.replace(",", " ").split()
         enabled: list[str] | None = wanted
         if not wanted:
             shown = inert_line(" ".join(known), MAX_WORDS)
-            self._tell("command.tools.all", names=self._tools_now(), all=shown)
+            told = say("command.tools.all", names=self._tools_now(), all=shown)
+            broken = [told_server(server.name, server.problem) for server in servers if server.problem]
+            self._composer.tell("; ".join([*broken, told]))
             return
         if wanted == ["all"]:
             enabled = known

@@ -114,6 +114,9 @@ def _doing(turn: ChatTurn) -> Status:
     if waits := rate_limited(turn.waits):
         return Status(waits)
     newest = next(reversed(turn.steps.all.values()), None)
+    if turn.waits_for:
+        told = say("chat.servers", servers=inert_line(turn.waits_for, MAX_NAME_CHARACTERS))
+        return Status(f"{signs.WAITING} {told}", f"servers {turn.id}")
     if turn.is_loading:
         return Status(f"{signs.WAITING} {say('chat.loading_model')}", f"loading {turn.id}")
     if calls := under_way(turn.steps):
@@ -287,7 +290,8 @@ def step_head(step: StepState) -> tuple[str, str, str]:
         case "asks":
             return title, say("step.asks"), signs.PAUSED
         case "running":
-            return title, say("step.running"), signs.SPEAKING
+            far = inert_line(step.progress, MAX_NAME_CHARACTERS)
+            return title, " · ".join(filter(None, (say("step.running"), far))), signs.SPEAKING
         case "denied" if result is None:
             return title, say("step.denied"), signs.FAILED
         case "unknown" if result is None:

@@ -19,6 +19,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.thinking": "thinking",
     "chat.waiting": "waiting for the model",
     "chat.loading_model": "loading the model…",
+    "chat.servers": "waiting for MCP server {servers}…",
     "chat.using": "{name} runs",
     "chat.using.several": "{count} tools run",
     "chat.asks": "needs approval",

@@ -17,6 +17,7 @@ from tui.screens.words import ENGLISH, count, ordinal_try, say
 MAX_DETAIL_CHARACTERS: Final = 120
 MAX_TOOL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 40
+MAX_SERVER_CHARACTERS: Final = 100
 KeyNow = Callable[[str], str]
 Spot = tuple[str, str]
 """A turn and a step of it, by id; without a step the words of the turn."""
@@ -57,6 +58,7 @@ class Noted(Protocol):
 
     trimmed: int
     has_no_tools: bool
+    missing: tuple[str, ...]
 
 
 def told_apart(turn: Noted) -> list[str]:
@@ -65,7 +67,15 @@ def told_apart(turn: Noted) -> list[str]:
     if turn.trimmed:
         one = turn.trimmed == 1
         found.append(say("turn.trimmed.one") if one else say("turn.trimmed", count=count(turn.trimmed)))
+    found += [
+        say("turn.server_missing", server=inert_line(one, MAX_SERVER_CHARACTERS)) for one in turn.missing
+    ]
     return found
+
+
+def told_server(name: str, problem: str) -> str:
+    """Return what is wrong with an MCP server."""
+    return inert_line(say("turn.server_missing", server=f"{name}: {problem}"))
 
 
 def rate_limited(waits: TurnNoted | None) -> str:

@@ -264,6 +264,9 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
     match agent.word:
         case "speaking":
             return _with_tools(agent) or f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
+        case "thinking" if agent.open_turn is not None and agent.open_turn.waits_for:
+            servers = inert_line(agent.open_turn.waits_for, 60)
+            return f"{signs.WAITING} {say('agent.servers', servers=servers, time=elapsed(since_seconds))}"
         case "thinking" if agent.open_turn is not None and agent.open_turn.is_loading:
             return f"{signs.WAITING} {say('agent.loading', time=elapsed(since_seconds))}"
         case "thinking":

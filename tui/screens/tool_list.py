@@ -13,11 +13,12 @@ from textual.widgets.option_list import Option
 
 from agent_tui.inert import inert_line
 from tui.screens.form_fields import own
+from tui.screens.live_texts import told_server
 from tui.screens.words import say
-from widgets.signs import DONE, TASK
+from widgets.signs import DONE, FAILED, TASK
 
 if TYPE_CHECKING:
-    from agent_tui.clients.chat_answers import ToolInfo
+    from agent_tui.clients.chat_answers import ToolInfo, ToolServer
 
 MUTED: Final = "$text-muted"
 MAX_NAME_CHARACTERS: Final = 60
@@ -43,6 +44,7 @@ class ToolList(Marking):
         super().__init__(markup=False, compact=True)
         self._ascii_only = ascii_only
         self._tools: list[ToolInfo] = []
+        self._broken: list[ToolServer] = []  # MCP servers that something is wrong with
         self.marked = set(marked)
         self._strange: list[str] = sorted(self.marked)  # marked, and not there
 
@@ -51,9 +53,12 @@ class ToolList(Marking):
         """All that are listed, in their order."""
         return [*(tool.name for tool in self._tools), *self._strange]
 
-    def offer(self, tools: Sequence[ToolInfo]) -> None:
-        """List these; what is marked and not among them stays."""
+    def offer(self, tools: Sequence[ToolInfo], servers: Sequence[ToolServer] = ()) -> None:
+        """List these; what is marked and not among them stays. Below them stands which MCP ``servers`` have
+        no tools, or not all, and why.
+        """
         self._tools = list(tools)
+        self._broken = [server for server in servers if server.problem]
         known = {tool.name for tool in tools}
         self._strange = sorted(self.marked - known)
         self.show()
@@ -71,12 +76,19 @@ class ToolList(Marking):
         self.add_options(
             Option(self._row(name, "", say("chat_form.tools.unknown"))) for name in self._strange
         )
-        if self.option_count:
-            self.highlighted = min(at or 0, self.option_count - 1)
+        self.add_options(Option(self._server(server), disabled=True) for server in self._broken)
+        if self.names:
+            self.highlighted = min(at or 0, len(self.names) - 1)
 
     def _content(self, tool: ToolInfo) -> Content:
         key = _PERMISSIONS.get(tool.permission)
         return self._row(tool.name, say(key) if key else "", tool.description)
+
+    def _server(self, server: ToolServer) -> Content:
+        sign = own(f"{FAILED} ", ascii_only=self._ascii_only)
+        return Content.assemble(
+            sign, (inert_line(told_server(server.name, server.problem), MAX_DESCRIPTION_CHARACTERS), MUTED)
+        )
 
     def _row(self, name: str, permission: str, more: str) -> Content:
         mark = DONE if name in self.marked else TASK

@@ -242,7 +242,7 @@ class Answer:
 
     def _request(self, round_: int) -> ModelRequest:
         request = self._ask.request
-        mine = steps_told(joined_steps(self._ask.before, self.steps.in_order))
+        mine = steps_told(joined_steps(self._ask.before, self.steps.in_order), self._calls.images)
         messages, _ = trim((*request.messages, *mine), room_for_history(self._ask.terms, request.max_tokens))
         goes_on = bool(self._ask.before) and not self.steps.done
         # The round of a room is another thing: there are many turns in it.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agent_tui.backend.engine.answer_steps import tool_calls
-from agent_tui.backend.models.model import ChatMessage
+from agent_tui.backend.models.model import ChatMessage, Image
 from agent_tui.backend.tools.calling import failed
 from agent_tui.chains import joined
 from agent_tui.events import Attachment, Message, Step
@@ -37,10 +37,13 @@ def question_told(text: str, attachments: Sequence[Attachment]) -> str:
     return "\n\n".join([*([text] if text else []), *map(_fenced, attachments)])
 
 
-def steps_told(steps: Sequence[Step]) -> list[ChatMessage]:
+def steps_told(
+    steps: Sequence[Step], images: Mapping[str, tuple[Image, ...]] | None = None
+) -> list[ChatMessage]:
     """Return the steps of one answer, in their order, as messages: a model is told of each of its calls what
-    came of it. What it thought it is not told.
+    came of it. What it thought it is not told. ``images`` came with results, by the ids of their calls.
     """
+    pictures = images or {}
     told: list[ChatMessage] = []
     words: list[str] = []
     calls: list[Step] = []
@@ -48,7 +51,7 @@ def steps_told(steps: Sequence[Step]) -> list[ChatMessage]:
     answered = False
     for step in steps:
         if answered and step.type != "tool_result":
-            told += _round_told(words, calls, results)
+            told += _round_told(words, calls, results, pictures)
             words, calls, answered = [], [], False
         if step.type == "text" and step.content:
             words.append(step.content)
@@ -56,7 +59,7 @@ def steps_told(steps: Sequence[Step]) -> list[ChatMessage]:
             calls.append(step)
         elif step.type == "tool_result":
             answered = True
-    return told + _round_told(words, calls, results)
+    return told + _round_told(words, calls, results, pictures)
 
 
 def cut_off(told: Sequence[ChatMessage]) -> str:
@@ -67,14 +70,20 @@ def cut_off(told: Sequence[ChatMessage]) -> str:
     return last.content if last is not None and last.role == "assistant" and not last.calls else ""
 
 
-def _round_told(words: Sequence[str], calls: Sequence[Step], results: dict[str, Step]) -> list[ChatMessage]:
+def _round_told(
+    words: Sequence[str],
+    calls: Sequence[Step],
+    results: Mapping[str, Step],
+    images: Mapping[str, tuple[Image, ...]],
+) -> list[ChatMessage]:
     if not (words or calls):
         return []
     told = [ChatMessage("assistant", "\n\n".join(words), calls=tool_calls(calls))]
     for call in calls:
         result = results.get(call.id)
         content = NO_RESULT if result is None else result.content
-        told.append(ChatMessage("tool", content, call_id=call.id_ref, name=call.name))
+        shown = images.get(call.id, ())
+        told.append(ChatMessage("tool", content, call_id=call.id_ref, name=call.name, images=shown))
     return told
 
 

@@ -118,6 +118,11 @@ class Steps:
         written.changes.append(StepStands(self.message_id, call.index, status, seconds))
         return stands
 
+    def put_progress(self, call: Step, progress: str, written: Written) -> None:
+        """Say how far a call is that runs."""
+        told = ev.ToolStatusChanged(self.message_id, call.id, "running", progress=progress)
+        self._event(told, written)
+
     def put_result(self, call: Step, content: str, *, success: bool, written: Written) -> Step:
         """Put the result of a call on record."""
         number = self._number()

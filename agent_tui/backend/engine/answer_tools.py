@@ -20,10 +20,11 @@ from agent_tui.backend.engine.answer_steps import Steps
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.models.model import Image, NotePiece, ToolSpec
 from agent_tui.backend.tools.calling import failed, parsed, run_tool
 from agent_tui.backend.tools.rules import exact_rule
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.toolbox import ServerListed
 from agent_tui.errors import StoreError
 from agent_tui.events import Step, ToolAsk
 
@@ -44,8 +45,18 @@ _lingering: set[asyncio.Task[Any]] = set()
 class ToolSource(Protocol):
     """Where tools come from (tools/toolbox.py)."""
 
-    async def specs(self) -> tuple[ToolSpec, ...]:
-        """Return what models are told of all tools. Never raises: what cannot be reached is left out."""
+    async def specs(self, names: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
+        """Return what models are told of all tools, or at least of those with these ``names``. Never raises:
+        what cannot be reached is left out.
+        """
+        ...
+
+    def servers(self, names: Collection[str] | None = None) -> Sequence[ServerListed]:
+        """Return how the MCP servers stand, or those of tools with these ``names``."""
+        ...
+
+    def begin(self) -> None:
+        """Start the MCP servers, without waiting for them."""
         ...
 
     def tool(self, name: str) -> Tool | None: ...
@@ -129,6 +140,7 @@ class Calls:
         self._write = write
         self._timing = timing
         self._cut = asyncio.Event()
+        self.images: dict[str, tuple[Image, ...]] = {}  # that came with results, by the ids of their calls
 
     def cut(self) -> None:
         """End what runs and what waits to be allowed."""
@@ -263,12 +275,36 @@ class Calls:
             return
         clock = asyncio.get_running_loop().time
         begun = clock()
-        output = await self._unless_cut(run_tool(one.tool, one.arguments or {}, self._workshop.place))
+        output = await self._run_tool(one.call, one.tool, one.arguments or {})
         seconds = round(clock() - begun, 3)
         if output is None:
             await self._end(one.call, "cut", failed("cut: the answer was stopped while this ran"), seconds)
         else:
+            if output.images:
+                self.images[one.call.id] = output.images
             await self._end(one.call, "done" if output.success else "failed", output, seconds)
+
+    async def _run_tool(self, call: Step, tool: Tool, arguments: Mapping[str, Any]) -> ToolOutput | None:
+        """Return what ``_unless_cut`` does. What the tool tells meanwhile of its progress is written down, no
+        more often than a person can read it.
+        """
+        newest: list[str] = []
+        place = replace(self._workshop.place, tell=lambda line: newest.__setitem__(slice(None), [line]))
+        work = asyncio.create_task(self._unless_cut(run_tool(tool, arguments, place)))
+        try:
+            while not (await asyncio.wait({work}, timeout=self._timing.progress))[0]:
+                if newest:
+                    written = Written()
+                    self._steps.put_progress(call, storable(newest.pop()), written)
+                    await self._write(written)
+        except StoreError:
+            self.cut()  # nothing can be put on record: the tool ends, and this waits for it
+            await asyncio.wait({work})
+            raise
+        except asyncio.CancelledError:
+            work.cancel()
+            raise
+        return work.result()
 
     async def _outdated(self, tool: Tool, one: _Prepared) -> str:
         """Return why a person's word does not hold any more: a file changed since its diff was shown, say.
@@ -315,19 +351,42 @@ class Calls:
 
 
 async def offered(
-    tools: ToolSource, is_offered: Callable[[str], bool], cut: asyncio.Event, timing: Timing
+    tools: ToolSource,
+    names: Collection[str] | None,
+    is_offered: Callable[[str], bool],
+    cut: asyncio.Event,
+    timing: Timing,
+    tell: Callable[[NotePiece], Awaitable[None]],
 ) -> tuple[ToolSpec, ...]:
-    """Return the tools that a model may call; none once ``cut``. Those of servers take a while to start."""
-    asking = asyncio.create_task(tools.specs())
+    """Return the tools that a model may call; none once ``cut``. Those of servers take a while to start:
+    ``tell`` is given which are waited for, and in the end which are missing. Only servers of tools with these
+    ``names`` count, where there are some. Raises what ``tell`` raises.
+    """
+    asking = asyncio.create_task(tools.specs(names))
     cutting = asyncio.create_task(cut.wait())
+    told = ""
     try:
-        await asyncio.wait({asking, cutting}, return_when=asyncio.FIRST_COMPLETED)
+        while not (
+            await asyncio.wait({asking, cutting}, timeout=timing.notice, return_when="FIRST_COMPLETED")
+        )[0]:
+            starting = ", ".join(one.name for one in tools.servers(names) if one.status == "starting")
+            if starting != told:
+                told = starting
+                await tell(NotePiece("servers_wait", about=told))
     finally:
         cutting.cancel()
-    if not asking.done():
-        asking.cancel()
-        await asyncio.wait({asking}, timeout=timing.tool_grace)
+        if not asking.done():
+            asking.cancel()
+            await asyncio.wait({asking}, timeout=timing.tool_grace)
+    if told:
+        await tell(NotePiece("servers_wait"))
+    if asking.cancelled() or not asking.done():
         return ()
+    for one in tools.servers(names):
+        if one.status != "ready":
+            await tell(
+                NotePiece("server_missing", about=f"{one.name}: {one.problem or 'it is still starting'}")
+            )
     return tuple(spec for spec in asking.result() if is_offered(spec.name))
 
 

@@ -26,6 +26,7 @@ from agent_tui.backend.tools.rules import allows, exact_rule
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.errors import NotFound, Refused
 from agent_tui.events import Step, ToolAsk
+from agent_tui.tool_rules import speaks_of
 
 DECISIONS = ("once", "conversation", "always", "deny")
 NOBODY = "not run: nobody was there to allow it"
@@ -104,8 +105,8 @@ class Asks:
         """Return whether somebody is there to be asked, or a rule speaks of the tool."""
         if self._readers[room_id]:
             return True
-        spoken_of = (pattern.partition("(")[0].strip() for pattern in self._patterns())
-        return tool in spoken_of or any(rule.tool == tool for rule in self._holding(room_id))
+        is_named = any(speaks_of(pattern, tool) for pattern in self._patterns())
+        return is_named or any(rule.tool == tool for rule in self._holding(room_id))
 
     def suspended(self, room_id: str, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
         """Return the pattern of a suspended rule that would let the call run if it were confirmed, or ""."""

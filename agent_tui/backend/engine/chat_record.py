@@ -11,6 +11,7 @@ from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.chat_fields import conversation_info
 from agent_tui.backend.engine.record import last_words
 from agent_tui.backend.engine.written import Written
+from agent_tui.backend.models.model import NotePiece
 from agent_tui.backend.store.chat_messages import question_message
 from agent_tui.backend.store.chat_rows import ChatRow, ChatSet, Searchable, Value
 from agent_tui.backend.store.rows import (
@@ -76,6 +77,14 @@ def answer_begun(row: ChatRow, said: UserSaid | None, turn: TurnRow) -> Written:
         ChatSet({"head": turn.message_id}, {}),
     ]
     written.events.append(conversation_changed(row, running=True))
+    return written
+
+
+def answer_noted(turn: TurnRow, note: NotePiece) -> Written:
+    """Something happens to the answer besides words."""
+    written = Written()
+    noted = ev.TurnNoted(turn.message_id, note.note, note.count, about=note.about)
+    _add(noted, turn.message_id, written)
     return written
 
 

@@ -11,12 +11,12 @@ from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.answer import FAILED, Answer, Ask, Ending
 from agent_tui.backend.engine.answer_history import branch_told, steps_told
 from agent_tui.backend.engine.answer_tools import Gate, ToolSource, Workshop, offered
-from agent_tui.backend.engine.chat_record import answer_ended
+from agent_tui.backend.engine.chat_record import answer_ended, answer_noted
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import failure
-from agent_tui.backend.models.model import Model, ModelRequest, ToolSpec
+from agent_tui.backend.models.model import Model, ModelRequest, NotePiece, ToolSpec
 from agent_tui.backend.store import chat_queries
 from agent_tui.backend.store.chat_rows import ChatRow
 from agent_tui.backend.store.rows import TurnRow
@@ -130,7 +130,7 @@ class ChatRun:
         given = self._given
         if isinstance(given.opened, Exception):
             return _nothing(f"{FAILED}: {failure(given.opened)}", "")
-        specs = await offered(self._tools, self._is_offered, self._cut, self._timing)
+        specs = await offered(self._tools, given.tools, self._is_offered, self._cut, self._timing, self._note)
         if self.reason:
             return _nothing("", self.reason)
         model, max_tokens = given.opened
@@ -150,6 +150,10 @@ class ChatRun:
         )
         self._answer = Answer(self._store, self._timing, ask, self._is_used_up)
         return await self._answer.run()
+
+    async def _note(self, note: NotePiece) -> None:
+        noted = answer_noted(self._given.turn, note)
+        await self._store.append(self._row.id, noted.events, noted.changes)
 
     def _is_offered(self, name: str) -> bool:
         if self._given.tools is not None:

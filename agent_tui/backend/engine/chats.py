@@ -146,7 +146,10 @@ class Chats(Runs[ChatRow, ChatRun]):
         await self._whole(self._give_word((room_id, message_id, step_id), decision, pattern, reason))
 
     def attend(self, room_id: str) -> AbstractContextManager[None]:
-        """Somebody reads the chat who can answer what tools ask, as long as the context is open."""
+        """Somebody reads the chat who can answer what tools ask, as long as the context is open. MCP servers
+        start then, before the first question needs them.
+        """
+        self._toolbox.begin()
         return self._asks.attend(room_id)
 
     def rules(self) -> list[ToolRule]:

@@ -151,6 +151,7 @@ def turn_noted(turn: TurnRow, note: NotePiece) -> Written:
         turn.sender_name,
         note.until,
         note.seconds,
+        note.about,
     )
     return Written([_event(noted, turn.message_id)])
 

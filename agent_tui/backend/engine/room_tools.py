@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from agent_tui.backend.engine.answer_history import steps_told
 from agent_tui.backend.engine.answer_tools import ToolSource, Workshop, offered
 from agent_tui.backend.engine.chat_asks import Asks
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.models.model import ChatMessage, ToolSpec
+from agent_tui.backend.models.model import ChatMessage, NotePiece, ToolSpec
 from agent_tui.backend.store import queries, room_steps
 from agent_tui.backend.store.rows import RoomRow, TurnRow
 from agent_tui.backend.store.store import Store
@@ -32,9 +32,15 @@ class RoomTools:
         place = ToolPlace(Path(room.workspace) if room.workspace else None)
         return Workshop(self._tools, self._asks.gate(room.id, message_id), place, frozenset(room.tools))
 
-    async def offered(self, room: RoomRow, cut: asyncio.Event, timing: Timing) -> tuple[ToolSpec, ...]:
-        """Return the tools that agents of the room may call; none once ``cut``."""
-        return await offered(self._tools, lambda name: name in room.tools, cut, timing)
+    async def offered(
+        self,
+        room: RoomRow,
+        cut: asyncio.Event,
+        timing: Timing,
+        tell: Callable[[NotePiece], Awaitable[None]],
+    ) -> tuple[ToolSpec, ...]:
+        """Return the tools that agents of the room may call; none once ``cut`` (``answer_tools.offered``)."""
+        return await offered(self._tools, room.tools, lambda name: name in room.tools, cut, timing, tell)
 
     async def called_before(
         self, room: RoomRow, turn: TurnRow, continued: Collection[str] = ()

@@ -21,6 +21,8 @@ class Timing:
     mend: tuple[float, ...] = (1.0, 2.0, 5.0, 10.0, 30.0)  # between tries to close what a full disk left open
     tool_grace: float = 1.2  # for a cancelled tool to end what it started: programs are killed after one
     preview: float = 20.0  # for a tool that asks to say what it would do: it may read files for that
+    notice: float = 0.7  # of waiting for MCP servers to start, before a person is told
+    progress: float = 1.0  # between two words of a call on how far it is
     unattended: float = 30.0  # a tool that asks waits so long for somebody to come back who can answer
     idle: float = 28 * 60.0  # without a key, before people are warned of what costs money …
     idle_warned: float = 2 * 60.0  # … and then, before it pauses

@@ -19,7 +19,7 @@ from agent_tui.backend.engine.turn_chunks import TurnChunks
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.continuing import asked_to_go_on
-from agent_tui.backend.models.model import ChatMessage, Model, ModelRequest, UsagePiece
+from agent_tui.backend.models.model import ChatMessage, Model, ModelRequest, NotePiece, UsagePiece
 from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
 from agent_tui.backend.store.queries import Said
 from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
@@ -139,8 +139,7 @@ class Attempt:
         while not call.over:
             await call.news()
             for note in call.take_notes():
-                self._turn = replace(self._turn, trimmed=max(self._turn.trimmed, note.count))
-                await self._write(record.turn_noted(self._turn, note))
+                await self._note(note)
             if call.over:
                 break
             if text := call.take_text():
@@ -163,7 +162,7 @@ class Attempt:
     async def _work(self, model: Model, request: ModelRequest, tools: RoomTools) -> None:
         """Let the agent speak and use tools until it has nothing more to do, as in a chat."""
         room = self._room
-        specs = await tools.offered(room, self._cut, self._timing)
+        specs = await tools.offered(room, self._cut, self._timing, self._note)
         before = await tools.called_before(room, self._turn, {row.message_id for row, _ in self._chain})
         ask = Ask(
             room_id=room.id,
@@ -189,6 +188,10 @@ class Attempt:
             end = record.turn_completed(room, turn, ending.steps)
         await self._write(end)
         self.using = (0, 0.0)  # from here on the room's row says it
+
+    async def _note(self, note: NotePiece) -> None:
+        self._turn = replace(self._turn, trimmed=max(self._turn.trimmed, note.count))
+        await self._write(record.turn_noted(self._turn, note))
 
     def _note_use(self, tokens: int, cost: float) -> bool:
         """Say what is used by now; whether that is too much the room says, which cuts us then."""

@@ -41,6 +41,10 @@ _NO_TOOLS = re.compile(
     r"|(?:tool use|(?:tool|function) calling|tools) (?:is|are) not (?:supported|enabled|available)",
     re.IGNORECASE,
 )
+# Of models that see nothing, and of servers whose messages are texts only.
+_NO_IMAGES = re.compile(
+    r"image|multi-?modal|vision|mmproj|content.{0,80}(?:string|\bstr\b)", re.IGNORECASE | re.DOTALL
+)
 # How the Messages API says that a limit is beyond the model's own.
 _TOO_MANY_TOKENS = re.compile(r"max_tokens: \d+ > (\d{1,9})\b")
 # Not the ones before 3.7; and what other models behind the Messages API can be asked nobody knows.
@@ -107,6 +111,8 @@ class Refusals:
         }
         if asked.tools and _NO_TOOLS.search(refusal):
             refused.add("tools")
+        if any(message.images for message in asked.messages) and _NO_IMAGES.search(refusal):
+            refused.add("images")
         self._refused[name] |= refused
         return bool(refused)
 

@@ -26,9 +26,17 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture; ``media_type`` is "image/png", "image/jpeg", "image/gif" or "image/webp"."""
+
+    media_type: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
     """One message of what the model is told. ``calls`` are those of an assistant's message; a message of
-    the role tool is the result of ``call_id``.
+    the role tool is the result of ``call_id``, whose ``content`` names its ``images``.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -36,6 +44,7 @@ class ChatMessage:
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     name: str = ""  # of the tool whose result it is
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +122,14 @@ class NotePiece:
 
     ``note``: "loading", its server loads the model; "no_tools", the model refused tools and is asked without;
     "trimmed", ``count`` of the oldest messages are not told it; "rate_limit", it is asked again at ``until``
-    (ISO 8601), in ``seconds``.
+    (ISO 8601), in ``seconds``; those of MCP servers are in ``events.TurnNoted``.
     """
 
-    note: Literal["loading", "no_tools", "trimmed", "rate_limit"]
+    note: Literal["loading", "no_tools", "trimmed", "rate_limit", "servers_wait", "server_missing"]
     count: int = 0
     until: str = ""
     seconds: float = 0.0
+    about: str = ""
 
 
 Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | CutPiece | ApartPiece | UsagePiece

@@ -76,9 +76,15 @@ def _native(body: Mapping[str, Any], num_ctx: int) -> dict[str, Any]:
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     content = message.get("content") or ""
+    images = []
     if isinstance(content, list):
+        # An image is "data:image/png;base64,…" here, and only what follows the comma there.
+        urls = [part["image_url"]["url"] for part in content if part.get("type") == "image_url"]
+        images = [url.partition(",")[2] for url in urls]
         content = "".join(part.get("text", "") for part in content)
     told: dict[str, Any] = {"role": message["role"], "content": content}
+    if images:
+        told["images"] = images
     if message["role"] == "tool":
         told["tool_call_id"] = message.get("tool_call_id", "")
     if calls := message.get("tool_calls"):

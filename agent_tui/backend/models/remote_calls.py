@@ -278,6 +278,8 @@ class Connection:
         if request.tools and ("tools" in refused or name in self._contexts.without_tools):
             request = replace(request, tools=())
             notes.append(NotePiece("no_tools"))
+        if "images" in refused:
+            request = replace(request, messages=tuple(replace(one, images=()) for one in request.messages))
         if not self._contexts.is_known(name) and prompt_tokens(request) < SHORT_TOKENS:
             return request, notes
         context = self._contexts.tokens(name)

@@ -145,7 +145,9 @@ def _add(known: list[pai.ModelMessage], message: pai.ModelMessage) -> None:
 
 def _add_result(known: list[pai.ModelMessage], message: ChatMessage) -> None:
     # As a success in any case: of failures pydantic-ai wraps the text, which says so itself, once more.
-    part = pai.ToolReturnPart(_name(message.name), encodable(message.content), message.call_id)
+    text = encodable(message.content)
+    images = [pai.BinaryImage(image.data, media_type=image.media_type) for image in message.images]
+    part = pai.ToolReturnPart(_name(message.name), [text, *images] if images else text, message.call_id)
     last = known[-1] if known else None
     if isinstance(last, pai.ModelRequest) and isinstance(last.parts[-1], pai.ToolReturnPart):
         last.parts = [*last.parts, part]

@@ -36,7 +36,7 @@ async def run_tool(tool: Tool, arguments: Mapping[str, Any], place: ToolPlace) -
     size = max(output.size, len(output.content.encode("utf-8", "replace")))
     # Half a character, as JSON can hold it, could not be stored or sent.
     content = _capped(output.content.encode("utf-8", "replace").decode("utf-8"))
-    return ToolOutput(content, succeeded(content), size)
+    return ToolOutput(content, succeeded(content), size, output.images)
 
 
 async def parsed(spec: ToolSpec, text: str) -> dict[str, Any]:

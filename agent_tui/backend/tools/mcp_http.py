@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # a name for checkers only: the package keeps it to itself
     from mcp.client._transport import TransportStreams
 
 CONNECT_SECONDS = 10.0
+PROBE_SECONDS = 3.0
+MAX_PROBE_BYTES = 4_096
 MAX_BODY_BYTES = 8 * 1024 * 1024
 
 
@@ -35,28 +37,48 @@ async def http_transport(
     ``answered`` is called with the status of every answer to a message, which the package keeps to itself.
     Raises ``ConfigError`` when the environment names certificates that cannot be read.
     """
-    token = os.environ.get(config.token_env, "") if config.token_env else ""
-    headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {token}"} if token else {})}
-    # A stream of events may be silent for long; every call has a time of its own.
-    times = httpx2.Timeout(CONNECT_SECONDS, read=None)
-    authorities = await asyncio.to_thread(tls_context, None, os.environ)
-    is_local = urlsplit(config.url).hostname in LOOPBACK_HOSTS
 
     async def status(response: httpx2.Response) -> None:
         if response.request.method == "POST":
             answered(response.status_code)
 
     async with (
-        httpx2.AsyncClient(
-            headers=headers,
-            timeout=times,
-            verify=authorities,
-            trust_env=not is_local,  # a proxy cannot reach this machine's own address
-            event_hooks={"response": [status, _limit]},
-        ) as client,
+        await _client(config, [status, _limit]) as client,
         streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_BODY_BYTES) as streams,
     ):
         yield streams
+
+
+async def speaks_older_transport(config: McpConfig) -> bool:
+    """Return whether a GET of the address is answered with events, the first of which is ``endpoint``: the
+    HTTP+SSE transport of the protocol's version 2024-11-05.
+    """
+    begun = b""
+    with suppress(httpx2.HTTPError, TimeoutError):
+        async with asyncio.timeout(PROBE_SECONDS), await _client(config, []) as client:
+            asked = client.stream("GET", config.url, headers={"Accept": "text/event-stream"})
+            async with asked as response:
+                if "text/event-stream" not in response.headers.get("content-type", ""):
+                    return False
+                async for data in response.aiter_raw():
+                    begun += data
+                    if b"\n\n" in begun.replace(b"\r\n", b"\n") or len(begun) > MAX_PROBE_BYTES:
+                        break
+    return b"event: endpoint" in begun
+
+
+async def _client(
+    config: McpConfig, hooks: list[Callable[[httpx2.Response], Awaitable[None]]]
+) -> httpx2.AsyncClient:
+    token = os.environ.get(config.token_env, "") if config.token_env else ""
+    return httpx2.AsyncClient(
+        headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {token}"} if token else {})},
+        # A stream of events may be silent for long; every call has a time of its own.
+        timeout=httpx2.Timeout(CONNECT_SECONDS, read=None),
+        verify=await asyncio.to_thread(tls_context, None, os.environ),
+        trust_env=urlsplit(config.url).hostname not in LOOPBACK_HOSTS,  # a proxy cannot reach these
+        event_hooks={"response": hooks},
+    )
 
 
 async def _limit(response: httpx2.Response) -> None:

@@ -11,10 +11,11 @@ import importlib
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.causes import reason, tls_cause
@@ -25,17 +26,30 @@ from agent_tui.tool_config import McpConfig
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp_types import CallToolResult, Tool
+    from mcp.shared.dispatcher import ProgressFnT
+    from mcp_types import BlobResourceContents, CallToolResult, TextResourceContents, Tool
 
 START_SECONDS = 15.0
 CALL_SECONDS = 60.0
 CHECK_SECONDS = 5.0  # for a server that did not answer in time to show that it is alive
 PAUSE_SECONDS = 10.0  # between two starts
-MAX_TOOLS = 200
+MAX_LISTED = 2_000
+MAX_PROGRESS_CHARACTERS = 100
 MAX_PAGES = 20
 MIN_SECRET_CHARACTERS = 8  # a shorter value is a setting like "info", which errors may say
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class McpState:
+    """How a server stands, how many tools it has, what is wrong and what helps."""
+
+    name: str
+    status: Literal["idle", "starting", "ready", "failed"]
+    offered: int = 0
+    problem: str = ""
+    fix: str = ""
 
 
 class McpServer:
@@ -61,6 +75,8 @@ class McpServer:
         self._ready: asyncio.Future[Client] | None = None
         self._over = asyncio.Event()
         self._why = ""
+        self._failed = ""  # why it was over the last time
+        self._fix = ""  # what helps against that
         self._status = HTTPStatus.OK.value  # of the newest answer of a server that has an address
         self._is_closed = False
 
@@ -68,8 +84,37 @@ class McpServer:
         """Have it running; raises ``ToolError`` when it cannot be started, or not again so soon."""
         await self._connected()
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
-        """Return what the server's tool ``name`` answers; raises ``ToolError`` saying what went wrong."""
+    def begin(self) -> None:
+        """Start it if it was never started, without waiting."""
+        if self._ready is None and not self._is_closed:
+            self._begin()
+
+    @property
+    def start_seconds_left(self) -> float:
+        """How long it may still take to start."""
+        return self._start_seconds - (0.0 if self._ready is None else time.monotonic() - self._tried)
+
+    @property
+    def state(self) -> McpState:
+        """How it stands now."""
+        name, offered = self.config.name, len(self.foreign_tools)
+        if self._ready is None:
+            return McpState(name, "idle")
+        if not self._ready.done():
+            if self.start_seconds_left > 0:
+                again = f"it is started again: {self._failed}" if self._failed else ""
+                return McpState(name, "starting", offered, again)
+            return McpState(name, "failed", offered, self._too_slow)  # it is only being ended
+        if self._over.is_set():
+            return McpState(name, "failed", offered, self._why or "it ended", self._fix)
+        return McpState(name, "ready", offered)
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], tell: Callable[[str], None] | None = None
+    ) -> CallToolResult:
+        """Return what the server's tool ``name`` answers; raises ``ToolError`` saying what went wrong.
+        ``tell`` is given a line whenever the server says how far it is.
+        """
         client = await self._connected()
         from mcp import MCPError  # as in _load
         from mcp_types import CONNECTION_CLOSED
@@ -77,7 +122,7 @@ class McpServer:
         runner, over = self._runner, self._over
         try:
             async with asyncio.timeout(self.call_seconds):
-                return await client.call_tool(name, dict(arguments))
+                return await client.call_tool(name, dict(arguments), progress_callback=_progress_to(tell))
         except TimeoutError:
             await self._check(client, over)
             raise ToolError(
@@ -96,6 +141,17 @@ class McpServer:
                 f"{self._named} broke off: {why}; it is not known whether it carried this out"
             ) from None
 
+    async def read(self, uri: str) -> Sequence[TextResourceContents | BlobResourceContents]:
+        """Return what is in one of the server's resources; raises ``ToolError``."""
+        client = await self._connected()
+        try:
+            async with asyncio.timeout(self.call_seconds):
+                return (await client.read_resource(uri)).contents
+        except TimeoutError:
+            raise ToolError(f"{self._named} did not answer within {self.call_seconds:g} s") from None
+        except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
+            raise ToolError(self._reason(error)) from None
+
     async def aclose(self) -> None:
         """End the server and all it has started."""
         self._is_closed = True
@@ -109,6 +165,10 @@ class McpServer:
     @property
     def _named(self) -> str:
         return f"the MCP server {self.config.name}"
+
+    @property
+    def _too_slow(self) -> str:
+        return f"it did not {'answer' if self.config.url else 'start'} within {self._start_seconds:g} s"
 
     async def _connected(self) -> Client:
         if self._runner is not None and self._over.is_set():
@@ -126,7 +186,7 @@ class McpServer:
             why = f" ({self._why})" if self._why else ""
             raise ToolError(f"{self._named} does not run{why}; it is started again in {wait:.0f} s at most")
         self._tried = time.monotonic()
-        self._why = ""
+        self._failed, self._why, self._fix = self._why, "", ""
         self._status = HTTPStatus.OK.value
         self._over = asyncio.Event()
         self._ready = asyncio.get_running_loop().create_future()
@@ -138,41 +198,74 @@ class McpServer:
         try:
             await asyncio.to_thread(_load)
             async with asyncio.timeout(self._start_seconds) as limit:
-                async with self._open(over) as client:
+                changed = asyncio.Event()
+                async with self._open(over, changed) as client:
                     ended = asyncio.create_task(over.wait())
                     listing = asyncio.create_task(_listed(client))
+                    following = asyncio.create_task(self._follow(client, changed))
                     try:
                         await asyncio.wait([ended, listing], return_when=asyncio.FIRST_COMPLETED)
                         if listing.done():
-                            self.foreign_tools = self._usable(listing.result())
+                            self.foreign_tools = listing.result()
                             limit.reschedule(None)
                             ready.set_result(client)
                             await ended
                     finally:
-                        for task in (ended, listing):
+                        for task in (ended, listing, following):
                             task.cancel()
-                        await asyncio.wait([ended, listing])
+                        await asyncio.wait([ended, listing, following])
         except TimeoutError:
-            self._why = self._why or f"it did not start within {self._start_seconds:g} s"
+            self._why = self._why or self._too_slow
         except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
             self._why = self._why or self._reason(error)
         finally:
+            if not ready.done():
+                await self._explain()
             over.set()
             if not ready.done():
                 why = self._why or "it ended at once"
                 ready.set_exception(ToolError(f"{self._named} cannot be started: {why}"))
                 _log.warning("the MCP server %s cannot be started: %s", self.config.name, why)
 
-    def _usable(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
-        if len(tools) > MAX_TOOLS:
-            _log.warning(
-                "of the tools of the MCP server %s only the first %d are used", self.config.name, MAX_TOOLS
-            )
-        return tools[:MAX_TOOLS]
+    async def _follow(self, client: Client, changed: asyncio.Event) -> None:
+        """Ask for the tools again whenever the server says that they changed."""
+        while True:
+            await changed.wait()
+            changed.clear()
+            try:
+                async with asyncio.timeout(self.call_seconds):
+                    self.foreign_tools = await _listed(client)
+            except Exception:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
+                _log.warning("the MCP server %s did not list its changed tools", self.config.name)
+
+    async def _explain(self) -> None:
+        """Say what helps a server that could not be started; look whether it speaks the older transport."""
+        where = f"mcp.{self.config.name}"
+        if self.config.command:
+            self._fix = f"run its command by hand, or mend {where}.command and .args"
+        elif await self._is_legacy():
+            self._why = "it speaks the older transport of MCP (HTTP with SSE), which is not supported"
+            self._fix = f"give {where}.url its streamable HTTP address, often with /mcp in place of /sse"
+        elif self._status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            self._fix = f"put the right token into the variable that {where}.token_env names"
+        elif self._status == HTTPStatus.NOT_FOUND:
+            self._fix = f"mend the path of {where}.url: there is nothing at this one; often it is /mcp"
+        elif self._status >= HTTPStatus.BAD_REQUEST:
+            self._fix = f"see what the server logs, or mend {where}.url"
+        else:
+            self._fix = f"start the server, or mend {where}.url"
+
+    async def _is_legacy(self) -> bool:
+        if not HTTPStatus.BAD_REQUEST <= self._status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            return False
+        from agent_tui.backend.tools.mcp_http import speaks_older_transport  # as in _load
+
+        return await speaks_older_transport(self.config)
 
     @asynccontextmanager
-    async def _open(self, over: asyncio.Event) -> AsyncGenerator[Client]:
+    async def _open(self, over: asyncio.Event, changed: asyncio.Event) -> AsyncGenerator[Client]:
         from mcp import Client  # as in _load
+        from mcp_types import ToolListChangedNotification
 
         from agent_tui.backend.tools.mcp_http import http_transport
         from agent_tui.backend.tools.mcp_stdio import stdio_transport
@@ -190,7 +283,12 @@ class McpServer:
         else:
             handed_on = {name: os.environ[name] for name in self.config.env_from if name in os.environ}
             transport = stdio_transport(self.config, {**self.config.env, **handed_on}, ended)
-        async with Client(transport, cache=None) as client:
+
+        async def told(message: object) -> None:
+            if isinstance(message, ToolListChangedNotification):
+                changed.set()
+
+        async with Client(transport, cache=None, message_handler=told) as client:
             yield client
 
     async def _check(self, client: Client, over: asyncio.Event) -> bool:
@@ -232,6 +330,17 @@ def _load() -> None:
     importlib.import_module("agent_tui.backend.tools.mcp_stdio")
 
 
+def _progress_to(tell: Callable[[str], None] | None) -> ProgressFnT | None:
+    if tell is None:
+        return None
+
+    async def told(progress: float, total: float | None, message: str | None) -> None:
+        far = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+        tell(inert_line(f"{far}: {message}" if message else far, MAX_PROGRESS_CHARACTERS))
+
+    return told
+
+
 async def _listed(client: Client) -> tuple[Tool, ...]:
     tools: list[Tool] = []
     cursor: str | None = None
@@ -239,6 +348,6 @@ async def _listed(client: Client) -> tuple[Tool, ...]:
         page = await client.list_tools(cursor=cursor)
         tools += page.tools
         cursor = page.next_cursor
-        if cursor is None or len(tools) > MAX_TOOLS:
+        if cursor is None or len(tools) >= MAX_LISTED:
             break
-    return tuple(tools)
+    return tuple(tools[:MAX_LISTED])

@@ -6,20 +6,23 @@ import json
 import logging
 import re
 from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.tools.mcp_results import output
 from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.schema import is_valid_schema
-from agent_tui.backend.tools.texts import failure
 from agent_tui.backend.tools.tool import Permission, ToolOutput, ToolPlace
 from agent_tui.events import ToolAsk
-from agent_tui.inert import inert, inert_line, visible, visible_line
+from agent_tui.inert import inert, visible, visible_line
+from agent_tui.tool_config import McpConfig
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult, ContentBlock, Tool
+    from mcp_types import Tool
 
+MAX_TOOLS = 200  # of one server: models get worse with more, and some take 128 at most
 MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_SCHEMA_CHARACTERS = 20_000
 OWN_SECONDS = 60.0
@@ -50,16 +53,19 @@ class McpTool:
         return ToolAsk(line, visible(json.dumps(arguments, ensure_ascii=False, indent=2)))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Return the server's answer as text; what is no text is named."""
-        return _output(await self.server.call(self._name, arguments))
+        """Return the server's answer as text; what is no text is named. Images come besides."""
+        return await output(await self.server.call(self._name, arguments, place.tell), self.server.read)
 
 
 def offered(server: McpServer) -> tuple[McpTool, ...]:
-    """Return the tools that a server has offered, without those that cannot be used."""
+    """Return those tools of a server that are to be used and can be, at most ``MAX_TOOLS``."""
     tools: dict[str, McpTool] = {}
-    whole = [f"{server.config.name}__{foreign.name}" for foreign in server.foreign_tools]
+    wanted = [foreign for foreign in server.foreign_tools if _is_wanted(server.config, foreign.name)]
+    whole = [f"{server.config.name}__{foreign.name}" for foreign in wanted]
     taken = {name for name in whole if _NAME.fullmatch(name)}
-    for name, foreign in zip(whole, server.foreign_tools, strict=True):
+    for name, foreign in zip(whole, wanted, strict=True):
+        if len(tools) == MAX_TOOLS:
+            break
         if name not in taken:
             name = _in_letters(name, taken)
             taken.add(name)
@@ -69,6 +75,21 @@ def offered(server: McpServer) -> tuple[McpTool, ...]:
             continue
         tools[name] = McpTool(server, spec, foreign.name)
     return tuple(tools.values())
+
+
+def how_many(server: McpServer, used: int) -> str:
+    """Return in a line which of a server's tools are not used and how to choose; "" where all are."""
+    wanted = sum(_is_wanted(server.config, foreign.name) for foreign in server.foreign_tools)
+    if used == wanted:
+        return ""
+    if used < MAX_TOOLS:
+        return f"{wanted - used} of {wanted} tools cannot be used: their names or parameters are not valid"
+    where = f"mcp.{server.config.name}.tools"
+    return f"only the first {used} of {wanted} tools are used; name those you need in {where}"
+
+
+def _is_wanted(config: McpConfig, name: str) -> bool:
+    return not config.tools or any(fnmatchcase(name, one) for one in config.tools)
 
 
 def _in_letters(name: str, taken: Collection[str]) -> str:
@@ -88,29 +109,3 @@ def _spec(name: str, foreign: Tool) -> ToolSpec | None:
         return None
     description = inert(foreign.description or "")[:MAX_DESCRIPTION_CHARACTERS]
     return ToolSpec(name, description, schema)
-
-
-def _output(result: CallToolResult) -> ToolOutput:
-    parts = [_text(block) for block in result.content]
-    if not parts and result.structured_content is not None:
-        parts = [json.dumps(result.structured_content, ensure_ascii=False)]
-    text = "\n".join(parts)
-    size = len(text.encode("utf-8", "replace"))
-    if result.is_error:
-        return ToolOutput(failure(text or "the tool failed and does not say why"), success=False, size=size)
-    return ToolOutput(text or "[nothing]", size=size)
-
-
-def _text(block: ContentBlock) -> str:
-    match block.type:
-        case "text":
-            return block.text
-        case "image" | "audio":
-            return f"[{block.type}, {inert_line(block.mime_type, 60)}, {len(block.data) * 3 // 4:,} bytes]"
-        case "resource_link":
-            return f"[{inert_line(block.name, 100)}: {inert_line(block.uri, 500)}]"
-        case "resource":
-            inner = getattr(block.resource, "text", None)
-            return (
-                inner if isinstance(inner, str) else f"[{inert_line(str(block.resource.uri), 500)}, no text]"
-            )

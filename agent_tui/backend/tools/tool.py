@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.models.model import Image, ToolSpec
 from agent_tui.events import ToolAsk
 
 # read: looks only, and only where it may. ask: changes or reaches something, so a person is asked before.
@@ -16,20 +16,25 @@ Permission = Literal["read", "ask"]
 
 @dataclass(frozen=True, slots=True)
 class ToolPlace:
-    """Where a call works. ``workspace`` None: there is none, and tools that need one say so."""
+    """Where a call works. ``workspace`` None: there is none, and tools that need one say so. ``tell`` takes a
+    line that says how far the call is, as often as the tool likes.
+    """
 
     workspace: Path | None = None
+    tell: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
     """What a call brought: the text that the model is told (JSON where it has a structure), whether it
-    succeeded, and how many bytes there were before ``content`` was capped.
+    succeeded, and how many bytes there were before ``content`` was capped. ``images`` are what a model that
+    can see is shown besides, while it answers; ``content`` names them.
     """
 
     content: str
     success: bool = True
     size: int = 0
+    images: tuple[Image, ...] = ()
 
 
 class Tool(Protocol):

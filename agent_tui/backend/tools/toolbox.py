@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.fetching import FetchUrl
 from agent_tui.backend.tools.files import ListFiles, ReadFile
 from agent_tui.backend.tools.mcp_server import McpServer
-from agent_tui.backend.tools.mcp_tools import McpTool, offered
+from agent_tui.backend.tools.mcp_tools import McpTool, how_many, offered
 from agent_tui.backend.tools.searching import SearchFiles
 from agent_tui.backend.tools.shell import COMMAND_SECONDS, RunCommand
 from agent_tui.backend.tools.simple import Calculator, CurrentTime
@@ -34,6 +34,20 @@ class Listed:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class ServerListed:
+    """An MCP server as ``GET /api/tools`` tells of it: ``tools`` of the ``offered`` ones are used; what is
+    wrong, or which are left out, and what helps.
+    """
+
+    name: str
+    status: str
+    tools: int
+    offered: int
+    problem: str = ""
+    fix: str = ""
+
+
 class Toolbox:
     """The tools by name. MCP servers are started when somebody first asks what there is."""
 
@@ -51,27 +65,58 @@ class Toolbox:
         self._servers: tuple[McpServer, ...] = ()
         self._leaving: set[asyncio.Task[None]] = set()  # servers that the file names no more
         self._foreign: dict[str, McpTool] = {}
-        self._asked: dict[McpServer, object] = {}
+        self._taken: dict[McpServer, object] = {}  # what of it is offered now
+        self._waited: set[McpServer] = set()  # until it was ready, or given up
         self._configure(read())
 
-    async def specs(self) -> tuple[ToolSpec, ...]:
-        """Return what models are told: ours, and those of the servers that could be started. Never raises."""
-        return tuple(one.spec for one in await self.listed())
-
-    async def listed(self) -> tuple[Listed, ...]:
-        """Return all tools, with what each may do without asking and where it comes from.
-
-        Takes as long as the slowest server needs to start, when one was not started yet. The config file is
-        read again if it changed.
-        """
+    def begin(self) -> None:
+        """Start the MCP servers that were not started yet, without waiting for them."""
         if (config := self._read()) is not self._config:
             self._configure(config)
-        await asyncio.gather(*(self._ask(server) for server in self._servers))
+        for server in self._servers:
+            server.begin()
+
+    async def specs(self, names: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
+        """Return what models are told: ours, and those of the servers that could be started. Never raises.
+
+        Only the servers of tools with these ``names`` are waited for, where there are some.
+        """
+        return tuple(one.spec for one in await self.listed(names))
+
+    async def listed(
+        self, names: Collection[str] | None = None, *, is_waiting: bool = True
+    ) -> tuple[Listed, ...]:
+        """Return all tools, with what each may do without asking and where it comes from.
+
+        Takes as long as the slowest server needs to start (of those of ``names``, where there are some), when
+        one was not started yet; no time where it is not ``is_waiting``. The config file is read again if it
+        changed.
+        """
+        self.begin()
+        waited = self._of(names) if is_waiting else ()
+        await asyncio.gather(*(self._ask(server) for server in waited))
+        for server in self._servers:
+            self._take(server)
         ours = [Listed(tool.spec, tool.permission, BUILT_IN) for tool in self._ours.values()]
         theirs = [
             Listed(tool.spec, tool.permission, tool.server.config.name) for tool in self._foreign.values()
         ]
         return (*ours, *theirs)
+
+    def servers(self, names: Collection[str] | None = None) -> tuple[ServerListed, ...]:
+        """Return how the MCP servers of the config file stand, or those of tools with these ``names``."""
+        return tuple(self._stands(server) for server in self._of(names))
+
+    def _of(self, names: Collection[str] | None) -> Sequence[McpServer]:
+        if names is None:
+            return self._servers
+        of = {name.partition("__")[0] for name in names if "__" in name}
+        return [server for server in self._servers if server.config.name in of]
+
+    def _stands(self, server: McpServer) -> ServerListed:
+        state, used = server.state, sum(tool.server is server for tool in self._foreign.values())
+        problem = state.problem or how_many(server, used)
+        return ServerListed(state.name, state.status, used, state.offered, problem, state.fix)
 
     def tool(self, name: str) -> Tool | None:
         """Return the tool of that name, None where there is none (or its server was never reached)."""
@@ -105,17 +150,24 @@ class Toolbox:
             self._leaving.add(leaving)
             leaving.add_done_callback(self._leaving.discard)
         self._foreign = {name: tool for name, tool in self._foreign.items() if tool.server in self._servers}
-        self._asked = {server: tools for server, tools in self._asked.items() if server in self._servers}
+        self._taken = {server: tools for server, tools in self._taken.items() if server in self._servers}
+        self._waited &= set(self._servers)
 
     async def _ask(self, server: McpServer) -> None:
         # One that cannot be started offers what it did before; its calls say why they cannot be made. Only
-        # the first time everybody waits for it: a server that hangs must not delay every question.
+        # while it starts for the first time everybody waits for it: one that hangs must not delay every
+        # question, nor one that takes long to be ended.
+        seconds = AGAIN_SECONDS if server in self._waited else server.start_seconds_left
         with suppress(ToolError, TimeoutError):
-            async with asyncio.timeout(AGAIN_SECONDS if server in self._asked else None):
+            async with asyncio.timeout(seconds):
                 await server.start()
-        if server not in self._servers or self._asked.get(server) is server.foreign_tools:
+        self._waited.add(server)
+
+    def _take(self, server: McpServer) -> None:
+        """Offer what the server said last that it offers."""
+        if self._taken.get(server) is server.foreign_tools:
             return
-        self._asked[server] = server.foreign_tools
+        self._taken[server] = server.foreign_tools
         others = {name: tool for name, tool in self._foreign.items() if tool.server is not server}
         self._foreign = others | {tool.spec.name: tool for tool in offered(server)}
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +15,14 @@ from agent_tui.backend.engine.answer_tools import Calls, Waiting, Workshop
 from agent_tui.backend.engine.chats import ConversationChange
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import Written
+from agent_tui.backend.models.model import Image
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config import Config
 from agent_tui.events import Step, ToolAsk
-from agent_tui.tool_config import ToolsConfig
-from tests.backend.engine.chat_house import call, open_chats, results, speaks, statuses
+from agent_tui.tool_config import McpConfig, ToolsConfig
+from tests.backend.engine.chat_house import ChatHouse, call, open_chats, results, speaks, statuses
+from tests.fakes import mcp_server
 from tests.fakes.scripted_tools import ScriptedBox, reader
 
 
@@ -37,6 +42,41 @@ class Nobody:
         raise AssertionError
 
 
+async def test_what_a_call_tells_of_its_progress_and_the_images_it_brings_reach_person_and_model(
+    tmp_path: Path,
+) -> None:
+    go_on = {"GO_ON": str(tmp_path / "go-on")}
+    server = McpConfig("fake", sys.executable, (mcp_server.__file__,), env=go_on)
+    box = Toolbox(
+        lambda: Config(tmp_path / "config.toml", mcp={"fake": replace(server, read_only=READ_ONLY)})
+    )
+    model = speaks([call("fake__working"), call("fake__photo", index=1)], ["Done."], ["A dot."])
+    timing = Timing(progress=0.01, tool_grace=0.05)
+    try:
+        async with open_chats(tmp_path / "a.db", model, box=box, timing=timing, enabled=None) as house:
+            answer_id = await house.begin()
+            for stage in (1, 2, 3):
+                await house.log.until(house.id, lambda: len(progress_of(house)) == stage)  # noqa: B023
+                (tmp_path / f"go-on{stage}").touch()
+            await house.ended(answer_id)
+            first, second = model.calls[0].request.messages, model.calls[1].request.messages
+            await house.ask("And what was it?")
+            later = model.calls[2].request.messages
+            stored = await house.messages()
+    finally:
+        await box.aclose()
+    assert progress_of(house) == [f"{stage} of 3: stage {stage}␛[2J\ufffd" for stage in (1, 2, 3)]
+    image = Image("image/png", base64.b64decode(mcp_server.PNG))
+    assert [one.images for one in second if one.role == "tool"] == [(), (image,)]
+    assert not any(one.images for one in (*first, *later))  # it is shown while its answer goes on
+    assert results(stored[1])[1] == ("a dot:\n[image, text/odd, 70 bytes]", True)
+
+
+def progress_of(house: ChatHouse) -> list[str]:
+    return [fields["progress"] for _, fields in house.events() if "progress" in fields]
+
+
+READ_ONLY = ("working", "photo")
 NAMES = ("calculator", "read_file", "write_file", "run_command")
 
 

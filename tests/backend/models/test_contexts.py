@@ -18,11 +18,13 @@ from agent_tui.backend.models.model import (
     CallPiece,
     ChatMessage,
     CutPiece,
+    Image,
     ModelRequest,
     NotePiece,
     Piece,
     TextPiece,
     ThinkingPiece,
+    ToolCall,
     UsagePiece,
 )
 from agent_tui.backend.models.providers import Models
@@ -355,6 +357,18 @@ async def test_num_ctx_is_sent_to_ollamas_own_api_and_counts_as_the_context() ->
         {"expression": "1+1"},
     )
     assert pieces[-1] == UsagePiece(11, 4)
+
+
+async def test_images_go_to_ollamas_own_api_too() -> None:
+    image = Image("image/png", b"\x89PNG\r\n\x1a\n")
+    result = ChatMessage("tool", "a picture", call_id="call_1", name="calculator", images=(image,))
+    called = ChatMessage("assistant", "", calls=(ToolCall("call_1", "calculator", "{}"),))
+    request = replace(OFFERED, messages=(*OFFERED.messages, called, result))
+    async with Ollama(32_768) as server, opened(server, "ollama", num_ctx=2048) as provider:
+        server.facts["/api/chat"] = ANSWERED
+        await asked(provider, request)
+        (chat,) = (r.body for r in server.reads if r.path == "/api/chat")
+    assert [message["images"] for message in chat["messages"] if "images" in message] == [["iVBORw0KGgo="]]
 
 
 @pytest.mark.parametrize(

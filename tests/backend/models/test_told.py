@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from agent_tui.backend.models.model import ChatMessage, ModelRequest, ToolCall
+from agent_tui.backend.models.model import ChatMessage, Image, ModelRequest, ToolCall
 from agent_tui.backend.models.remote_history import GO_ON
 from tests.backend.models.calls import OFFERED, REQUEST, after, calls_of, provider_of, text, told_to
 from tests.fakes.dialects import KINDS, SIGNATURE, Kind, event
-from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, raw
+from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails, raw
 
 OPENAI, OLLAMA, ANTHROPIC, GOOGLE = KINDS
 of_each_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -69,6 +70,45 @@ async def test_calls_and_results_go_back_in_the_form_of_gemini() -> None:
     named = [(part["functionResponse"]["id"], part["functionResponse"]["name"]) for part in results["parts"]]
     assert named == [("call_1", "calculator"), ("call_2", "calculator")]
     assert "no JSON" in json.dumps(results["parts"][1])
+
+
+PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\nno more").decode()
+
+
+def with_picture() -> ModelRequest:
+    *before, result = after(OFFERED, "", CALLS[:1], "[image, image/png, 15 bytes]").messages
+    shown = replace(result, images=(Image("image/png", base64.b64decode(PICTURE)),))
+    return replace(OFFERED, messages=(*before, shown))
+
+
+@of_each_kind
+async def test_an_image_is_shown_beside_the_result_that_it_came_with(kind: Kind) -> None:
+    told = json.dumps(history(kind, await told_to(kind, with_picture())))
+    assert told.count("[image, image/png, 15 bytes]") == 1
+    assert told.count(PICTURE) == 1
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        fails(400, "Failed to deserialize: messages[3]: unknown variant `image_url`, expected `text`"),
+        fails(500, "image input is not supported - hint: you may need to provide the mmproj"),
+        fails(404, "No endpoints found that support image input"),
+        fails(400, "some-model is not a multimodal model"),
+        fails(422, "messages.3.content: Input should be a valid string"),
+    ],
+    ids=["DeepSeek", "llama.cpp", "OpenRouter", "vLLM", "others"],
+)
+async def test_a_model_that_refuses_images_is_told_of_them_in_words_from_then_on(refusal: Answer) -> None:
+    async with FakeModelServer() as server, provider_of(server, OPENAI) as opened:
+        server.will(refusal)
+        for calls in (2, 3):
+            said = [piece async for piece in opened.model("some-model").stream(with_picture())]
+            assert text(said) == "Hello there."
+            assert len(server.requests) == calls
+            told = json.dumps(server.requests[-1].body)
+            assert "[image, image/png, 15 bytes]" in told
+            assert PICTURE not in told
 
 
 @of_each_kind

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import json
 import os
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_tui.backend.models.model import Image
+from agent_tui.backend.tools.calling import run_tool
+from agent_tui.backend.tools.mcp_results import MAX_IMAGES
 from agent_tui.backend.tools.mcp_server import McpServer
-from agent_tui.backend.tools.mcp_tools import McpTool, offered
+from agent_tui.backend.tools.mcp_tools import McpTool, how_many, offered
 from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.toolbox import Toolbox
+from agent_tui.config import Config
 from agent_tui.tool_config import McpConfig
 from tests.backend.tools.calls import called, refused, run_text
 from tests.backend.tools.test_shell import LINUX, is_alive, until
@@ -59,6 +66,44 @@ async def test_a_server_offers_its_tools_and_answers() -> None:
         long = {"a": "x" * 40_000 + " " * 3_000 + "\u202eend"}
         shown = tools["add"].ask(long, ToolPlace()).preview
         assert shown == '{\n  "a": "' + "x" * 40_000 + '␣×3000<U+202E>end"\n}'
+
+
+async def test_images_and_resources_come_with_the_answer() -> None:
+    async with running() as (_, tools):
+        photo = await called(tools["photo"])
+        assert photo.content == "a dot:\n[image, text/odd, 70 bytes]"
+        png = base64.b64decode(mcp_server.PNG)
+        assert photo.images == (Image("image/png", png),)
+        assert (await called(tools["picture"])).images == ()  # it only says that it is one
+        many = await called(tools["many-photos"])
+        assert len(many.images) == MAX_IMAGES
+        assert many.content.count("[image, image/png, 70 bytes]") == MAX_IMAGES
+        assert many.content.endswith("[image, image/png, 70 bytes, left out: too many or too large]")
+        links = await called(tools["links"])
+        assert links.images == (Image("image/png", png),)
+        assert links.content.splitlines() == [
+            "[notes: file:///notes]",
+            "tea at four",
+            "[dot: file:///dot]",
+            "[image, image/png, 70 bytes]",
+            "[packed: file:///packed]",
+            "[data, application/zip, 3 bytes]",
+            "[gone: file:///gone, not read: there is no such method]",
+            "[file:///within]",
+            "inside",
+        ]
+
+
+async def test_a_call_tells_how_far_it_is(tmp_path: Path) -> None:
+    told: list[str] = []
+    async with running(config(env={"GO_ON": str(tmp_path / "go-on")})) as (_, tools):
+        call = asyncio.create_task(run_tool(tools["working"], {}, ToolPlace(tell=told.append)))
+        files = [tmp_path / f"go-on{stage}" for stage in (1, 2, 3)]
+        for at, file in enumerate(files, 1):
+            await until(partial(lambda at: len(told) == at, at))
+            file.touch()
+        assert (await call).content == "worked"
+    assert told == [f"{stage} of 3: stage {stage}␛[2J\ufffd" for stage in (1, 2, 3)]
 
 
 async def test_an_answer_that_is_too_large_is_cut() -> None:
@@ -176,12 +221,29 @@ async def test_a_name_that_models_may_not_use_is_told_in_letters_and_called_as_i
         assert (await called(tools["x" * 56 + "_2"])).content == f"this is {'x' * 90}"
 
 
-async def test_of_a_thousand_tools_the_first_are_used_and_the_log_says_so(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async with running(config("many")) as (_, tools):
+async def test_of_a_thousand_tools_the_first_are_used_and_it_is_said_how_to_choose() -> None:
+    async with running(config("many")) as (server, tools):
         assert list(tools) == [f"tool-{number}" for number in range(200)]
-    assert "of the tools of the MCP server fake only the first 200 are used" in caplog.text
+        assert how_many(server, len(tools)) == (
+            "only the first 200 of 1000 tools are used; name those you need in mcp.fake.tools"
+        )
+    async with running(config("many", tools=("tool-99?", "tool-3"))) as (server, tools):
+        assert list(tools) == ["tool-3", *(f"tool-{number}" for number in range(990, 1000))]
+        assert how_many(server, len(tools)) == ""
+
+
+async def test_tools_that_a_server_learns_later_are_offered_then() -> None:
+    box = Toolbox(lambda: Config(Path("/nowhere/config.toml"), mcp={"fake": config("grows")}))
+    try:
+        assert "fake__learned-0" not in {one.spec.name for one in await box.listed()}
+        tool = box.tool("fake__grow")
+        assert tool is not None
+        assert (await called(tool)).content == "grown"
+        async with asyncio.timeout(30):
+            while "fake__learned-0" not in {one.spec.name for one in await box.listed()}:
+                assert (await called(tool)).content == "grown"  # a round trip
+    finally:
+        await box.aclose()
 
 
 async def test_a_server_gets_only_the_environment_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent_tui.backend.tools import rules
 from agent_tui.backend.tools.tool import ToolPlace
-from agent_tui.tool_rules import allows, exact_pattern, is_pattern, spelled_out
+from agent_tui.tool_rules import allows, exact_pattern, is_pattern, speaks_of, spelled_out
 
 
 def runs(pattern: str, command: str) -> bool:
@@ -30,9 +30,31 @@ def test_a_pattern_of_words_covers_commands_of_words() -> None:
     assert not runs("run_command(make [ab])", "make c")
 
 
+def test_a_pattern_may_cover_many_tools_of_one_mcp_server() -> None:
+    assert allows("tickets__*", "tickets__find", {"id": 1})
+    assert allows("tickets__get-*", "tickets__get-one", {})
+    assert not allows("tickets__get-*", "tickets__find", {})
+    assert not allows("tickets__*", "ticketsbase__find", {})
+    assert not allows("tickets__*", "run_command", {"command": "ls"})
+    assert not allows("*", "tickets__find", {})
+    assert not allows("run_*", "run_command", {"command": "ls"})
+    assert not allows("*__find", "tickets__find", {})
+    assert not allows("tickets__*(x)", "tickets__find", {"path": "x"})
+    assert speaks_of("tickets__*", "tickets__find")
+    assert speaks_of("run_command(make *)", "run_command")
+    assert not speaks_of("tickets__*", "run_command")
+
+
 @pytest.mark.parametrize(
     "text",
-    ["run_command(make *)", "read_file(a/*)", "calculator", "tickets__find", "fetch_url(https://*.org/*)"],
+    [
+        "run_command(make *)",
+        "read_file(a/*)",
+        "calculator",
+        "tickets__find",
+        "tickets__*",
+        "fetch_url(https://*.org/*)",
+    ],
 )
 def test_what_can_cover_a_call_is_a_pattern(text: str) -> None:
     assert is_pattern(text)
@@ -43,6 +65,7 @@ def test_what_can_cover_a_call_is_a_pattern(text: str) -> None:
     [
         *("", "run_command(", "run command", "calculator(2*)", "tickets__find(x)", "read_file(*a*b*c*d*)"),
         *("fetch_url(*)", "fetch_url(docs.example.org/*)", "fetch_url(https://docs[.]example.org/*)"),
+        *("*", "run_*", "*__find", "tickets__*(x)"),
     ],
 )
 def test_what_never_covers_one_is_none(text: str) -> None:
@@ -200,7 +223,6 @@ def test_tools_without_a_main_argument_are_allowed_as_a_whole() -> None:
     assert allows("server__tool", "server__tool", {"anything": 1})
     assert not allows("server__tool(x)", "server__tool", {"path": "x"})
     assert not allows("server__tool", "server__tool2", {})
-    assert not allows("server__*", "server__tool", {})
 
 
 @pytest.mark.parametrize(

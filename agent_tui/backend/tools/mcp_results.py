@@ -1,0 +1,122 @@
+"""What a server's answer is to a model: text, and the images in it. Resources that it links to are read.
+
+The size of the text is capped by whoever runs the tool; of images only those kinds are taken that all
+providers know, whatever the server calls them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agent_tui.backend.models.model import Image
+from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, cut, failure
+from agent_tui.backend.tools.tool import ToolError, ToolOutput
+from agent_tui.inert import inert_line
+
+if TYPE_CHECKING:
+    from mcp_types import BlobResourceContents, CallToolResult, ContentBlock, TextResourceContents
+
+    Contents = Sequence[TextResourceContents | BlobResourceContents]
+    Read = Callable[[str], Awaitable[Contents]]
+
+MAX_IMAGES = 8
+MAX_IMAGE_BYTES = 3_750_000  # 5 MB as base64, Anthropic's limit, the strictest
+MAX_LINKS = 8  # that are read
+MAX_RESOURCE_CHARACTERS = 50_000
+_SIGNATURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+
+async def output(result: CallToolResult, read: Read) -> ToolOutput:
+    """Return the answer as text, with its images beside it; ``read`` reads a resource of the server, or
+    raises ``ToolError``.
+    """
+    told = _Told(read)
+    for block in result.content:
+        await told.add(block)
+    if not told.parts and result.structured_content is not None:
+        told.parts.append(json.dumps(result.structured_content, ensure_ascii=False))
+    text = "\n".join(told.parts)
+    size = len(text.encode("utf-8", "replace"))
+    if result.is_error:
+        return ToolOutput(failure(text or "the tool failed and does not say why"), success=False, size=size)
+    return ToolOutput(text or "[nothing]", size=size, images=tuple(told.images))
+
+
+class _Told:
+    """``parts`` of the text, and ``images``, as the blocks of an answer come."""
+
+    def __init__(self, read: Read) -> None:
+        self.parts: list[str] = []
+        self.images: list[Image] = []
+        self._read = read
+        self._links = 0
+
+    async def add(self, block: ContentBlock) -> None:
+        match block.type:
+            case "text":
+                self.parts.append(block.text)
+            case "image":
+                self._add_data("image", block.mime_type, block.data)
+            case "audio":
+                self.parts.append(_line("audio", block.mime_type, block.data))
+            case "resource_link":
+                await self._follow(block.name, block.uri)
+            case "resource":
+                self._add_contents(str(block.resource.uri), [block.resource])
+
+    async def _follow(self, name: str, uri: str) -> None:
+        named = f"{inert_line(name, 100)}: {inert_line(uri, 500)}"
+        self._links += 1
+        if self._links > MAX_LINKS or sum(map(len, self.parts)) > MAX_OUTPUT_CHARACTERS:
+            self.parts.append(f"[{named}, not read: too many or too long]")
+            return
+        try:
+            contents = await self._read(uri)
+        except ToolError as error:
+            self.parts.append(f"[{named}, not read: {error}]")
+        else:
+            self._add_contents(named, contents)
+
+    def _add_contents(self, named: str, contents: Contents) -> None:
+        named = inert_line(named, 700)
+        self.parts.append(f"[{named}]" if contents else f"[{named}, empty]")
+        for one in contents:
+            text, kind = getattr(one, "text", None), one.mime_type or "unknown type"
+            if isinstance(text, str):
+                self.parts.append(cut(text, MAX_RESOURCE_CHARACTERS))
+            elif isinstance(blob := getattr(one, "blob", None), str):
+                self._add_data("image" if kind.startswith("image/") else "data", kind, blob)
+
+    def _add_data(self, what: str, kind: str, encoded: str) -> None:
+        line = _line(what, kind, encoded)
+        if what == "image" and (len(self.images) >= MAX_IMAGES or len(encoded) * 3 // 4 > MAX_IMAGE_BYTES):
+            line = f"{line[:-1]}, left out: too many or too large]"
+        elif what == "image" and (image := _image(encoded)) is not None:
+            self.images.append(image)
+        self.parts.append(line)
+
+
+def _line(what: str, kind: str, encoded: str) -> str:
+    size = len(encoded) * 3 // 4 - encoded[-2:].count("=")
+    return f"[{what}, {inert_line(kind, 60)}, {size:,} bytes]"
+
+
+def _image(encoded: str) -> Image | None:
+    """Return the image, None where it is none that providers take."""
+    try:
+        data = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return Image("image/webp", data)
+    kind = next((kind for signature, kind in _SIGNATURES.items() if data.startswith(signature)), "")
+    return Image(kind, data) if kind else None
