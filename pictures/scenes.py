@@ -47,7 +47,6 @@ async def words(pilot: Pilot[int]) -> None:
     )
     said = tokens_of(pilot)
     await until_room(pilot, lambda state: state.tokens > said + 20 and len(state.speaking) > 1)
-    await press(pilot, ["ctrl+n"])
     await write(pilot, "@Ada was that with a warm cache?", "enter")
     await until_room(pilot, lambda state: bool(state.queue))
     await write(pilot, "One number each, please")
