@@ -410,6 +410,25 @@ async def test_a_key_that_waited_in_the_terminal_since_before_the_question_answe
         assert chat.asked == []
 
 
+async def test_a_key_answers_a_third_of_a_second_after_the_question_was_drawn_and_no_sooner() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        chat.app.clock.stop()
+        await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
+        chat.time += 5.0
+        assert "Allow this?" not in await chat.press("y")
+        assert chat.asked == []
+        chat.app.clock.start()
+        assert "Allow this?" in await chat.text()
+        chat.time += 0.2
+        await chat.press("y")
+        assert chat.asked == []
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
+        chat.time += 0.4
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
 async def test_a_double_tap_on_always_keeps_no_rule_and_enter_does() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await asking(chat)
