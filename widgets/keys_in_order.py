@@ -10,10 +10,10 @@ go to the field before.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from math import inf
-from time import monotonic
 from typing import Any, Final
 
 from textual import events
@@ -32,7 +32,7 @@ class KeyPresses:
     key again and again. All times are those of ``now``, in seconds.
     """
 
-    def __init__(self, now: Callable[[], float] = monotonic) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
         self.now = now
         self.last_at = -inf  # any key, or what was pasted
         self.began_at = -inf  # the newest key that was not a repetition
@@ -55,7 +55,7 @@ class KeysInOrder(App[ReturnType]):
     def __init__(self, **options: Any) -> None:
         """See ``App``."""
         super().__init__(**options)
-        self.presses = KeyPresses()
+        self.presses = KeyPresses(time.monotonic)
         self._typed: deque[events.Key | events.Paste] = deque()  # what waits behind the key under way
         self._answered = 0  # keys so far, with the one under way
         self._limit: asyncio.TimerHandle | None = None  # while one is
@@ -80,7 +80,7 @@ class KeysInOrder(App[ReturnType]):
         loop = asyncio.get_running_loop()
         self._limit = loop.call_later(PATIENCE_SECONDS, self.call_later, self._go_on, 0, number)
         went_to = self._typed_into
-        self.presses.note(event.key if isinstance(event, events.Key) else "", monotonic() - event.time)
+        self.presses.note(event.key if isinstance(event, events.Key) else "", time.monotonic() - event.time)
         await super().on_event(event)
         self._follow(went_to, ROUNDS, number)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from textual import events
@@ -408,6 +409,37 @@ async def test_a_key_that_waited_in_the_terminal_since_before_the_question_answe
         chat.app.post_message(key)
         await chat.text()
         assert chat.asked == []
+
+
+async def test_a_key_answers_a_third_of_a_second_after_the_question_was_drawn() -> None:
+    for seconds, answers in ((0.2, []), (0.4, ["answer a1 step-1 once"])):
+        async with opened(message("q1", "Look.")) as chat:
+            await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
+            chat.time += seconds
+            await chat.press("y")
+            assert chat.asked == answers
+
+
+async def test_a_key_answers_nothing_before_a_slow_terminal_has_taken_the_question() -> None:
+    is_slow = True
+
+    def unwritten() -> int:
+        return int(is_slow and "Allow this?" in chat.now)
+
+    async with opened(message("q1", "Look.")) as chat:
+        writer = SimpleNamespace(_queue=SimpleNamespace(qsize=unwritten))
+        chat.app._driver._writer_thread = writer  # type: ignore[union-attr]  # Textual's, for other drivers
+        await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
+        chat.time += 5.0
+        assert "Allow this?" in await chat.press("y")
+        assert (chat.asked, chat.told) == ([], [])
+        is_slow = False
+        await chat.text()
+        await chat.pilot.press("y")
+        assert chat.asked == []
+        chat.time += 2.0
+        await chat.press("y")
+        assert chat.asked == ["answer a1 step-1 once"]
 
 
 async def test_a_double_tap_on_always_keeps_no_rule_and_enter_does() -> None:

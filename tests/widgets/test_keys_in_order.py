@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from tests.settling import settle
 from widgets import keys_in_order
 from widgets.keys_in_order import KeysInOrder
 
@@ -145,6 +146,17 @@ async def test_a_key_that_takes_long_to_answer_does_not_hold_up_the_others(
         app.enough.set()
         await burst(pilot, "b", "backspace", "c")
         assert app.values == ["ac", ""]
+
+
+async def test_keys_are_timed_by_the_clock_of_their_events() -> None:
+    async with form() as (app, pilot):
+        await settle(3.0)
+        key = events.Key("a", "a")
+        await settle(2.0)
+        app.post_message(key)
+        await pilot.pause()
+        assert app.presses.began_at == pytest.approx(key.time)
+        assert app.presses.now() - key.time >= 2.0
 
 
 def began(*pressed: tuple[str, float]) -> list[float]:
