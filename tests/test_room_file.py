@@ -161,7 +161,7 @@ ROOMS = st.builds(
     max_cost=st.floats(0, 1e6),
     on_error=st.sampled_from(["continue", "pause"]),
     enabled_tools=st.lists(SEEN.map(lambda name: name[:100]), max_size=3).map(tuple),
-    workspace=st.sampled_from(["", "/", '/work "one"/二']),
+    workspace=st.sampled_from(["", "/", '/code "one"/二']),
 )
 
 

@@ -109,8 +109,8 @@ def test_a_step_after_the_end_of_its_turn_is_counted_and_one_of_no_turn_is_kept(
 
 
 def test_what_the_room_allows_is_known() -> None:
-    state = loaded(enabled_tools=("look",), workspace="/work")
-    assert (state.enabled_tools, state.workspace) == (("look",), "/work")
+    state = loaded(enabled_tools=("look",), workspace="/code")
+    assert (state.enabled_tools, state.workspace) == (("look",), "/code")
 
 
 def test_what_became_of_a_tool_may_come_after_its_turn_and_is_nothing_unknown() -> None:

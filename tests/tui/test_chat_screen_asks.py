@@ -18,7 +18,7 @@ from tui.screens.chat_ask import AskBar, AskScreen, KeepScreen
 from tui.screens.question import QuestionScreen
 
 ASK = ev.ToolAsk(
-    "make -n test", "in the workspace\n60 s at most", pattern="run_command(make -n test)", folder="/work/x"
+    "make -n test", "in the workspace\n60 s at most", pattern="run_command(make -n test)", folder="/code/x"
 )
 DIFF = ev.ToolAsk(
     "write Makefile", "--- a\n+++ b\n@@ -1 +1 @@\n-old line\n+new line", "diff", "write_file(Makefile)"
@@ -57,7 +57,7 @@ async def test_one_key_lets_it_run(key: str, sent: str) -> None:
         if key == "a":
             assert chat.asked == []
             assert "run_command(make -n test)" in text
-            assert "this very call, in /work/x only" in text
+            assert "this very call, in /code/x only" in text
             await chat.press("enter")
         assert chat.asked == [sent]
         text = await chat.send(status("running"))
@@ -463,13 +463,13 @@ async def test_who_goes_back_from_the_rule_decides_nothing() -> None:
 
 
 async def test_a_rule_for_a_file_says_that_anything_may_be_written_into_it() -> None:
-    ask = ev.ToolAsk("write_file a", "-x\n+y", "diff", "write_file(a)", "/work/x")
+    ask = ev.ToolAsk("write_file a", "-x\n+y", "diff", "write_file(a)", "/code/x")
     async with opened(message("q1", "Look.")) as chat:
         text = await asking(chat, ask)
-        assert "A rule allows write_file(a): this file, whatever is written into it, in /work/x only." in text
+        assert "A rule allows write_file(a): this file, whatever is written into it, in /code/x only." in text
         text = await chat.press("a")
         assert "write_file(a)" in text
-        assert "this file, whatever is written into it, in /work/x only" in text
+        assert "this file, whatever is written into it, in /code/x only" in text
 
 
 @pytest.mark.parametrize(

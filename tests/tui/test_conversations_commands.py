@@ -25,7 +25,7 @@ RULE = {
     "scope": "",
     "conversation_id": "",
 }
-EXACT = {**RULE, "id": "4", "pattern": "run_command(ls [*].py)", "folder": "/work/x", "scope": "exact"}
+EXACT = {**RULE, "id": "4", "pattern": "run_command(ls [*].py)", "folder": "/code/x", "scope": "exact"}
 OLD = {**RULE, "id": "50", "pattern": "run_command(make -n *)", "scope": "suspended"}
 FILE = {**EXACT, "id": "6", "tool": "write_file", "pattern": "write_file(a)", "conversation_id": "c1"}
 
@@ -241,8 +241,8 @@ def test_rules_say_where_they_hold_and_suspended_ones_are_confirmed(alone: Home)
         listed = alone.main("tools", "rules", *where)
         rows = [[cell for cell in row.split("  ") if cell] for row in listed.stdout.splitlines()[1:]]
         assert [[cell.strip() for cell in row[1:4]] for row in rows] == [
-            ["run_command(ls *.py)", "/work/x", "this call alone"],
-            ["write_file(a)", "/work/x, conversation c1", "this file, any content"],
+            ["run_command(ls *.py)", "/code/x", "this call alone"],
+            ["write_file(a)", "/code/x, conversation c1", "this file, any content"],
             ["run_command(make -n *)", "every conversation", "suspended"],
         ]
         assert "agent-tui tools confirm RULE" in listed.stderr

@@ -16,7 +16,7 @@ from tui.screens.tool_list import ToolList
 MIKA, ADA, LAO = AGENTS
 CALL = ev.Step("step-1", 1, "tool_call", name="read_file", arguments='{"path":"notes.txt"}', id_ref="c1")
 RESULT = ev.Step("step-2", 2, "tool_result", "the first line\nthe second", "read_file", id_ref="step-1")
-ASK = ev.ToolAsk("make -n test", "in the workspace", pattern="run_command(make -n test)", folder="/work/x")
+ASK = ev.ToolAsk("make -n test", "in the workspace", pattern="run_command(make -n test)", folder="/code/x")
 
 
 @pytest.fixture(autouse=True)
@@ -252,7 +252,7 @@ async def test_the_keys_on_the_card_work_at_once(key: str, sent: str) -> None:
         assert "y once · c this conversation · a always… · n no, because… · d show all" in bar
         text = await screen.press(key)
         if key == "a":
-            assert "this very call, in /work/x only" in text
+            assert "this very call, in /code/x only" in text
             assert answers(screen) == []
             time.now += 1.0
             await screen.press("enter")

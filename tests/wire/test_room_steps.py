@@ -97,7 +97,7 @@ def test_words_alone_are_read_as_no_steps() -> None:
 
 
 def test_a_room_says_what_its_agents_may_use_only_where_they_may_use_something() -> None:
-    room = ev.RoomInfo("r", enabled_tools=("look", "change"), workspace="/work")
+    room = ev.RoomInfo("r", enabled_tools=("look", "change"), workspace="/code")
     assert decode_room(room_fields(room)) == room
     assert not {"enabled_tools", "workspace"} & set(room_fields(ev.RoomInfo("r")))
 

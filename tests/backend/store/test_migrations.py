@@ -218,7 +218,7 @@ async def test_rules_of_earlier_versions_are_suspended_whatever_they_allow(tmp_p
         old_file.executescript(RULES_OF_0005)
     store = Store(file)
     rules = await store.read(chat_queries.rules)
-    seen = ToolRule("3", "run_command", "run_command(make all)", "e", "r", "/work", "exact")
+    seen = ToolRule("3", "run_command", "run_command(make all)", "e", "r", "/code", "exact")
     await store.append("r", (), [RulePut(seen), RulePut(replace(seen, id="4"))])
     again = await store.read(chat_queries.rules)
     await store.close()
