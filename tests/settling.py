@@ -41,7 +41,7 @@ _real = time.monotonic
 
 
 class _Clock:
-    """The monotonic clock, as the thread with the event loop sees it while a test waits.
+    """The monotonic clock, as the thread with the event loop and those that work for it see it.
 
     It is put forward where nothing could have happened meanwhile, and stands while callbacks run: how
     busy the machine is changes nothing.
@@ -51,11 +51,23 @@ class _Clock:
         self.skipped = 0.0
         self._stands: float | None = None
         self._thread = 0
+        self._working: set[int] = set()
 
     def __call__(self) -> float:
-        if threading.get_ident() != self._thread:
+        thread = threading.get_ident()
+        if thread != self._thread and thread not in self._working:
             return _real()
-        return self._stands if self._stands is not None else _real() + self.skipped
+        stands = self._stands  # read once: the event loop's thread may set it meanwhile
+        return stands if stands is not None else _real() + self.skipped
+
+    def in_thread(self, func: Callable[..., T], *args: Any) -> T:
+        """Call a function in a thread that works for the event loop: both see the same time."""
+        thread = threading.get_ident()
+        self._working.add(thread)
+        try:
+            return func(*args)
+        finally:
+            self._working.discard(thread)
 
     def stand(self) -> None:
         """Stop, for this thread."""
@@ -107,7 +119,7 @@ class SettlingLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]  # typeshed's has a type variable for the arguments
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        future: asyncio.Future[T] = super().run_in_executor(executor, func, *args)
+        future: asyncio.Future[T] = super().run_in_executor(executor, _clock.in_thread, func, *args)
         self._threads[future] = _real()
         future.add_done_callback(lambda done: self._threads.pop(done, None))
         return future
