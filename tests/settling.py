@@ -11,6 +11,8 @@ import asyncio
 import selectors
 import threading
 import time
+from asyncio.selector_events import _SelectorSocketTransport
+from asyncio.unix_events import _UnixWritePipeTransport
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -85,11 +87,16 @@ _clock = _Clock()
 
 @dataclass(slots=True)
 class _Waiting:
-    """A test that waits until nothing is left to do and virtual time is ``until``; ``began`` is real time."""
+    """A test that waits until nothing is left to do and virtual time is ``until``; ``began`` is real time.
+
+    One that only waits between two keys (``is_brief``) leaves no real time to whoever is at the other end of
+    a file or a socket.
+    """
 
     settled: asyncio.Future[None]
     until: float
     began: float
+    is_brief: bool
 
 
 class SettlingLoop(asyncio.SelectorEventLoop):
@@ -98,8 +105,14 @@ class SettlingLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._waiting: list[_Waiting] = []
         self._threads: dict[asyncio.Future[Any], float] = {}  # what works, and since when
-        self._read_at = _real()  # the last time that a file or a socket had something
+        self._moved_at = (
+            _real()
+        )  # the last time that a file or a socket had something, or was given something
         super().__init__(_Selector(self))
+
+    @property
+    def _is_brief(self) -> bool:
+        return all(each.is_brief for each in self._waiting)
 
     @property
     def is_waited_for(self) -> bool:
@@ -108,7 +121,7 @@ class SettlingLoop(asyncio.SelectorEventLoop):
 
     async def settle(self, seconds: float) -> None:
         """Wait until nothing is left to do and ``seconds`` of virtual time have passed."""
-        waiting = _Waiting(self.create_future(), self.time() + seconds, _real())
+        waiting = _Waiting(self.create_future(), self.time() + seconds, _real(), seconds < MOMENT_SECONDS)
         self._waiting.append(waiting)
         try:
             await waiting.settled
@@ -140,7 +153,7 @@ class SettlingLoop(asyncio.SelectorEventLoop):
         now, end = self.time(), min(each.until for each in self._waiting)
         due = inf if timeout is None else now + timeout
         is_due = due <= now + SOON_SECONDS and due <= end + LONGEST_SECONDS
-        if files > OWN_FILES:  # whoever is at their other end needs real time
+        if files > OWN_FILES and not self._is_brief:  # whoever is at their other end needs real time
             if not is_due:
                 self._go_on(list(self._waiting))
             return timeout if is_due else 0.0
@@ -151,9 +164,9 @@ class SettlingLoop(asyncio.SelectorEventLoop):
             self._go_on([each for each in self._waiting if each.until <= end])
         return 0.0
 
-    def note_reading(self) -> None:
-        """Note that a file or a socket had something to read, or could be written."""
-        self._read_at = _real()
+    def note_moving(self) -> None:
+        """Note that a file or a socket had something to read, could be written, or was written."""
+        self._moved_at = _real()
 
     def _go_on(self, whose: Iterable[_Waiting]) -> None:
         for each in whose:
@@ -165,7 +178,8 @@ class SettlingLoop(asyncio.SelectorEventLoop):
         """Return how much real time has to pass until what is outside the loop counts as quiet."""
         now, rest = _real(), 0.0
         if files > OWN_FILES:
-            rest = max(self._read_at, *(each.began for each in self._waiting)) + QUIET_SECONDS - now
+            began = [each.began for each in self._waiting if not each.is_brief]
+            rest = max(self._moved_at, *began, 0.0) + QUIET_SECONDS - now
         if self._threads:
             rest = max(rest, max(self._threads.values()) + THREAD_SECONDS - now)
         return rest
@@ -186,7 +200,7 @@ class _Selector(selectors.DefaultSelector):
             if timeout is None or timeout > 0:
                 found = super().select(timeout)
         if found:
-            self._loop.note_reading()
+            self._loop.note_moving()
         if self._loop.is_waited_for:
             _clock.stand()
         return found
@@ -215,7 +229,19 @@ def virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(textual.app, "wait_for_idle", _wait_for_idle)
     monkeypatch.setattr(Animator, "wait_until_complete", _wait_until_complete)
     monkeypatch.setattr(Pilot, "_wait_for_screen", _wait_for_screen)
+    for transport in (_SelectorSocketTransport, _UnixWritePipeTransport):
+        monkeypatch.setattr(transport, "write", _noted(transport.write))
     monkeypatch.setattr(Pilot, "pause", _pause)
+
+
+def _noted(write: Callable[[Any, bytes], None]) -> Callable[[Any, bytes], None]:
+    def noted(transport: Any, data: bytes) -> None:
+        write(transport, data)
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, SettlingLoop):
+            loop.note_moving()
+
+    return noted
 
 
 async def _wait_for_idle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:

@@ -242,7 +242,7 @@ def test_an_editor_that_is_not_there_or_fails_says_so_and_one_that_writes_gives_
 ) -> None:
     editor = home.folder / "editor"
     with screen(home, "chat", EDITOR=str(editor)) as view:
-        view.wait_for("● connected")
+        view.wait_for("✓ ready")
         view.send("my own words\x05")  # ctrl+e
         view.wait_for("editor could not be used: No such file or directory")
         editor.write_text("#!/bin/sh\nexit 3\n")
