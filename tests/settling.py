@@ -105,9 +105,7 @@ class SettlingLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._waiting: list[_Waiting] = []
         self._threads: dict[asyncio.Future[Any], float] = {}  # what works, and since when
-        self._moved_at = (
-            _real()
-        )  # the last time that a file or a socket had something, or was given something
+        self._moved_at = _real()  # the last time that a file or a socket was read or written
         super().__init__(_Selector(self))
 
     @property

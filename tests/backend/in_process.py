@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.server import Face, Traffic, build_app
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.store import RETRY_SECONDS, Store
 from agent_tui.backend.workspaces import Workspaces
 from tests.backend.served import served
 from tests.backend.wire_client import WireClient
@@ -56,9 +56,10 @@ async def backend(
     keep_alive_seconds: float = 60.0,
     box: ToolSource | None = None,
     workspaces: tuple[Path, ...] | None = None,
+    retry_seconds: Sequence[float] = RETRY_SECONDS,
 ) -> AsyncIterator[Backend]:
     """Give a backend on a new database in ``folder``; ``model`` speaks, ``models`` says for whom."""
-    store = Store(folder / "rooms.db")
+    store = Store(folder / "rooms.db", retry_seconds=retry_seconds)
     hub = Hub(store)
     box = box or ScriptedBox()
     asks = Asks(store, Timing(), lambda: box.allow)

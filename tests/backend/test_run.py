@@ -312,7 +312,7 @@ async def test_a_run_that_a_full_disk_stops_says_so_as_its_last_frame(tmp_path: 
     model = ScriptedModel(lambda request: ["word ", "x" * 200_000])
     with disk() as space:
         async with (
-            backend(tmp_path, model) as talking,
+            backend(tmp_path, model, retry_seconds=[0.01]) as talking,
             Net(f"http://127.0.0.1:{talking.client.port}", token=TOKEN) as net,
         ):
             room_id = await talking.room(max_rounds=1)

@@ -142,6 +142,17 @@ class Home:
         reap(self.data)
 
 
+def impatient(folder: Path, name: str) -> str:
+    """Return a PYTHONPATH with which our programs wait only half a second where ``name`` (a constant of a
+    module of ``tui``, "module.NAME") says how long.
+    """
+    folder /= "impatient"
+    folder.mkdir()
+    module = name.partition(".")[0]
+    (folder / "sitecustomize.py").write_text(f"from tui import {module}\n{name} = 0.5\n", encoding="utf-8")
+    return os.pathsep.join([str(folder), str(Path(runtime.__file__).parents[1])])
+
+
 def reap(data: Path) -> None:
     """Wait for the ends of the backends on ``data`` that were started in this process."""
     for child in runtime._children:

@@ -14,7 +14,7 @@ import pytest
 from tests.fakes.chat_server import LogChatServer, OriginalChatServer, text
 from tests.fakes.http_server import Reply, Request, Responder, answers_json
 from tests.fakes.rooms_server import in_thread
-from tests.tui.programs import SECONDS, Home, finish, one_line, own_environ, served
+from tests.tui.programs import SECONDS, Home, finish, impatient, one_line, own_environ, served
 
 STREAM = ("--output", "stream-json")
 
@@ -67,7 +67,8 @@ def test_2_wrong_usage(home: Home, command: str) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_3_an_answer_that_is_stopped_by_a_signal(home: Home, number: signal.Signals) -> None:
     with served(home, "--demo-rate", "2") as (_, url):
-        run = home.start("ask", "Which tea?", "--url", url, *STREAM)
+        path = impatient(home.folder, "ask.PATIENCE_SECONDS")  # test_headless.py waits the whole ten seconds
+        run = home.start("ask", "Which tea?", "--url", url, *STREAM, PYTHONPATH=path)
         assert run.stdout is not None
         while json.loads(run.stdout.readline())["event"] != "process_step":
             pass

@@ -67,9 +67,7 @@ async def opened_and_closed(
     await seen.app.pop_screen()
     await seen.text()
     assert seen.app.screen is below
-    seen.app.call_later(
-        list
-    )  # Textual keeps the last message that an app has handled, and with it its sender
+    seen.app.call_later(list)  # Textual keeps the last message that an app handled, and so its sender
     await seen.text()
     gc.collect()
     return list(widgets)

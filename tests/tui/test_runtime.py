@@ -19,7 +19,7 @@ import pytest
 import agent_tui
 from agent_tui.errors import AgentBusy, ConfigError, ConnectFailed
 from tests.fakes.terminal import terminal
-from tests.tui.programs import PROGRAM, Home, finish, one_line, own_environ, reap
+from tests.tui.programs import PROGRAM, Home, finish, impatient, one_line, own_environ, reap
 from tui import runtime
 
 
@@ -93,14 +93,6 @@ def other_version(folder: Path, version: str, protocol: int) -> str:
     return os.pathsep.join([str(folder), str(Path(agent_tui.__file__).parents[1])])
 
 
-def impatient(folder: Path) -> str:
-    """Return a PYTHONPATH with which our programs wait less long for the work of another version."""
-    folder.mkdir()
-    shorter = "from tui import runtime\nruntime.BUSY_SECONDS = 0.5\n"
-    (folder / "sitecustomize.py").write_text(shorter, encoding="utf-8")
-    return os.pathsep.join([str(folder), str(Path(agent_tui.__file__).parents[1])])
-
-
 @dataclass
 class OtherVersion:
     """The home of a person who has a backend of another version running."""
@@ -170,7 +162,7 @@ def test_a_backend_at_work_whose_protocol_does_not_fit_is_waited_for_and_never_e
     other = another(version, OURS + 1)
     work = other.begin_work(*command)
     busy = "1 answer" if command is ASK else "1 room"
-    done = other.home.run("rooms", "list", PYTHONPATH=impatient(other.home.folder / "impatient"))
+    done = other.home.run("rooms", "list", PYTHONPATH=impatient(other.home.folder, "runtime.BUSY_SECONDS"))
     assert (done.returncode, done.stdout) == (6, "")
     first, last = done.stderr.splitlines()
     assert first == f"waiting for {busy} of agent-tui {version}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -129,10 +130,10 @@ class ChatComposer(Writing):
         quoted = text.endswith(f'@"{path}')
         return Completion(len(path) + 1 + quoted, tuple(written(name) for name in found))
 
-    @work(group="files", exclusive=True, thread=True)
-    def _look_for_files(self) -> None:
-        self.files.look()
-        self.app.call_from_thread(self.show)
+    @work(group="files", exclusive=True)
+    async def _look_for_files(self) -> None:
+        await asyncio.to_thread(self.files.look)
+        self.show()
 
     # --- what is put in --------------------------------------------------------------------------------
 
