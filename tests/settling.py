@@ -11,8 +11,8 @@ import asyncio
 import selectors
 import threading
 import time
-from asyncio.selector_events import _SelectorSocketTransport
-from asyncio.unix_events import _UnixWritePipeTransport
+from asyncio.selector_events import _SelectorSocketTransport  # type: ignore[attr-defined]
+from asyncio.unix_events import _UnixWritePipeTransport  # type: ignore[attr-defined]
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass

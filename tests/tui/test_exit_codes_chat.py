@@ -153,7 +153,8 @@ def test_5_a_server_that_is_not_there(home: Home) -> None:
 
 def test_5_a_server_that_goes_and_does_not_come_back(home: Home) -> None:
     with served(home, "--demo-rate", "2") as (server, url):
-        run = home.start("ask", "Which tea?", "--url", url, *STREAM)
+        path = impatient(home.folder, "ask.PATIENCE_SECONDS")  # test_headless.py waits the whole ten seconds
+        run = home.start("ask", "Which tea?", "--url", url, *STREAM, PYTHONPATH=path)
         assert run.stdout is not None
         while json.loads(run.stdout.readline())["event"] != "process_step":
             pass
