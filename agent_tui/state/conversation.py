@@ -12,6 +12,7 @@ from typing import Literal
 
 from agent_tui import events as ev
 from agent_tui.chains import sum_of
+from agent_tui.state.notes import take_note
 from agent_tui.state.steps import Steps, StepState
 
 MAX_KEPT_UNKNOWN = 200
@@ -234,21 +235,7 @@ class ConversationState:
         turn = self.turn_of(event.turn_id)
         if turn is None or turn.status != "speaking":
             return
-        match event.note:
-            case "loading":
-                turn.is_loading = not turn.steps.all
-            case "no_tools":
-                turn.has_no_tools = True
-            case "servers_wait":
-                turn.waits_for = event.about
-            case "server_missing":
-                turn.missing = (*(one for one in turn.missing if one != event.about), event.about)
-            case "rate_limit":
-                turn.waits = event
-            case "trimmed":
-                turn.trimmed = max(turn.trimmed, event.count)
-            case _:
-                pass  # of a newer server
+        take_note(turn, event, has_begun=bool(turn.steps.all))
         self.changed.add(turn.id)
 
     def _gone_on(self, continues: str, message_id: str) -> ChatTurn | None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from agent_tui.chains import BETWEEN_STEPS, sum_of
 from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, TurnNoted, Usage
+from agent_tui.state.notes import take_note
 from agent_tui.state.steps import Steps
 from agent_tui.state.told_text import ToldText
 
@@ -149,21 +150,7 @@ class Turn:
 
     def note(self, event: TurnNoted) -> None:
         """Take what happens to it besides words."""
-        match event.note:
-            case "loading":
-                self.is_loading = not self.length
-            case "no_tools":
-                self.has_no_tools = True
-            case "servers_wait":
-                self.waits_for = event.about
-            case "server_missing":
-                self.missing = (*(one for one in self.missing if one != event.about), event.about)
-            case "trimmed":
-                self.trimmed = max(self.trimmed, event.count)
-            case "rate_limit":
-                self.waits = event
-            case _:
-                pass  # of a newer server
+        take_note(self, event, has_begun=bool(self.length))
 
     def take_steps(self, steps: Iterable[Step]) -> None:
         """Take the steps of the newest part as they are stored."""
