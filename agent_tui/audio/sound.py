@@ -1,0 +1,87 @@
+"""What a voice session needs of microphone and speaker, whatever stands behind them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+SAMPLE_RATE: Final = 48_000
+BLOCK_SECONDS: Final = 0.01
+BLOCK_SAMPLES: Final = 480
+BLOCK_BYTES: Final = 960
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How loud one direction is, in dBFS (0 is full scale, ``SILENT_DBFS`` nothing at all); ``peak`` falls
+    slowly; ``is_clipping``: samples were cut off within the last second.
+    """
+
+    rms: float
+    peak: float
+    is_clipping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SoundStatus:
+    """What is heard with and played on. An empty name: no device, and ``problem`` says why in one line.
+
+    ``has_signal`` is false once an open microphone gave nothing but exact silence for two seconds.
+    """
+
+    input_name: str = ""
+    input_problem: str = ""
+    output_name: str = ""
+    output_problem: str = ""
+    has_signal: bool = True
+    uses_headphones: bool = False  # the echo canceller is off
+    underruns: int = 0
+
+
+class Sound(Protocol):
+    """Never raises for a missing or lost device: ``status`` says it, and the session goes on without."""
+
+    async def open(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+    def captured(self) -> AsyncGenerator[bytes, None]:
+        """Yield blocks of ``BLOCK_BYTES`` from the microphone as they come"""
+        ...
+
+    def play(self, sound: bytes) -> None:
+        """Queue sound for the speaker: any number of whole samples."""
+        ...
+
+    @property
+    def queued_seconds(self) -> float:
+        """How much is queued and not played yet."""
+        ...
+
+    def hold(self) -> None:
+        """Be silent at once and keep what is queued."""
+        ...
+
+    def resume(self) -> None:
+        """Go on after ``hold``."""
+        ...
+
+    def drop(self) -> float:
+        """Forget what is queued; return how many seconds of it were never heard."""
+        ...
+
+    @property
+    def input_level(self) -> Level: ...
+
+    @property
+    def output_level(self) -> Level: ...
+
+    @property
+    def status(self) -> SoundStatus: ...
+
+    async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
+        """Change over to other devices while running; an empty name is the system's default."""
+        ...
+
+    def use_headphones(self, on: bool) -> None: ...

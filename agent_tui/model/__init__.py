@@ -1,0 +1,1 @@
+"""What is spoken of, as plain data that every layer may know."""

@@ -1,0 +1,234 @@
+"""What can happen in a voice session, as frozen plain data (protocols.md §5).
+
+``agent_tui.clients.voice`` yields these, whatever carries the session; ``agent_tui.state.voice`` computes the
+screen from them alone. Steps of tools and notices that rooms and chats also know are those of
+``agent_tui.events``. Texts are as received: hostile until they went through ``agent_tui.inert``.
+Times are seconds of the Unix clock, lengths are seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_tui.events import StepSet, ToolStatusChanged, Unknown
+
+AgentWord = Literal["initializing", "idle", "listening", "thinking", "speaking"]
+UserWord = Literal["speaking", "listening", "away"]
+LinkWord = Literal["preparing", "connecting", "connected", "reconnecting", "ended", "failed"]
+Transport = Literal["room", "console"]  # a LiveKit room, or one agent over LiveKit's console transport
+Quality = Literal["unknown", "poor", "good", "excellent", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTimes:
+    """How long the parts of one turn took, in seconds; ``None`` where nobody said.
+
+    ``hearing``: from the end of the speech to its text; ``end_of_turn``: until the turn counted as over;
+    ``model``: to the model's first token; ``voice``: to the first sound of the voice; ``whole``: from the
+    end of the person's speech to the first sound of the answer.
+    """
+
+    hearing: float | None = None
+    end_of_turn: float | None = None
+    model: float | None = None
+    voice: float | None = None
+    whole: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenItem:
+    """A whole contribution as the agent keeps it in its history: what was heard, or what was really said.
+
+    ``interrupted``: the person cut in, ``text`` ends where the voice did. ``started_at`` and ``ended_at``
+    say when it was spoken, where known.
+    """
+
+    id: str
+    role: str  # user, assistant, system, developer
+    text: str
+    interrupted: bool = False
+    created_at: float | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    times: TurnTimes = TurnTimes()
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody in the room; ``is_me`` is this terminal, ``is_heard`` whether the agent listens to them."""
+
+    identity: str
+    name: str = ""
+    is_agent: bool = False
+    is_me: bool = False
+    is_muted: bool = False
+    is_speaking: bool = False
+    is_heard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMoved:
+    """How the session is connected. ``detail`` is one line for a person, without tokens; ``reason`` names why
+    it ended or failed, in the words of ``agent_tui.wire.voice_reasons``; ``attempt`` counts tries.
+    """
+
+    status: LinkWord
+    detail: str = ""
+    reason: str = ""
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentJoined:
+    """An agent is there. What it offers shows which keys make sense."""
+
+    identity: str
+    name: str = ""
+    has_session: bool = False  # it answers ``lk.agent.session``; else transcription and attribute only
+    has_push_to_talk: bool = False
+    takes_files: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLeft:
+    """The agent is gone; while reconnecting that is no news and not told."""
+
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStateChanged:
+    """What the agent does now."""
+
+    state: AgentWord
+
+
+@dataclass(frozen=True, slots=True)
+class UserStateChanged:
+    """What the agent believes the person does now."""
+
+    state: UserWord
+
+
+@dataclass(frozen=True, slots=True)
+class WordsHeard:
+    """What a person is heard to say: the whole text of the segment so far, in place of what it was."""
+
+    segment_id: str
+    text: str
+    is_final: bool = False
+    identity: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WordsSpoken:
+    """More of what the agent says (``is_whole``: all of it so far, in place of what it was)."""
+
+    segment_id: str
+    text: str
+    is_final: bool = False
+    is_whole: bool = False
+    is_voiced: bool = True  # false: said in text only
+
+
+@dataclass(frozen=True, slots=True)
+class WordsLost:
+    """The stream of a segment broke off: what is known of it stays, marked."""
+
+    segment_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStored:
+    """The agent's history has this item now: the last word on its text."""
+
+    item: SpokenItem
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLoaded:
+    """All items of the agent's history, after joining or coming back; replaces what was known of them."""
+
+    items: tuple[SpokenItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """Another agent took over the conversation."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class FalseInterruption:
+    """The agent stopped for a sound that was no speech; ``resumed``: it went on."""
+
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleChanged:
+    """Everybody in the room, in the order they came."""
+
+    people: tuple[Person, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMeasured:
+    """How good the connection is; ``round_trip`` in seconds where known."""
+
+    quality: Quality = "unknown"
+    round_trip: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MicChanged:
+    """Whether this terminal's microphone is sent: ``is_muted`` by the person (or the server), ``is_talking``
+    while push to talk holds it open.
+    """
+
+    is_muted: bool
+    is_talking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UsageMeasured:
+    """What the session has used so far, as its agent counts it."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    spoken_characters: int = 0
+    heard_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFailed:
+    """The agent says that something failed; the session may go on."""
+
+    message: str
+
+
+VoiceEvent = (
+    LinkMoved
+    | AgentJoined
+    | AgentLeft
+    | AgentStateChanged
+    | UserStateChanged
+    | WordsHeard
+    | WordsSpoken
+    | WordsLost
+    | ItemStored
+    | HistoryLoaded
+    | HandedOver
+    | FalseInterruption
+    | PeopleChanged
+    | LinkMeasured
+    | MicChanged
+    | UsageMeasured
+    | SessionFailed
+    | StepSet
+    | ToolStatusChanged
+    | Unknown
+)

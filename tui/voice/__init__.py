@@ -1,0 +1,1 @@
+"""The voice screen and its commands."""
