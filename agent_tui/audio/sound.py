@@ -47,7 +47,7 @@ class Sound(Protocol):
     async def aclose(self) -> None: ...
 
     def captured(self) -> AsyncGenerator[bytes, None]:
-        """Yield blocks of ``BLOCK_BYTES`` from the microphone as they come"""
+        """Yield blocks of ``BLOCK_BYTES`` from the microphone; the oldest wait 100 ms at most."""
         ...
 
     def play(self, sound: bytes) -> None:
