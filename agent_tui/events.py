@@ -18,6 +18,7 @@ from agent_tui.records import (
     Message as Message,
     QueuedMessage as QueuedMessage,
     RoomInfo as RoomInfo,
+    Spoken as Spoken,
     Step as Step,
     ToolAsk as ToolAsk,
     Usage as Usage,
@@ -196,6 +197,14 @@ class MessageStored:
     message: Message
 
 
+@dataclass(frozen=True, slots=True)
+class MessageSpoken:
+    """``message_spoken`` (ours): how a message that is on record was spoken."""
+
+    message_id: str
+    spoken: Spoken
+
+
 # --- steps of a turn -------------------------------------------------------------------------------
 
 
@@ -316,6 +325,7 @@ Event = (
     | TurnEnded
     | TurnFailed
     | MessageStored
+    | MessageSpoken
     | StepSet
     | StepAdded
     | ToolStatusChanged

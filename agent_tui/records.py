@@ -44,6 +44,26 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Spoken:
+    """How a message of a voice session was spoken; lengths are seconds, ``None`` where nobody said.
+
+    ``text`` is what was really said of it, where the person cut in; empty where that is all of it.
+    ``started_at`` and ``ended_at`` are seconds of the Unix clock. ``hearing``: from the end of the speech to
+    its text, ``end_of_turn``: until the turn counted as over, ``model``: to the model's first token,
+    ``voice``: to the first sound of the voice, ``whole``: from the end of the speech to that sound.
+    """
+
+    text: str = ""
+    started_at: float | None = None
+    ended_at: float | None = None
+    hearing: float | None = None
+    end_of_turn: float | None = None
+    model: float | None = None
+    voice: float | None = None
+    whole: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Attachment:
     """A file that came with a person's message; ``content`` is its text."""
 
@@ -83,6 +103,7 @@ class Message:
     versions: tuple[str, ...] = ()  # chat: ids of all versions of this message, oldest first, if several
     seconds: float | None = None  # how long the answer took
     continues: str = ""  # id of the attempt before it, whose words stand before its own
+    spoken: Spoken | None = None  # of a voice session
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +172,7 @@ class ConversationInfo:
 
     ``enabled_tools`` None: those that look only and, while somebody is there who can be asked, all others.
     ``workspace`` is the folder that its tools work in, empty for none. ``head`` is the last message of the
-    branch that is shown.
+    branch that is shown. ``kind`` is "chat", or "voice" for one that is spoken.
     """
 
     id: str
@@ -177,6 +198,7 @@ class ConversationInfo:
     last_event_id: int = 0
     created_at: str = ""
     updated_at: str = ""
+    kind: str = "chat"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ NO_TOOLS = "none"
 _NAMED = ("CONVERSATION", "conversations")
 
 Conversation = Annotated[str, typer.Argument(autocompletion=completion.conversations)]
-ExportFormat = Annotated[Literal["md", "json", "html"], typer.Option("--format")]
+ExportFormat = Annotated[Literal["md", "json", "html", "srt"], typer.Option("--format")]
 
 conversations = typer.Typer(cls=Group, rich_markup_mode=None)
 tools = typer.Typer(cls=Group, rich_markup_mode=None)

@@ -17,6 +17,7 @@ from agent_tui.wire.chat_encode import conversation_fields
 from tui import connect, exits
 from tui.commands import asked, model_named, spent
 from tui.export import USED, Document, deliver, deliver_json, moment, rendered, with_prompts
+from tui.export_srt import subtitles
 from tui.request import Source
 from widgets.units import counted
 
@@ -32,7 +33,7 @@ class ExportedChat:
 
 
 def export_conversation(
-    source: Source, wanted: str, form: Literal["md", "json", "html"], out: Path | None
+    source: Source, wanted: str, form: Literal["md", "json", "html", "srt"], out: Path | None
 ) -> int:
     """Write the conversation that ``wanted`` means to ``out`` or stdout: the branch of it that is shown.
 
@@ -45,6 +46,8 @@ def export_conversation(
     chat = asked(source, connect.chat_client, chat_of)
     if form == "json":
         deliver_json(raw_fields(chat), out)
+    elif form == "srt":
+        deliver(subtitles(joined(chat.messages)), out, is_harmless=True)
     else:
         deliver(rendered(of_conversation(chat.conversation, chat.messages), form), out)
     return exits.DONE

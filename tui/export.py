@@ -201,6 +201,11 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
         found.append("still being said")
     if message.interrupted:
         found.append(why_cut(message.interrupted))
+    if (spoken := message.spoken) is not None:
+        if spoken.text and message.role != "user":
+            found.append(f"heard as far as: {spoken.text}")
+        if spoken.whole is not None:
+            found.append(f"answered after {duration(spoken.whole)}")
     if message.error:
         found.append(f"failed: {message.error}")
     if message.trimmed:

@@ -162,6 +162,13 @@ class Fields:
                 raise self._wrong(f"{name}[{place}]", "must be a string")
         return tuple(value)
 
+    def object(self, name: str) -> Fields | None:
+        """Return an object."""
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise self._wrong(name, "must be an object")
+        return None if value is None else Fields(value, f"{self._where}{name}.")
+
     def objects(self, name: str) -> list[Fields] | None:
         """Return a list of objects."""
         value = self._values.get(name)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from agent_tui.backend.body import Fields
 from agent_tui.backend.engine.chat_fields import UNSET
-from agent_tui.backend.engine.chats import ConversationChange, NewConversation, Question
+from agent_tui.backend.engine.chats import ConversationChange, NewConversation, Question, Recorded
 from agent_tui.backend.workspaces import Workspaces
-from agent_tui.events import Attachment
+from agent_tui.events import Attachment, Spoken
 
+SPOKEN_TIMES = ("started_at", "ended_at", "hearing", "end_of_turn", "model", "voice", "whole")
 MAX_QUESTION_BYTES = 8 * 1024 * 1024  # files come with it
 
 
@@ -24,6 +25,8 @@ def new_conversation(fields: Fields, workspaces: Workspaces) -> NewConversation:
         workspace=workspaces.checked(fields.text("workspace")) or "",
         max_tokens=fields.number("max_tokens") or 0,
         max_cost=fields.decimal("max_cost") or 0.0,
+        kind=fields.text("kind") or "chat",
+        client_key=fields.text("client_key") or "",
     )
 
 
@@ -57,6 +60,20 @@ def question(fields: Fields) -> Question:
         again=fields.text("again") or "",
         continues=fields.text("continues") or "",
         client_key=fields.text("client_key") or "",
+    )
+
+
+def recorded(fields: Fields) -> Recorded:
+    """Return what was said in a voice session."""
+    spoken = fields.object("spoken") or Fields({})
+    return Recorded(
+        spoken=Spoken(spoken.text("text") or "", **{name: spoken.decimal(name) for name in SPOKEN_TIMES}),
+        message_id=fields.text("message_id") or "",
+        client_key=fields.text("client_key") or "",
+        role=fields.text("role") or "",
+        content=fields.text("content") or "",
+        speaker=fields.text("speaker") or "",
+        is_cut=fields.flag("interrupted") or False,
     )
 
 

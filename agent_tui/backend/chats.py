@@ -122,11 +122,17 @@ class Conversations:
         return json_answer({"messages": listed, "next": page.next, "as_of": page.as_of})
 
     async def ask(self, request: Request) -> Response:
-        """Answer with the stream of the answer, from its first event or the one after ``Last-Event-ID``."""
+        """Answer with the stream of the answer, from its first event or the one after ``Last-Event-ID``; to
+        what was said in a voice session (``recorded``) with the id of its message.
+        """
         chat_id = _id(request)
         form = _form(request)
         seen = room_requests.last_event_id(request) or 0
-        asked = chat_requests.question(await read_fields(request, MAX_QUESTION_BYTES))
+        fields = await read_fields(request, MAX_QUESTION_BYTES)
+        if (recorded := fields.object("recorded")) is not None:
+            message_id = await self._chats.record(chat_id, chat_requests.recorded(recorded))
+            return json_answer({"message_id": message_id}, HTTPStatus.CREATED)
+        asked = chat_requests.question(fields)
         with ExitStack() as there:
             there.enter_context(self._attending(chat_id, form))  # before a tool can ask
             begun = await self._chats.ask(chat_id, asked)

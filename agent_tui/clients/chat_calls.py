@@ -25,7 +25,7 @@ from agent_tui.errors import NotFound, NotOffered, ProtocolError
 from agent_tui.events import ConversationInfo, Message
 from agent_tui.wire.chat import decode_conversation, decode_conversations, decode_messages
 
-CREATE_FIELDS = (
+CHANGE_FIELDS = (
     "title",
     "system_prompt",
     "model",
@@ -36,8 +36,10 @@ CREATE_FIELDS = (
     "workspace",
     "max_tokens",
     "max_cost",
+    "archived",
+    "head",
 )
-CHANGE_FIELDS = (*CREATE_FIELDS, "archived", "head")
+CREATE_FIELDS = (*CHANGE_FIELDS[:-2], "kind", "client_key")
 
 FieldValue = str | int | float | bool | Sequence[str] | None
 
@@ -165,6 +167,20 @@ class ChatCalls(ProviderCalls):
         path = self._paths.of("messages", conversation_id)
         messages, as_of = await read_messages(self._net, path)
         return decode_messages(messages), as_of
+
+    async def record(self, conversation_id: str, **fields: object) -> str:
+        """Put on record what was said in a voice session; return the id of its message.
+
+        ``fields``: ``spoken`` (of ``Spoken``, as a mapping) and either ``message_id`` of a message on record,
+        or ``client_key, role, content, speaker, interrupted`` of a whole one. Raises ``Refused`` (409) for a
+        whole one while an answer is under way.
+        """
+        what = "keeping what was said"
+        answer = await self._call("POST", "messages", (conversation_id,), what, {"recorded": fields})
+        message_id = answer.get("message_id") if isinstance(answer, dict) else None
+        if not isinstance(message_id, str):
+            raise ProtocolError("the server's answer names no message")
+        return message_id
 
     async def answer(
         self,

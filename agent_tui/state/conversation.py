@@ -51,6 +51,7 @@ class ChatTurn:
     waits_for: str = ""  # the MCP servers that are waited for
     missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
     waits: ev.TurnNoted | None = None  # since it said its last words
+    spoken: ev.Spoken | None = None  # in a voice session
     steps: Steps = field(default_factory=Steps)
     part_id: str = ""
     parts: int = 1
@@ -192,6 +193,10 @@ class ConversationState:
                 self._failed(content)
             case ev.MessageStored(message):
                 self._message_stored(message)
+            case ev.MessageSpoken(message_id, spoken):
+                if (turn := self.turn_of(message_id)) is not None:
+                    turn.spoken = spoken
+                    self.changed.add(turn.id)
             case ev.ConversationLoaded(conversation, messages):
                 self._loaded(conversation, messages)
             case ev.ConversationChanged(conversation):
@@ -383,6 +388,7 @@ class ConversationState:
             turn.parent_id = message.parent_id or turn.parent_id
             turn.versions = message.versions or turn.versions
             turn.created_at = message.created_at or turn.created_at
+            turn.spoken = message.spoken or turn.spoken
         if message.role == "user":
             turn.text, turn.attachments = message.text, message.attachments
         else:

@@ -124,7 +124,7 @@ class RoomState(Books):
                 self._count(event)
             case ev.ParallelEnded() | ev.RoundEnded():
                 pass  # what the turns of the round said already shows that it is over
-            case ev.TurnDone() | ev.ConversationLoaded() | ev.ConversationChanged():
+            case ev.TurnDone() | ev.MessageSpoken() | ev.ConversationLoaded() | ev.ConversationChanged():
                 pass  # of chats
 
     # --- runs and rounds -------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from agent_tui.wire.chat_message import (
     AnySeconds,
     ChatMessage,
     Count,
+    SpokenFields,
     StepAdded,
     StepFields,
     ToolStatus,
@@ -60,6 +61,11 @@ class _AnswerEnded(Wire):
     seconds: AnySeconds = None
 
 
+class _MessageSpoken(Wire):
+    message_id: Text = Field(min_length=1)
+    spoken: SpokenFields
+
+
 class _Done(Wire):
     message_id: Text = ""
     token_count: Count = 0
@@ -90,6 +96,7 @@ class _Conversation(Wire):
     last_event_id: Number = 0
     created_at: Text = ""
     updated_at: Text = ""
+    kind: Text = "chat"
 
     def info(self) -> ev.ConversationInfo:
         return ev.ConversationInfo(**self.model_dump())
@@ -173,6 +180,9 @@ class ChatDecoder:
                 return ev.TurnEnded(
                     end.message_id, "", end.token_count, "", end.interrupted, usage, end.error, end.seconds
                 )
+            case "message_spoken":
+                told = parse(_MessageSpoken, data)
+                return ev.MessageSpoken(told.message_id, told.spoken.spoken())
             case "conversation":
                 return ev.ConversationChanged(parse(_Conversation, data).info())
             case "done" | "error":

@@ -51,6 +51,8 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "error", {"content": content}
         case ev.MessageStored(message):
             return "message", stored_message_fields(message)
+        case ev.MessageSpoken(message_id, spoken):
+            return "message_spoken", {"message_id": message_id, "spoken": spoken_fields(spoken)}
         case ev.ConversationChanged(conversation):
             return "conversation", conversation_fields(conversation)
         case _:
@@ -80,15 +82,22 @@ def stored_message_fields(message: ev.Message) -> dict[str, Any]:
     versions = {"versions": list(message.versions)} if message.versions else {}
     model = {"model": message.sender_name} if message.role == "assistant" else {}
     seconds = {} if message.seconds is None else {"seconds": message.seconds}
+    spoken = {} if message.spoken is None else {"spoken": spoken_fields(message.spoken)}
     more = {
         **said,
         **calls,
         **versions,
         **model,
         **seconds,
+        **spoken,
         **_set(trimmed=message.trimmed, continues=message.continues),
     }
     return {**fields, **more, **usage_fields(message.usage)}
+
+
+def spoken_fields(spoken: ev.Spoken) -> dict[str, Any]:
+    """Return how a message was spoken: what is known of it."""
+    return {name: value for name, value in asdict(spoken).items() if value not in (None, "")}
 
 
 def question_content(text: str, attachments: Sequence[ev.Attachment]) -> str:

@@ -102,6 +102,27 @@ class _Attachment(Wire):
     content: Text = ""
 
 
+def _moment(value: object) -> object:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+class SpokenFields(Wire):
+    """How a message of a voice session was spoken."""
+
+    text: Text = ""
+    started_at: Annotated[float | None, BeforeValidator(_moment)] = None
+    ended_at: Annotated[float | None, BeforeValidator(_moment)] = None
+    hearing: AnySeconds = None
+    end_of_turn: AnySeconds = None
+    model: AnySeconds = None
+    voice: AnySeconds = None
+    whole: AnySeconds = None
+
+    def spoken(self) -> ev.Spoken:
+        """Return it as events have it."""
+        return ev.Spoken(**self.model_dump())
+
+
 class ChatMessage(Wire):
     """A stored message of either side."""
 
@@ -122,6 +143,7 @@ class ChatMessage(Wire):
     trimmed: Count = 0
     continues: Text = ""
     calls: Any = None
+    spoken: Annotated[SpokenFields | None, BeforeValidator(_ask)] = None
 
     def message(self) -> ev.Message:
         """Return it as events have it; the model's name is its sender's."""
@@ -152,6 +174,7 @@ class ChatMessage(Wire):
             versions=tuple(id_ for id_ in versions if isinstance(id_, str)),
             seconds=self.seconds,
             continues=self.continues,
+            spoken=self.spoken.spoken() if self.spoken is not None else None,
         )
 
     def _steps(self) -> tuple[ev.Step, ...]:

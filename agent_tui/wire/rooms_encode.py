@@ -153,6 +153,7 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             | ev.RoomChanged()
             | ev.ConversationLoaded()
             | ev.ConversationChanged()
+            | ev.MessageSpoken()
             | ev.TurnDone()
             | ev.LinkChanged()
             | ev.Unknown()

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from agent_tui.backend.engine.chat_fields import Question, title_of
+from agent_tui.backend.engine.chat_fields import Question, Recorded, title_of
+from agent_tui.backend.engine.chat_record import answer_recorded, person_recorded
 from agent_tui.backend.engine.record import USER_COLOR, USER_NAME
-from agent_tui.backend.store.chat_messages import attachments_text
+from agent_tui.backend.engine.written import Written
+from agent_tui.backend.store.chat_messages import attachments_text, spoken_text
 from agent_tui.backend.store.chat_rows import ChatRow, Link
 from agent_tui.backend.store.rows import TurnRow, UserSaid
 from agent_tui.errors import NotFound, Refused
+
+VOICE = "voice"  # what a person says there may have had no answer
+CUT_IN = "interject"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +71,46 @@ def begin(
     return Begun(replace(row, head=answer_id, round_open=round_, updated_at=now), said, turn, follows)
 
 
+def recorded_message(row: ChatRow, recorded: Recorded, message_id: str, now: str) -> Written:
+    """Return what puts a message on record that was said in a voice session, behind the newest one."""
+    parent, row = row.head, replace(row, head=message_id, updated_at=now)
+    if not row.name:
+        row = replace(row, name=title_of(Question(recorded.content)))
+    spoken = spoken_text(recorded.spoken)
+    if recorded.role == "user":
+        said = UserSaid(
+            id=message_id,
+            round=row.round_open + 1,
+            text=recorded.content,
+            sender_name=USER_NAME,
+            sender_color=USER_COLOR,
+            created_at=now,
+            parent=parent,
+            spoken=spoken,
+        )
+        return person_recorded(row, said)
+    row = replace(row, round_open=row.round_open + 1)
+    turn = TurnRow(
+        round=row.round_open,
+        agent_id=row.agent_id,
+        attempt=1,
+        message_id=message_id,
+        created_at=now,
+        sender_name=recorded.speaker or row.model,
+        parent=parent,
+        model=recorded.speaker or row.model,
+        spoken=spoken,
+    )
+    return answer_recorded(row, turn, recorded.content, CUT_IN if recorded.is_cut else "")
+
+
 def _said(
     row: ChatRow, links: Mapping[str, Link], question: Question, question_id: str, round_: int, now: str
 ) -> UserSaid:
     parent = row.head if question.parent_id is None else question.parent_id
     if parent and parent not in links:
         raise NotFound(f"There is no message {parent[:100]} in this conversation", status=404)
-    if parent and links[parent].role != "assistant":
+    if parent and links[parent].role != "assistant" and row.kind != VOICE:
         raise Refused("A question follows an answer", "parent_id names a question.", status=422)
     return UserSaid(
         id=question_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from hashlib import sha256
 from typing import NoReturn
 from uuid import uuid4
 
@@ -21,7 +22,7 @@ from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import checked_key, storable
 from agent_tui.backend.store.chat_rows import ChatRow, Value
 from agent_tui.errors import Refused
-from agent_tui.events import Attachment, ConversationInfo
+from agent_tui.events import Attachment, ConversationInfo, Spoken
 from agent_tui.wire.content import dump
 
 MAX_CONTENT_CHARACTERS = 1_000_000
@@ -29,6 +30,7 @@ MAX_ATTACHMENTS = 20
 MAX_FILE_NAME_CHARACTERS = 1_000
 MAX_TEMPERATURE = 2.0
 TITLE_CHARACTERS = 60
+CHAT_KINDS = ("chat", "voice")
 
 
 class Unset(Enum):
@@ -54,6 +56,8 @@ class NewConversation:
     workspace: str = ""
     max_tokens: int = 0
     max_cost: float = 0.0
+    kind: str = "chat"
+    client_key: str = ""  # with the same one again it is the same conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,23 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Recorded:
+    """What was said in a voice session: how the message ``message_id`` was spoken, or else a whole message
+    that no model of ours was asked for. The same ``client_key`` again is the same message.
+
+    ``speaker`` is who said it, for an assistant; ``is_cut``: somebody cut in.
+    """
+
+    spoken: Spoken
+    message_id: str = ""
+    client_key: str = ""
+    role: str = ""
+    content: str = ""
+    speaker: str = ""
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """The answer that was begun; its events are those ``after`` this seq."""
 
@@ -110,8 +131,10 @@ def chat_row(new: NewConversation, models: ModelSource, now: str) -> ChatRow:
     title = checked_name(new.title, "title", MAX_ROOM_NAME_CHARACTERS)
     provider = checked_provider(new.provider_id, models)
     model = checked_name(new.model, "model", MAX_MODEL_CHARACTERS) or models.default_model(provider)
+    if new.kind not in CHAT_KINDS:
+        _refuse("There is no such kind of conversation", f"kind is {' or '.join(CHAT_KINDS)}.")
     return ChatRow(
-        id=uuid4().hex,
+        id=id_of(new.client_key) if new.client_key else uuid4().hex,
         agent_id=uuid4().hex,
         name=title,
         system_prompt=_checked_prompt(new.system_prompt),
@@ -126,6 +149,7 @@ def chat_row(new: NewConversation, models: ModelSource, now: str) -> ChatRow:
         tools=_tools(new.enabled_tools),
         workspace=checked_workspace(new.workspace),
         is_named=bool(title),
+        kind=new.kind,
     )
 
 
@@ -191,6 +215,34 @@ def checked_question(question: Question) -> Question:
     )
 
 
+def checked_recorded(recorded: Recorded) -> Recorded:
+    """Return what was said, fit to be stored; raises ``Refused`` (422)."""
+    if recorded.message_id:
+        if recorded.content or recorded.role:
+            _refuse("A message on record has its words", "Leave out role and content, or message_id.")
+    elif recorded.role not in ("user", "assistant"):
+        _refuse("Nobody said this", "role is user or assistant.")
+    elif not recorded.client_key:
+        _refuse("The message has no client_key", "With the same one again it is the same message.")
+    elif not recorded.content.strip():
+        _refuse("The message is empty", "content is what was said.")
+    for text in (recorded.content, recorded.spoken.text):
+        if len(text) > MAX_CONTENT_CHARACTERS:
+            _refuse("The message is too long", f"{MAX_CONTENT_CHARACTERS:,} characters are the most.")
+    return replace(
+        recorded,
+        content=storable(recorded.content),
+        client_key=checked_key(recorded.client_key),
+        speaker=checked_name(recorded.speaker, "speaker", MAX_MODEL_CHARACTERS),
+        spoken=replace(recorded.spoken, text=storable(recorded.spoken.text)),
+    )
+
+
+def id_of(*keys: str) -> str:
+    """Return the id that these keys always give, as long as any other."""
+    return sha256("\0".join(keys).encode(errors="replace")).hexdigest()[: len(uuid4().hex)]
+
+
 def title_of(question: Question) -> str:
     """Return the title of a conversation that begins with this: the first line, or a file's name."""
     words = question.content.strip() or question.attachments[0].name
@@ -223,6 +275,7 @@ def conversation_info(row: ChatRow, *, running: bool, asks: bool = False) -> Con
         last_event_id=row.last_seq,
         created_at=row.created_at,
         updated_at=row.updated_at,
+        kind=row.kind,
     )
 
 

@@ -12,8 +12,16 @@ from agent_tui.backend.engine.chat_fields import conversation_info
 from agent_tui.backend.engine.record import last_words
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import NotePiece
-from agent_tui.backend.store.chat_messages import question_message
-from agent_tui.backend.store.chat_rows import ChatRow, ChatSet, Searchable, Value
+from agent_tui.backend.store.chat_messages import question_message, spoken_text
+from agent_tui.backend.store.chat_rows import (
+    ChatRow,
+    ChatSet,
+    Searchable,
+    SpokenSet,
+    StepPut,
+    StoredStep,
+    Value,
+)
 from agent_tui.backend.store.rows import (
     NewEvent,
     RoomSet,
@@ -78,6 +86,38 @@ def answer_begun(row: ChatRow, said: UserSaid | None, turn: TurnRow) -> Written:
     ]
     written.events.append(conversation_changed(row, running=True))
     return written
+
+
+def message_spoken(message_id: str, spoken: ev.Spoken) -> Written:
+    """A message on record was spoken so."""
+    written = Written()
+    _add(ev.MessageSpoken(message_id, spoken), message_id, written)
+    written.changes.append(SpokenSet(message_id, spoken_text(spoken)))
+    return written
+
+
+def person_recorded(row: ChatRow, said: UserSaid) -> Written:
+    """Words that no model of ours answers; ``row`` is the chat as it is from now on."""
+    written = Written()
+    _add(ev.MessageStored(question_message(row.id, said)), said.id, written)
+    written.changes += [
+        said,
+        Searchable(said.id, "user", said.text, said.created_at),
+        RoomSet({"name": row.name}),
+        ChatSet({"head": said.id}, {}),
+    ]
+    written.events.append(conversation_changed(row, running=False))
+    return written
+
+
+def answer_recorded(row: ChatRow, turn: TurnRow, text: str, cut: str) -> Written:
+    """What an agent said that is no model of ours; ``row`` is the chat as it is from now on."""
+    written = answer_begun(row, None, turn)
+    step = Step("step-0", content=text)
+    _add(ev.StepSet(turn.message_id, step), turn.message_id, written)
+    written.changes.append(StepPut(StoredStep(turn.message_id, 0, step, turn.created_at)))
+    ended = answer_ended(row, turn, Ending((step,), "", cut, 0, None, None, None, None))
+    return Written(written.events + ended.events, written.changes + ended.changes)
 
 
 def answer_noted(turn: TurnRow, note: NotePiece) -> Written:

@@ -10,19 +10,28 @@ from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.answer import Ending
 from agent_tui.backend.engine.answer_tools import ToolSource
 from agent_tui.backend.engine.chat_asks import Asks
-from agent_tui.backend.engine.chat_begin import Begun, begin
+from agent_tui.backend.engine.chat_begin import Begun, begin, recorded_message
 from agent_tui.backend.engine.chat_fields import (
     Asked,
     ConversationChange,
     NewConversation,
     Question,
+    Recorded,
     changed_columns,
     changed_row,
     chat_row,
     checked_question,
+    checked_recorded,
     conversation_info,
+    id_of,
 )
-from agent_tui.backend.engine.chat_record import answer_begun, answer_ended, conversation_changed, left_open
+from agent_tui.backend.engine.chat_record import (
+    answer_begun,
+    answer_ended,
+    conversation_changed,
+    left_open,
+    message_spoken,
+)
 from agent_tui.backend.engine.chat_run import ChatRun, Given, left_out, opened_model
 from agent_tui.backend.engine.runs import PageQuery, Runs
 from agent_tui.backend.engine.timing import Timing
@@ -39,7 +48,7 @@ from agent_tui.errors import NotFound, Refused
 from agent_tui.events import ConversationInfo, Step
 from agent_tui.wire.rooms_encode import token_count
 
-__all__ = ["Asked", "Chats", "ConversationChange", "NewConversation", "Question"]
+__all__ = ["Asked", "Chats", "ConversationChange", "NewConversation", "Question", "Recorded"]
 
 MAX_HITS = 500
 MESSAGES_PER_DELETE = 100  # from the full text search, which takes its time; others' words wait meanwhile
@@ -103,8 +112,7 @@ class Chats(Runs[ChatRow, ChatRun]):
     async def create(self, new: NewConversation) -> ConversationInfo:
         """Make a chat; raises ``Refused`` (422) for what is out of bounds."""
         row = chat_row(new, self._models, self._timing.now().isoformat())
-        await self._whole(self._store.append(row.id, (), [ChatCreated(row)]))
-        return await self.conversation(row.id)
+        return await self._whole(self._create(row))
 
     async def change(self, room_id: str, change: ConversationChange) -> ConversationInfo:
         """Change a chat; what it says of the model counts from the next question on.
@@ -131,6 +139,14 @@ class Chats(Runs[ChatRow, ChatRun]):
         chat or one whose budget is used up; ``NotFound`` for unknown messages.
         """
         return await self._whole(self._ask(room_id, checked_question(question)))
+
+    async def record(self, room_id: str, recorded: Recorded) -> str:
+        """Put on record what was said in a voice session; return the id of its message.
+
+        Raises ``Refused``: 422 for what is out of bounds, 409 for a whole message while an answer of ours is
+        under way; ``NotFound`` for an unknown message.
+        """
+        return await self._whole(self._record(room_id, checked_recorded(recorded)))
 
     async def stop(self, room_id: str) -> ConversationInfo:
         """Ask the answer under way, if there is one, to stop; the rest follows by itself."""
@@ -165,6 +181,14 @@ class Chats(Runs[ChatRow, ChatRun]):
         await self._whole(self._asks.drop_rule(rule_id))
 
     # --- one at a time for each chat -------------------------------------------------------------------
+
+    async def _create(self, row: ChatRow) -> ConversationInfo:
+        async with self._lock(row.id):
+            try:
+                return await self.conversation(row.id)  # made before, with the same client_key
+            except NotFound:
+                await self._store.append(row.id, (), [ChatCreated(row)])
+            return await self.conversation(row.id)
 
     async def _change(self, room_id: str, change: ConversationChange) -> ConversationInfo:
         async with self._lock(room_id):
@@ -213,6 +237,25 @@ class Chats(Runs[ChatRow, ChatRun]):
                 question = replace(question, continues=await self._to_continue(room_id, question.continues))
             begun = begin(row, links, question, uuid4().hex, uuid4().hex, self._timing.now().isoformat())
             return await self._begin(begun, question)
+
+    async def _record(self, room_id: str, recorded: Recorded) -> str:
+        async with self._lock(room_id):
+            row = await self._settled(room_id)
+            links = await self._store.read(chat_queries.links, room_id)
+            message_id = recorded.message_id or id_of(room_id, recorded.client_key)
+            if recorded.message_id:
+                if message_id not in links:
+                    raise NotFound(f"There is no message {message_id[:100]} in this conversation", status=404)
+                written = message_spoken(message_id, recorded.spoken)
+            elif message_id in links:
+                return message_id
+            elif row.status == "running":
+                raise _busy()
+            else:
+                now = self._timing.now().isoformat()
+                written = recorded_message(row, recorded, message_id, now)
+            await self._store.append(room_id, written.events, written.changes)
+            return message_id
 
     async def _to_continue(self, room_id: str, message_id: str) -> str:
         """Return the message that an answer goes on behind: this one, or the last before it that said

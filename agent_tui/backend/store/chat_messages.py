@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from agent_tui.backend.store.rows import TurnRow, UserSaid
 from agent_tui.chains import said_in
-from agent_tui.events import Attachment, Message, Step
-from agent_tui.wire.chat_encode import answer_content, question_content
+from agent_tui.events import Attachment, Message, Spoken, Step
+from agent_tui.wire.chat_encode import answer_content, question_content, spoken_fields
 from agent_tui.wire.rooms_encode import token_count
 
 
@@ -23,6 +23,28 @@ def attachments_of(stored: str) -> tuple[Attachment, ...]:
     """Return what ``attachments_text`` stored."""
     found: list[dict[str, Any]] = json.loads(stored) if stored else []
     return tuple(Attachment(**one) for one in found)
+
+
+def spoken_text(spoken: Spoken) -> str:
+    """Return how a message was spoken as it is stored: what is known of it."""
+    return json.dumps(spoken_fields(spoken), ensure_ascii=False)
+
+
+def spoken_of(stored: str) -> Spoken | None:
+    """Return what ``spoken_text`` stored; None for a message that was not spoken."""
+    return Spoken(**json.loads(stored)) if stored else None
+
+
+def as_heard(message: Message) -> Message:
+    """Return an answer as far as it was heard: a person who cut in knows nothing of the rest."""
+    if message.spoken is None or not message.spoken.text or message.role == "user":
+        return message
+    last = max((place for place, step in enumerate(message.steps) if step.type == "text"), default=-1)
+    steps = tuple(
+        replace(step, content=message.spoken.text if place == last else "") if step.type == "text" else step
+        for place, step in enumerate(message.steps)
+    )
+    return replace(message, text=message.spoken.text, steps=steps)
 
 
 def question_message(room_id: str, said: UserSaid, versions: tuple[str, ...] = ()) -> Message:
@@ -42,6 +64,7 @@ def question_message(room_id: str, said: UserSaid, versions: tuple[str, ...] = (
         attachments=attachments,
         parent_id=said.parent,
         versions=versions,
+        spoken=spoken_of(said.spoken),
     )
 
 
@@ -74,4 +97,5 @@ def answer_message(
         versions=versions,
         seconds=turn.seconds,
         continues=turn.continues,
+        spoken=spoken_of(turn.spoken),
     )

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, func, literal, literal_column, select, text, union_all
 
 from agent_tui.backend.store import schema
-from agent_tui.backend.store.chat_messages import answer_message, question_message
+from agent_tui.backend.store.chat_messages import answer_message, as_heard, question_message
 from agent_tui.backend.store.chat_rows import ChatRow, Hit, Link, ToolRule
 from agent_tui.backend.store.chat_words import excerpt, expression, marked
 from agent_tui.backend.store.chat_writing import AGENT_COLUMNS, ROOM_COLUMNS
@@ -23,7 +23,7 @@ from agent_tui.events import Message, Step, ToolAsk
 IDS_PER_QUERY = 500
 MESSAGES_PER_READ = 50  # with their files each may be as large as a page
 
-_IS_CHAT = schema.room.c.kind == "chat"
+_IS_CHAT = schema.room.c.kind.in_(("chat", "voice"))
 _ONLY_CHATS = ("temperature", "thinking", "tools", "workspace", "head", "is_named")
 _CHATS = (
     select(
@@ -143,8 +143,11 @@ def page(connection: Connection, room_id: str, after: str | None, limit: int) ->
 
 
 def told(connection: Connection, room_id: str, last: str) -> list[Message]:
-    """Return the messages up to ``last``: what a model is told of the chat."""
-    return messages(connection, room_id, branch(links(connection, room_id), last), {})
+    """Return the messages up to ``last``: what a model is told of the chat, answers as far as a person heard
+    them.
+    """
+    said = messages(connection, room_id, branch(links(connection, room_id), last), {})
+    return [as_heard(message) for message in said]
 
 
 def messages(

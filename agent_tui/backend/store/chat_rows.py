@@ -44,6 +44,7 @@ class ChatRow:
     cut: str = ""  # why the answer at its head was cut or failed, as the turn has it
     error: str = ""
     damaged: str = ""  # as of a room
+    kind: str = "chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,14 @@ class StepStands:
 
 
 @dataclass(frozen=True, slots=True)
+class SpokenSet:
+    """How a message was spoken; refused for one that is not on record."""
+
+    message_id: str
+    spoken: str
+
+
+@dataclass(frozen=True, slots=True)
 class RulePut:
     """Such calls run from now on; nothing new if that rule is there."""
 
@@ -172,4 +181,4 @@ class Unsearchable:
 
 
 RuleChange = RulePut | RuleConfirmed | RuleDropped
-ChatChange = ChatCreated | ChatSet | StepPut | StepStands | RuleChange | Searchable | Unsearchable
+ChatChange = ChatCreated | ChatSet | StepPut | StepStands | SpokenSet | RuleChange | Searchable | Unsearchable

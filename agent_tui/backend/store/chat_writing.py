@@ -16,6 +16,7 @@ from agent_tui.backend.store.chat_rows import (
     RuleDropped,
     RulePut,
     Searchable,
+    SpokenSet,
     StepPut,
     StepStands,
     StoredStep,
@@ -30,6 +31,8 @@ from agent_tui.backend.store.schema import (
     searched,
     step,
     tool_rule,
+    turn,
+    user_message,
 )
 from agent_tui.errors import StoreError
 from agent_tui.wire.content import dump
@@ -69,6 +72,13 @@ def change(connection: Connection, room_id: str, change: ChatChange) -> None:
             values = {"status": status, "seconds": seconds, "success": success}
             if connection.execute(update(step).where(one).values(**values)).rowcount != 1:
                 raise StoreError(f"Step {place} of {message_id} is not on record", "It cannot stand anyhow.")
+        case SpokenSet(message_id, spoken):
+            mine = (turn.c.room_id == room_id) & (turn.c.message_id == message_id)
+            ours = (user_message.c.room_id == room_id) & (user_message.c.id == message_id)
+            answers = connection.execute(update(turn).where(mine).values(spoken=spoken))
+            people = connection.execute(update(user_message).where(ours).values(spoken=spoken))
+            if answers.rowcount + people.rowcount != 1:
+                raise StoreError(f"The message {message_id} is not on record", "It cannot have been spoken.")
         case RulePut(rule):
             connection.execute(sqlite_insert(tool_rule).values(**asdict(rule)).on_conflict_do_nothing())
         case RuleConfirmed(rule_id):
@@ -110,7 +120,6 @@ def _create(connection: Connection, row: ChatRow) -> None:
         "round_mode": "",
         "on_error": "continue",
         "last_speaker": "",
-        "kind": "chat",
         "tools": "",
         "workspace": "",
     }

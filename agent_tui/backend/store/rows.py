@@ -103,6 +103,7 @@ class TurnRow:
     client_key: str = ""
     continues: str = ""
     to_continue: bool = False
+    spoken: str = ""
 
     @property
     def usage(self) -> Usage | None:
@@ -239,6 +240,7 @@ class UserSaid:
     to_agent: str = ""
     parent: str = ""
     attachments: str = ""
+    spoken: str = ""
     event: int = 0
 
 

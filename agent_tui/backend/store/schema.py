@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import event as sqlalchemy_event
 
-HEAD = "0006"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0007"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -43,8 +43,9 @@ version = Table(
 # began, round_done the newest that ended; they differ while a round is under way; round_mode is how the
 # newest one is spoken, whatever execution_mode is by now. number orders the rooms. max_tokens, max_cost: the
 # budget (0: none). used_tokens, used_cost: what all turns used (cost null: no price is known). kind: room |
-# chat; of a chat, round_open is the number of its newest answer. tools: names of what its agents may use, as
-# JSON, empty for none; workspace: the folder of these, empty for none (a chat has both elsewhere).
+# chat | voice (a chat that is spoken); of a chat, round_open is the number of its newest answer. tools: names
+# of what its agents may use, as JSON, empty for none; workspace: the folder of these, empty for none (a chat
+# has both elsewhere).
 room = Table(
     "room",
     metadata,
@@ -115,7 +116,8 @@ room_agent = Table(
 # One row per attempt. status: streaming | completed | interrupted | failed | skipped | superseded (said
 # again since, by the attempt whose supersedes names it). reason: why it was cut. again: somebody asked for
 # it to be said again; to_continue: for its rest. continues: the message_id of the attempt before it, whose
-# words stand before its own; empty for an attempt that begins anew. sender_name, sender_color: the agent's as
+# words stand before its own; empty for an attempt that begins anew. spoken: how it was spoken, as JSON, empty
+# for what was not. sender_name, sender_color: the agent's as
 # they were then.
 # text: all of it, once the attempt is closed; until then its chunks are the record. first_seq: where its
 # first event stands in the log, and so its place among the messages. In a chat each answer is a round of its
@@ -152,6 +154,7 @@ turn = Table(
     Column("client_key", Text, nullable=False),
     Column("continues", Text, nullable=False),
     Column("to_continue", Boolean, nullable=False),
+    Column("spoken", Text, nullable=False),
 )
 
 # The database itself refuses to have a turn completed twice.
@@ -182,7 +185,8 @@ Index(
 )
 
 # What people said to the room; its first row is the task. to_agent: the one agent that is told, or empty.
-# In a chat: parent is the answer that it follows (empty: it begins the conversation), attachments are JSON.
+# In a chat: parent is the answer that it follows (empty: it begins the conversation), attachments are JSON,
+# and so is spoken, as of a turn.
 user_message = Table(
     "user_message",
     metadata,
@@ -197,6 +201,7 @@ user_message = Table(
     Column("to_agent", Text, nullable=False),
     Column("parent", Text, nullable=False),
     Column("attachments", Text, nullable=False),
+    Column("spoken", Text, nullable=False),
 )
 Index("user_message_by_first_seq", user_message.c.room_id, user_message.c.first_seq, unique=True)
 

@@ -16,6 +16,7 @@ from agent_tui.backend.store.chat_rows import (
     RuleDropped,
     RulePut,
     Searchable,
+    SpokenSet,
     StepPut,
     StepStands,
     Unsearchable,
@@ -138,7 +139,7 @@ def _change(connection: Connection, room_id: str, change: Change, seqs: Sequence
             for table in (turn, user_message, inbox, room_agent):
                 connection.execute(delete(table).where(table.c.room_id == room_id))
             connection.execute(delete(room).where(room.c.id == room_id))
-        case ChatCreated() | ChatSet() | StepPut() | StepStands():
+        case ChatCreated() | ChatSet() | StepPut() | StepStands() | SpokenSet():
             chat_writing.change(connection, room_id, change)
         case RulePut() | RuleConfirmed() | RuleDropped() | Searchable() | Unsearchable():
             chat_writing.change(connection, room_id, change)

@@ -202,20 +202,7 @@ INSERT INTO tool_rule VALUES
 
 
 async def test_rules_of_earlier_versions_are_suspended_whatever_they_allow(tmp_path: Path) -> None:
-    file = tmp_path / "rooms.db"
-    migrate(file, MIGRATIONS, schema.HEAD)
-    engine = create_engine(f"sqlite:///{file}")
-    with engine.begin() as connection:
-        schema.tool_rule.drop(connection)
-        connection.exec_driver_sql(
-            "CREATE TABLE tool_rule (id TEXT NOT NULL PRIMARY KEY, room_id TEXT NOT NULL,"
-            " tool TEXT NOT NULL, pattern TEXT NOT NULL, created_at TEXT NOT NULL)"
-        )
-        connection.exec_driver_sql("CREATE UNIQUE INDEX tool_rule_once ON tool_rule (room_id, pattern)")
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0005'")
-    engine.dispose()
-    with closing(sqlite3.connect(file)) as old_file, old_file:
-        old_file.executescript(RULES_OF_0005)
+    file = made(tmp_path / "rooms.db", "0005", RULES_OF_0005)
     store = Store(file)
     rules = await store.read(chat_queries.rules)
     seen = ToolRule("3", "run_command", "run_command(make all)", "e", "r", "/code", "exact")
