@@ -23,6 +23,7 @@ from agent_tui.backend.config_file import ConfigFile
 from agent_tui.backend.connection import HttpServer, bound_socket, url_of
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.room_commands import RoomCommands
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
@@ -34,6 +35,7 @@ from agent_tui.backend.presence import Attendance
 from agent_tui.backend.server import Face, Traffic, build_app
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.orphans import ORPHANS
+from agent_tui.backend.tools.rooms import room_tools
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.tools_routes import Tools
 from agent_tui.backend.workspaces import Workspaces
@@ -125,6 +127,7 @@ class _Process:
             chats = Chats(store, hub, models, toolbox, unwatched_seconds=unwatched, presence=presence)
             tools = RoomTools(store, toolbox, chats.asks)
             engine = Engine(store, hub, models, unwatched_seconds=unwatched, tools=tools, presence=presence)
+            toolbox.add(*room_tools(RoomCommands(engine)))
             await chats.start()  # first: rooms that go on may ask what the rules say
             await engine.start(resume=settings.resume)
             await self._serve(_Inside(engine, chats, hub, models, toolbox, presence))

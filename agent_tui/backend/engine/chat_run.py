@@ -11,6 +11,7 @@ from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.answer import FAILED, Answer, Ask, Ending
 from agent_tui.backend.engine.answer_history import branch_told, steps_told
 from agent_tui.backend.engine.answer_tools import Gate, ToolSource, Workshop, offered
+from agent_tui.backend.engine.chat_begin import VOICE
 from agent_tui.backend.engine.chat_record import answer_ended, answer_noted
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.trimming import room_for_history, trim
@@ -21,6 +22,7 @@ from agent_tui.backend.store import chat_queries
 from agent_tui.backend.store.chat_rows import ChatRow
 from agent_tui.backend.store.rows import TurnRow
 from agent_tui.backend.store.store import Store
+from agent_tui.backend.tools.rooms import ROOM_TOOLS
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.events import Message, Step
 
@@ -158,6 +160,8 @@ class ChatRun:
     def _is_offered(self, name: str) -> bool:
         if self._given.tools is not None:
             return name in self._given.tools
+        if name in ROOM_TOOLS and self._given.row.kind != VOICE:
+            return False  # unless somebody names it
         tool = self._tools.tool(name)
         return tool is not None and (tool.permission == "read" or self._gate.could_allow(name))
 

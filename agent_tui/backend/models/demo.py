@@ -16,6 +16,7 @@ from agent_tui.backend.models.demo_room import read_room
 from agent_tui.backend.models.demo_tables import PHRASES
 from agent_tui.backend.models.demo_task import Language, language_of
 from agent_tui.backend.models.demo_turn import Phase, Turn
+from agent_tui.backend.models.demo_voice import is_voice, voice_pieces
 from agent_tui.backend.models.model import (
     CallPiece,
     ChatMessage,
@@ -64,6 +65,10 @@ class DemoModel:
         Cancelling ends it at once: nothing is held open. See ``Model.stream``.
         """
         request = replace(request, max_tokens=request.max_tokens or MAX_TOKENS)
+        if is_voice(request.tools):  # what is spoken is paced by the voice
+            for spoken in voice_pieces(request):
+                yield spoken
+            return
         language, whole = _chat(request, self._seed) or _turn(request, self._seed)
         if request.continues:
             whole = _rest(request, self._seed) or whole

@@ -67,7 +67,13 @@ class Toolbox:
         self._foreign: dict[str, McpTool] = {}
         self._taken: dict[McpServer, object] = {}  # what of it is offered now
         self._waited: set[McpServer] = set()  # until it was ready, or given up
+        self._added: tuple[Tool, ...] = ()
         self._configure(read())
+
+    def add(self, *tools: Tool) -> None:
+        """Offer these too, as ours: tools that need more than the config file says."""
+        self._added += tools
+        self._configure(self._config)
 
     def begin(self) -> None:
         """Start the MCP servers that were not started yet, without waiting for them."""
@@ -141,6 +147,7 @@ class Toolbox:
             ),
             FetchUrl(config.tools.private_hosts),
             RunCommand(config.tools.pass_env, self._command_seconds),
+            *self._added,
         ]
         self._ours = {tool.spec.name: tool for tool in ours}
         before = {server.config.name: server for server in self._servers}

@@ -1,0 +1,32 @@
+"""What the tools about rooms may do with the engine of rooms."""
+
+from __future__ import annotations
+
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.rooms import NewRoom
+from agent_tui.events import RoomInfo
+
+
+class RoomCommands:
+    """``tools.rooms.Rooms`` of one engine; raises what that raises."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def rooms(self) -> list[RoomInfo]:
+        """Return the rooms that were not put away."""
+        return await self._engine.rooms()
+
+    async def pause(self, room_id: str) -> RoomInfo:
+        """Ask a room to pause."""
+        return await self._engine.pause(room_id)
+
+    async def resume(self, room_id: str) -> RoomInfo:
+        """Let a room go on, or begin."""
+        await self._engine.run(room_id)
+        return await self._engine.room(room_id)
+
+    async def begin(self, task: str) -> RoomInfo:
+        """Make a room with the default agents and start it."""
+        made = await self._engine.create_room(NewRoom(task))
+        return await self.resume(made.id)

@@ -1,0 +1,192 @@
+"""The tools of a conversation that commands rooms by voice: what runs, about what, pause, resume, start.
+
+Looking and pausing are done at once: a pause costs nothing and is taken back with one key. What makes models
+speak, and so may cost money, asks first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from agent_tui.backend.models.model import ToolSpec
+from agent_tui.backend.tools.tool import Permission, Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.errors import AgentTuiError
+from agent_tui.events import RoomInfo, ToolAsk
+from agent_tui.inert import inert_line
+
+SECONDS: Final = 10.0
+MAX_LISTED: Final = 20
+MAX_WORDS_CHARACTERS: Final = 300
+MAX_TASK_CHARACTERS: Final = 2_000
+
+LOOKING: Final = ("list_rooms", "room_about")
+ACTING: Final = ("pause_room", "resume_room", "start_room")
+ROOM_TOOLS: Final = frozenset((*LOOKING, *ACTING))
+
+_COUNTED = (
+    "first one",
+    "second two",
+    "third three",
+    "fourth four",
+    "fifth five",
+    "sixth six",
+    "seventh seven",
+)
+_NUMBERS = {word: number for number, words in enumerate(_COUNTED, 1) for word in words.split()}
+_DIGITS = re.compile(r"#?(\d{1,3})(?:st|nd|rd|th)?")
+_WORD = re.compile(r"\w+")
+
+
+class Rooms(Protocol):
+    """What these tools need of the engine of rooms."""
+
+    async def rooms(self) -> list[RoomInfo]: ...
+
+    async def pause(self, room_id: str) -> RoomInfo: ...
+
+    async def resume(self, room_id: str) -> RoomInfo: ...
+
+    async def begin(self, task: str) -> RoomInfo:
+        """Make a room for ``task`` and start it."""
+        ...
+
+
+def room_tools(rooms: Rooms) -> tuple[Tool, ...]:
+    """Return the tools, which know what ``rooms`` there are."""
+
+    async def listed(_: Mapping[str, Any]) -> object:
+        found = in_order(await rooms.rooms())
+        return {
+            "rooms": [{"number": at, **_brief(room)} for at, room in enumerate(found[:MAX_LISTED], 1)],
+            "more": max(0, len(found) - MAX_LISTED),
+        }
+
+    async def about(arguments: Mapping[str, Any]) -> object:
+        room = meant(await rooms.rooms(), arguments["room"])
+        return {
+            **_brief(room),
+            "task": inert_line(room.task, MAX_TASK_CHARACTERS),
+            "agents": [inert_line(agent.name, MAX_WORDS_CHARACTERS) for agent in room.agents],
+            "last_speaker": inert_line(room.last_speaker, MAX_WORDS_CHARACTERS),
+            "last_words": inert_line(room.last_words, MAX_WORDS_CHARACTERS),
+        }
+
+    async def pause(arguments: Mapping[str, Any]) -> object:
+        room = meant(await rooms.rooms(), arguments["room"])
+        if room.status != "running":
+            return {**_brief(room), "changed": False}
+        return {**_brief(await rooms.pause(room.id)), "status": "paused", "changed": True}
+
+    async def resume(arguments: Mapping[str, Any]) -> object:
+        room = meant(await rooms.rooms(), arguments["room"])
+        if room.status == "running":
+            return {**_brief(room), "changed": False}
+        return {**_brief(await rooms.resume(room.id)), "status": "running", "changed": True}
+
+    async def start(arguments: Mapping[str, Any]) -> object:
+        return {**_brief(await rooms.begin(arguments["task"])), "changed": True}
+
+    which = {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 200,
+        "description": "the room's id, its name or a part of it, or its number in list_rooms",
+    }
+    one_room = {"room": which}
+    task = {"task": {"type": "string", "minLength": 1, "maxLength": MAX_TASK_CHARACTERS}}
+    return (
+        _RoomTool("list_rooms", "List the rooms in which agents talk a task through.", {}, "read", listed),
+        _RoomTool("room_about", "Say what a room is about and how far it is.", one_room, "read", about),
+        _RoomTool("pause_room", "Pause a room that runs.", one_room, "read", pause),
+        _RoomTool("resume_room", "Let a paused room go on, which may cost money.", one_room, "ask", resume),
+        _RoomTool("start_room", "Make a room for a task and start it.", task, "ask", start),
+    )
+
+
+class _RoomTool:
+    """One of them; ``work`` takes the arguments and returns what the model is told."""
+
+    seconds = SECONDS
+
+    def __init__(
+        self,
+        name: str,
+        about: str,
+        properties: Mapping[str, Any],
+        permission: Permission,
+        work: Callable[[Mapping[str, Any]], Awaitable[object]],
+    ) -> None:
+        schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
+        self.spec = ToolSpec(name, about, {**schema, "required": list(properties)})
+        self.permission: Permission = permission
+        self._work = work
+
+    def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
+        """Return the call in a line."""
+        about = next(iter(arguments.values()), "")
+        return ToolAsk(inert_line(f"{self.spec.name} {about}".rstrip(), MAX_TASK_CHARACTERS + 100))
+
+    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+        """Return JSON: the room, or the rooms, as they are now."""
+        try:
+            return ToolOutput(json.dumps(await self._work(arguments), ensure_ascii=False))
+        except AgentTuiError as error:
+            raise ToolError(inert_line(str(error), MAX_WORDS_CHARACTERS)) from error
+
+
+def in_order(rooms: Sequence[RoomInfo]) -> list[RoomInfo]:
+    """Return rooms as they are counted aloud: those that run first, then what changed last."""
+    newest = sorted(rooms, key=lambda room: room.updated_at, reverse=True)
+    return sorted(newest, key=lambda room: room.status != "running")
+
+
+def meant(rooms: Sequence[RoomInfo], wanted: str) -> RoomInfo:
+    """Return the one room that ``wanted`` means: an id, a number in the list, a name, words of it.
+
+    Raises ``ToolError`` that names what there is where none or several fit.
+    """
+    said = " ".join(_WORD.findall(wanted.casefold()))
+    counted = in_order(rooms)
+    for room in rooms:
+        if room.id == wanted or " ".join(_WORD.findall(room.name.casefold())) == said:
+            return room
+    if (place := _place(said)) is not None:
+        if 0 < place <= len(counted):
+            return counted[place - 1]
+        raise ToolError(f"there is no room number {place}; there are {len(counted)}")
+    words = set(said.split()) - {"the", "a", "room", "one", "about", "on", "of", "that"}
+    fits = [room for room in rooms if words and words <= _words_of(room)]
+    named = [room for room in fits if words <= set(_WORD.findall(room.name.casefold()))]
+    if len(found := named or fits) == 1:
+        return found[0]
+    names = ", ".join(inert_line(room.name, 60) for room in (found or counted)[:5]) or "none"
+    which = "several rooms fit" if found else "there is no such room"
+    raise ToolError(f"{which}: {inert_line(wanted, 60)}; there are: {names}")
+
+
+def _place(said: str) -> int | None:
+    words = [word for word in said.split() if word not in ("the", "room", "number", "no")]
+    if words[1:] == ["one"]:
+        words = words[:1]
+    if len(words) != 1:
+        return None
+    if found := _DIGITS.fullmatch(words[0]):
+        return int(found[1])
+    return _NUMBERS.get(words[0])
+
+
+def _words_of(room: RoomInfo) -> set[str]:
+    return set(_WORD.findall(f"{room.name} {room.task}".casefold()))
+
+
+def _brief(room: RoomInfo) -> dict[str, Any]:
+    return {
+        "id": room.id,
+        "name": inert_line(room.name, MAX_WORDS_CHARACTERS),
+        "status": room.status,
+        "round": room.current_round,
+        "rounds": room.max_rounds,
+    }
