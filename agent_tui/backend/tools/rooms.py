@@ -56,16 +56,22 @@ class Rooms(Protocol):
 
 def room_tools(rooms: Rooms) -> tuple[Tool, ...]:
     """Return the tools, which know what ``rooms`` there are."""
+    names: dict[str, str] = {}  # by the ids of the rooms that were looked at: a person is asked about a name
+
+    async def all_rooms() -> list[RoomInfo]:
+        found = await rooms.rooms()
+        names.update((room.id, room.name) for room in found)
+        return found
 
     async def listed(_: Mapping[str, Any]) -> object:
-        found = in_order(await rooms.rooms())
+        found = in_order(await all_rooms())
         return {
             "rooms": [{"number": at, **_brief(room)} for at, room in enumerate(found[:MAX_LISTED], 1)],
             "more": max(0, len(found) - MAX_LISTED),
         }
 
     async def about(arguments: Mapping[str, Any]) -> object:
-        room = meant(await rooms.rooms(), arguments["room"])
+        room = meant(await all_rooms(), arguments["room"])
         return {
             **_brief(room),
             "task": inert_line(room.task, MAX_TASK_CHARACTERS),
@@ -75,13 +81,13 @@ def room_tools(rooms: Rooms) -> tuple[Tool, ...]:
         }
 
     async def pause(arguments: Mapping[str, Any]) -> object:
-        room = meant(await rooms.rooms(), arguments["room"])
+        room = meant(await all_rooms(), arguments["room"])
         if room.status != "running":
             return {**_brief(room), "changed": False}
         return {**_brief(await rooms.pause(room.id)), "status": "paused", "changed": True}
 
     async def resume(arguments: Mapping[str, Any]) -> object:
-        room = meant(await rooms.rooms(), arguments["room"])
+        room = meant(await all_rooms(), arguments["room"])
         if room.status == "running":
             return {**_brief(room), "changed": False}
         return {**_brief(await rooms.resume(room.id)), "status": "running", "changed": True}
@@ -98,16 +104,24 @@ def room_tools(rooms: Rooms) -> tuple[Tool, ...]:
     one_room = {"room": which}
     task = {"task": {"type": "string", "minLength": 1, "maxLength": MAX_TASK_CHARACTERS}}
     return (
-        _RoomTool("list_rooms", "List the rooms in which agents talk a task through.", {}, "read", listed),
-        _RoomTool("room_about", "Say what a room is about and how far it is.", one_room, "read", about),
-        _RoomTool("pause_room", "Pause a room that runs.", one_room, "read", pause),
-        _RoomTool("resume_room", "Let a paused room go on, which may cost money.", one_room, "ask", resume),
-        _RoomTool("start_room", "Make a room for a task and start it.", task, "ask", start),
+        _RoomTool(
+            "list_rooms", "List the rooms in which agents talk a task through.", {}, "read", names, listed
+        ),
+        _RoomTool(
+            "room_about", "Say what a room is about and how far it is.", one_room, "read", names, about
+        ),
+        _RoomTool("pause_room", "Pause a room that runs.", one_room, "read", names, pause),
+        _RoomTool(
+            "resume_room", "Let a paused room go on, which may cost money.", one_room, "ask", names, resume
+        ),
+        _RoomTool("start_room", "Make a room for a task and start it.", task, "ask", names, start),
     )
 
 
 class _RoomTool:
-    """One of them; ``work`` takes the arguments and returns what the model is told."""
+    """One of them; ``work`` takes the arguments and returns what the model is told, ``names`` are those of
+    rooms by id.
+    """
 
     seconds = SECONDS
 
@@ -117,16 +131,19 @@ class _RoomTool:
         about: str,
         properties: Mapping[str, Any],
         permission: Permission,
+        names: Mapping[str, str],
         work: Callable[[Mapping[str, Any]], Awaitable[object]],
     ) -> None:
         schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
         self.spec = ToolSpec(name, about, {**schema, "required": list(properties)})
         self.permission: Permission = permission
+        self._names = names
         self._work = work
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
         """Return the call in a line."""
         about = next(iter(arguments.values()), "")
+        about = self._names.get(about, about)
         return ToolAsk(inert_line(f"{self.spec.name} {about}".rstrip(), MAX_TASK_CHARACTERS + 100))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:

@@ -91,6 +91,12 @@ async def test_a_room_is_paused_once_and_resumed_and_one_is_begun(few: FewRooms)
     assert few.told == [("pause", "a1"), ("resume", "b2"), ("begin", "Name it")]
 
 
+async def test_a_person_is_asked_about_a_name_and_not_an_id(few: FewRooms) -> None:
+    tools = {tool.spec.name: tool for tool in room_tools(few)}
+    await tools["list_rooms"].run({}, ToolPlace())
+    assert tools["resume_room"].ask({"room": "b2"}, ToolPlace()).call == "resume_room Rewrite the mail"
+
+
 async def test_what_the_engine_refuses_is_a_failed_call(few: FewRooms) -> None:
     with pytest.raises(ToolError, match="budget is used up"):
         await called(few, "resume_room", room="c3")
@@ -104,6 +110,8 @@ def test_only_what_may_cost_money_asks(few: FewRooms) -> None:
     }
     assert set(asks) == {*LOOKING, *ACTING}
     (start,) = (tool for tool in room_tools(few) if tool.spec.name == "start_room")
+    resume = next(tool for tool in room_tools(few) if tool.spec.name == "resume_room")
+    assert resume.ask({"room": "the mail"}, ToolPlace()).call == "resume_room the mail"
     assert start.ask({"task": "Name\nit"}, ToolPlace()).call == "start_room Name it"
 
 
