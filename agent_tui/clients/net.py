@@ -73,7 +73,8 @@ class Answer:
 class Net:
     """HTTP to one server. ``base_url`` may have a path; ``timeout`` is in seconds without a byte.
 
-    ``token`` goes out as ``Authorization: Bearer`` to the origin of ``base_url`` and to nobody else.
+    ``token`` goes out as ``Authorization: Bearer`` to the origin of ``base_url`` and to nobody else, or the
+    whole header ``authorization`` in its place.
     ``ca_bundle`` replaces the trusted authorities; ``environ`` (the process's by default) names proxies
     and authorities. Raises ``ConfigError`` for an address, token, proxy or bundle that cannot be used.
     """
@@ -86,9 +87,11 @@ class Net:
         ca_bundle: str | Path | None = None,
         *,
         environ: Mapping[str, str] | None = None,
+        authorization: str = "",
     ) -> None:
         self._base = _base_url(base_url)
-        self._token = _checked_token(token)
+        token = _checked_token(token)
+        self._authorization = authorization or (f"Bearer {token}" if token else "")
         self._timeout = timeout
         self._environ = dict(os.environ if environ is None else environ)
         routes = Routes(self._environ, ca_bundle)
@@ -253,8 +256,8 @@ class Net:
         }
         if content is not None:
             all_headers["Content-Type"] = "application/json"
-        if self._token and _origin(url) == _origin(self._base):
-            all_headers["Authorization"] = f"Bearer {self._token}"
+        if self._authorization and _origin(url) == _origin(self._base):
+            all_headers["Authorization"] = self._authorization
         return [(name.encode("ascii"), value.encode()) for name, value in all_headers.items()]
 
     async def _send(self, client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:

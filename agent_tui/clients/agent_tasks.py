@@ -1,0 +1,199 @@
+"""The client of an agent service (protocols.md §3): POST a task, read its answer from a WebSocket."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, suppress
+from typing import Final
+
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosed
+
+from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
+from agent_tui.clients.net import Net
+from agent_tui.clients.websocket import lost, open_socket, socket_url
+from agent_tui.errors import (
+    AgentTuiError,
+    ConnectFailed,
+    ProtocolError,
+    Refused,
+    StreamLost,
+    TimedOut,
+    TransportError,
+    Unauthorized,
+)
+from agent_tui.events import Event, RunFailed, TurnDone
+from agent_tui.wire.agent_tasks import (
+    AgentTask,
+    AgentTaskDecoder,
+    accepted,
+    ends_session,
+    subscribe,
+)
+
+TASKS_PATH: Final = "/api/v1/agent/tasks"
+SOCKET_PATH: Final = "/ws/agent"
+ANSWER_SECONDS: Final = 30.0  # of the POST
+TOTAL_SECONDS: Final = 120.0  # of a whole task; silence within it is no error
+CANCEL_SECONDS: Final = 3.0
+RETRY_SECONDS: Final = (1.0, 3.0)
+
+log = logging.getLogger(__name__)
+
+
+class AgentTasksClient:
+    """One session with an agent service: one task after the other, each an answer.
+
+    ``session_id`` lasts from the first task until the service says that it is gone. ``authorization`` is the
+    whole header; it goes out with the POST and, unlike the original's, with the WebSocket.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        authorization: str = "",
+        *,
+        total_seconds: float = TOTAL_SECONDS,
+        retries: Sequence[float] = RETRY_SECONDS,
+        clock: Clock = SYSTEM_CLOCK,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self.session_id = ""
+        self._net = Net(base_url, timeout=ANSWER_SECONDS, environ=environ, authorization=authorization)
+        self._socket_url = socket_url(self._net.base_url, SOCKET_PATH)
+        self._authorization = authorization
+        self._total_seconds = total_seconds
+        self._retries = tuple(retries)
+        self._clock = clock
+        self._environ = environ
+        self._turn = asyncio.Lock()  # one task at a time: tasks of one session are told on one socket
+        self._injections = 0
+        self._cancelling: set[asyncio.Task[None]] = set()
+
+    async def aclose(self) -> None:
+        """Wait until tasks that were given up are cancelled, then close every connection."""
+        if self._cancelling:
+            await asyncio.wait(self._cancelling)
+        await self._net.aclose()
+
+    async def ask(self, task: AgentTask) -> AsyncGenerator[Event, None]:
+        """Yield the answer to ``task``: its steps, and last ``TurnDone`` or ``RunFailed``.
+
+        What fails before the service took the task is tried again after 1 s and 3 s: nobody answered, too
+        late, a refused handshake. A task that is given up (the generator is closed) is cancelled there.
+        Raises ``TransportError`` (``StreamLost`` when the stream broke off, ``TimedOut`` 120 s after the
+        start), ``Refused`` or ``ProtocolError``.
+        """
+        async with self._turn:
+            waits = list(self._retries)
+            while True:
+                try:
+                    async with aclosing(self._answer(task)) as answer:
+                        async for event in answer:
+                            yield event
+                    return
+                except _NotTaken as failed:
+                    if not waits or not failed.is_retryable:
+                        raise failed.error from failed.error.__cause__
+                await self._clock.sleep(waits.pop(0))
+
+    async def inject(self, task: AgentTask) -> AsyncGenerator[Event, None]:
+        """Ask in the same session while a conversation goes on there. Until it is over, the session is its
+        own: an error of another task does not end it.
+        """
+        self._injections += 1
+        try:
+            async with aclosing(self.ask(task)) as answer:
+                async for event in answer:
+                    yield event
+        finally:
+            self._injections -= 1
+
+    async def _answer(self, task: AgentTask) -> AsyncGenerator[Event, None]:
+        deadline = asyncio.get_running_loop().time() + self._total_seconds
+        async with AsyncExitStack() as opened:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    socket, task_id = await self._begin(opened, task)
+            except TimeoutError as error:
+                raise self._too_late() from error
+            is_over = False
+            decoder = AgentTaskDecoder(task_id)
+            try:
+                while not is_over:
+                    try:
+                        async with asyncio.timeout_at(deadline):
+                            frame = await socket.recv()
+                    except TimeoutError as error:
+                        raise self._too_late() from error
+                    for event in decoder.decode(frame):
+                        is_over = isinstance(event, TurnDone | RunFailed)
+                        if isinstance(event, RunFailed):
+                            self._note_end(event.content)
+                        yield event
+            except ConnectionClosed as error:
+                raise lost(error) from error
+            finally:
+                if not is_over:
+                    self._cancel_soon(task_id)
+
+    def _too_late(self) -> TimedOut:
+        return TimedOut("the agent took too long", f"{self._total_seconds:g} s passed", retryable=False)
+
+    async def _begin(self, opened: AsyncExitStack, task: AgentTask) -> tuple[ClientConnection, str]:
+        """Open the socket, subscribe, hand the task over, subscribe to it; return the socket and its id.
+
+        Raises ``_NotTaken``.
+        """
+        opening = open_socket(self._socket_url, self._authorization, self._environ)
+        try:
+            socket = await opened.enter_async_context(opening)
+            if self.session_id:
+                await socket.send(subscribe(self.session_id))
+        except ConnectionClosed as error:
+            raise _NotTaken(lost(error), is_retryable=True) from error
+        except (TransportError, Refused) as error:
+            is_lasting = isinstance(error, Unauthorized) or not getattr(error, "retryable", True)
+            raise _NotTaken(error, is_retryable=not is_lasting) from error
+        except AgentTuiError as error:
+            raise _NotTaken(error, is_retryable=False) from error
+        try:
+            answer = await self._net.call("POST", TASKS_PATH, json=task.json(self.session_id))
+            self.session_id, task_id = accepted(answer)
+        except (ConnectFailed, StreamLost, TimedOut) as error:
+            raise _NotTaken(error, is_retryable=error.retryable) from error
+        except AgentTuiError as error:  # an answer, and so the end
+            raise _NotTaken(error, is_retryable=False) from error
+        except ValueError as error:
+            raise ProtocolError("the agent service's answer names no task") from error
+        with suppress(ConnectionClosed):  # what was sent before may still be read; then it says why
+            await socket.send(subscribe(self.session_id, task_id))
+        return socket, task_id
+
+    def _note_end(self, message: str) -> None:
+        if ends_session(message) and not self._injections:
+            self.session_id = ""
+
+    def _cancel_soon(self, task_id: str) -> None:
+        cancelling = asyncio.create_task(self._cancel(task_id))
+        self._cancelling.add(cancelling)
+        cancelling.add_done_callback(self._cancelling.discard)
+
+    async def _cancel(self, task_id: str) -> None:
+        """Ask the service to end a task that nobody waits for any more; the original has no such call."""
+        try:
+            async with asyncio.timeout(CANCEL_SECONDS):
+                await self._net.call("POST", f"{TASKS_PATH}/{task_id}/cancel")
+        except (AgentTuiError, TimeoutError) as error:
+            log.info("the task could not be cancelled: %s", type(error).__name__)
+
+
+class _NotTaken(Exception):
+    """The service did not take the task."""
+
+    def __init__(self, error: AgentTuiError, *, is_retryable: bool) -> None:
+        super().__init__(error)
+        self.error = error
+        self.is_retryable = is_retryable

@@ -1,0 +1,172 @@
+"""The LLM of a voice agent that is an agent service (protocols.md §3).
+
+Errors are raised, never said as an answer: the framework tries again, switches to another LLM, and tells the
+session, which apologises (``apology``). Nothing is repeated once words were said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from livekit.agents import (
+    DEFAULT_API_CONNECT_OPTIONS,
+    NOT_GIVEN,
+    APIConnectionError,
+    APIConnectOptions,
+    APIError,
+    APIStatusError,
+    APITimeoutError,
+    NotGivenOr,
+    llm,
+    utils,
+)
+
+from agent_tui.clients.agent_tasks import AgentTasksClient
+from agent_tui.errors import AgentTuiError, Refused, TimedOut, TransportError
+from agent_tui.events import Attachment, Event, RunFailed, StepAdded, StepSet
+from agent_tui.voice_agent.instructions import (
+    INSTRUCTIONS,
+    UNAVAILABLE,
+    UNAVAILABLE_LATER,
+    Language,
+)
+from agent_tui.wire.agent_tasks import AgentTask
+
+SDK_ENGINE = "claude_agent_sdk"
+
+
+class AgentTasksLLM(llm.LLM[Any]):
+    """One session with an agent service; ``client`` must not retry by itself, the framework does.
+
+    Preemptive generation has to be off in the session: every chat is a task, also of a half-finished turn.
+    """
+
+    def __init__(
+        self, client: AgentTasksClient, *, engine_type: str = SDK_ENGINE, language: Language = "en"
+    ) -> None:
+        super().__init__()
+        self._client = client
+        self._engine_type = engine_type
+        self._language = language
+
+    @property
+    def model(self) -> str:
+        return self._engine_type
+
+    @property
+    def provider(self) -> str:
+        return "agent-service"
+
+    @property
+    def session_id(self) -> str:
+        """The service's id of the session, empty before the first task and once the service ended it."""
+        return self._client.session_id
+
+    def chat(
+        self,
+        *,
+        chat_ctx: llm.ChatContext,
+        tools: list[llm.Tool] | None = None,
+        conn_options: APIConnectOptions = DEFAULT_API_CONNECT_OPTIONS,
+        parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN,
+        tool_choice: NotGivenOr[llm.ToolChoice] = NOT_GIVEN,
+        extra_kwargs: NotGivenOr[dict[str, Any]] = NOT_GIVEN,
+    ) -> llm.LLMStream:
+        """Return the answer to the newest question; the service has its own tools and its own history."""
+        return _Answer(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
+
+    def say(self, prompt: str) -> AsyncGenerator[str, None]:
+        """Yield the words of the answer to ``prompt``; raises ``APIError``, retryable while none was said."""
+        return _words(self._client.ask(self._task(prompt, ())))
+
+    def inject(self, text: str = "", attachments: Sequence[Attachment] = ()) -> AsyncGenerator[str, None]:
+        """Yield the words of the answer to something typed, for ``AgentSession.say``: in the same session,
+        after the answer that is under way. Yields nothing where nothing was typed.
+        """
+        if not text and not attachments:
+            return _nothing()
+        return _words(self._client.inject(self._task(text, attachments)))
+
+    def apology(self, error: Exception) -> str:
+        """Return what the person hears in place of an answer."""
+        was_retried = isinstance(error, APIError) and error.retryable
+        return (UNAVAILABLE_LATER if was_retried else UNAVAILABLE)[self._language]
+
+    async def aclose(self) -> None:
+        """Close the connections, once given-up tasks are cancelled."""
+        await super().aclose()
+        await self._client.aclose()
+
+    def _task(self, prompt: str, attachments: Sequence[Attachment]) -> AgentTask:
+        is_voice = self._engine_type == SDK_ENGINE
+        return AgentTask(prompt, self._engine_type, is_voice, INSTRUCTIONS[self._language], attachments)
+
+
+class _Answer(llm.LLMStream):
+    """One answer of an ``AgentTasksLLM``."""
+
+    def __init__(self, owner: AgentTasksLLM, **options: Any) -> None:
+        super().__init__(owner, **options)
+        self._owner = owner
+
+    async def _run(self) -> None:
+        prompt = question_of(self._chat_ctx)
+        if not prompt:
+            return
+        chunk_id = utils.shortuuid("task_")
+        async with aclosing(self._owner.say(prompt)) as words:  # closed at once when somebody cuts in
+            async for text in words:
+                delta = llm.ChoiceDelta(role="assistant", content=text)
+                self._event_ch.send_nowait(llm.ChatChunk(id=chunk_id, delta=delta))
+
+
+def question_of(chat: llm.ChatContext) -> str:
+    """Return what becomes the prompt: the newest user message; if there is none, the first developer or
+    system message; else nothing.
+    """
+    messages = [item for item in chat.items if item.type == "message"]
+    for message in reversed(messages):
+        if message.role == "user":
+            return message.text_content or ""
+    told = (message for message in messages if message.role in ("developer", "system"))
+    return next((message.text_content or "" for message in told), "")
+
+
+async def _words(events: AsyncGenerator[Event, None]) -> AsyncGenerator[str, None]:
+    """Yield what is said; raises ``APIError``."""
+    was_said, texts = False, set[str]()
+    try:
+        async with aclosing(events):
+            async for event in events:
+                match event:
+                    case StepSet(_, step) if step.type == "text":
+                        texts.add(step.id)
+                    case StepAdded(_, step_id, content) if step_id in texts and content:
+                        was_said = True
+                        yield content
+                    case RunFailed(message):
+                        raise APIError(message, retryable=False)
+                    case _:
+                        pass
+    except AgentTuiError as error:
+        raise _api_error(error, was_said=was_said) from error
+
+
+async def _nothing() -> AsyncGenerator[str, None]:
+    for words in tuple[str, ...]():
+        yield words
+
+
+def _api_error(error: AgentTuiError, *, was_said: bool) -> APIError:
+    """Return the framework's error; what was said is never said twice."""
+    match error:
+        case TimedOut():
+            return APITimeoutError(str(error), retryable=error.retryable and not was_said)
+        case TransportError():
+            return APIConnectionError(str(error), retryable=error.retryable and not was_said)
+        case Refused(status=status) if status:
+            return APIStatusError(str(error), status_code=status, retryable=False)
+        case _:
+            return APIError(str(error), retryable=False)

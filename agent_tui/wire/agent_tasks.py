@@ -1,0 +1,150 @@
+"""Agent tasks on the wire (protocols.md §3): requests out, frames of the stream in.
+
+A task is one answer of an agent service. Its frames have no ids and no step numbers: the decoder makes the
+steps of a turn from them. Anything else than what is described there is skipped, as the original does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agent_tui import events as ev
+from agent_tui.wire.content import dump, encodable
+
+ENGINES: Final = ("claude_api", "claude_agent_sdk")
+ONLY_FILES: Final = "(see attachments)"  # the prompt of a task that is made of files alone
+_ENDS_SESSION: Final = ("aborted", "exited")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTask:
+    """What is asked. ``voice_mode``: only words come back; ``system_prompt`` is the voice client's."""
+
+    prompt: str
+    engine_type: str = ENGINES[0]
+    voice_mode: bool = False
+    system_prompt: str = ""
+    attachments: Sequence[ev.Attachment] = ()
+
+    def json(self, session_id: str) -> dict[str, Any]:
+        """Return the body of the POST."""
+        body: dict[str, Any] = {
+            "prompt": self.prompt or ONLY_FILES,
+            "engineType": self.engine_type,
+            "voiceMode": self.voice_mode,
+        }
+        if self.system_prompt:
+            body["systemPrompt"] = self.system_prompt
+        if session_id:
+            body["sessionId"] = session_id
+        if self.attachments:
+            body["attachments"] = [
+                {"name": file.name, "type": file.type, "content": file.content} for file in self.attachments
+            ]
+        return body
+
+
+def subscribe(session_id: str, task_id: str = "") -> str:
+    """Return the frame that asks for the events of a session, or of one task in it."""
+    data = {"sessionId": session_id, **({"taskId": task_id} if task_id else {})}
+    return dump({"event": "subscribe_session", "data": data})
+
+
+def accepted(answer: object) -> tuple[str, str]:
+    """Return (session id, task id) of the POST's answer; raises ``ValueError`` where it has none."""
+    fields = answer if isinstance(answer, dict) else {}
+    session_id, task_id = (fields.get(name) for name in ("sessionId", "taskId"))
+    if not (isinstance(session_id, str) and session_id and isinstance(task_id, str) and task_id):
+        raise ValueError("no sessionId and taskId")
+    return session_id, task_id
+
+
+def ends_session(message: str) -> bool:
+    """Return whether an error says that its session is gone."""
+    said = message.lower()
+    return any(word in said for word in _ENDS_SESSION)
+
+
+class AgentTaskDecoder:
+    """Frames of one task to events. A frame without ``taskId`` is taken as its own."""
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        self._count = 0
+        self._open = ""  # type of the step that is being said
+        self._calls: dict[str, str] = {}  # the service's id of a call → the step's
+
+    def decode(self, frame: str | bytes) -> list[ev.Event]:
+        """Return what a frame says of the task; nothing for one of another. Never raises."""
+        data = _data_of(frame)
+        if data is None or data.get("taskId", self.task_id) not in (None, self.task_id):
+            return []
+        content = data.get("content")
+        text = encodable(content) if isinstance(content, str) else ""
+        match data.get("type"):
+            case "text" | "thinking" as kind:
+                return self._said(kind, text)
+            case "tool_use":
+                return self._called(data)
+            case "tool_result":
+                return self._came_of_it(data, text)
+            case "completed":
+                return [ev.TurnDone(self.task_id, self.task_id)]
+            case "error":
+                message = data.get("message")
+                said = encodable(message) if isinstance(message, str) and message else "unknown error"
+                return [ev.RunFailed(said)]
+            case _:
+                return []
+
+    def _said(self, kind: str, text: str) -> list[ev.Event]:
+        if not text:
+            return []
+        begun: list[ev.Event] = [] if self._open == kind else [self._step(kind)]
+        self._open = kind
+        return [*begun, ev.StepAdded(self.task_id, f"step-{self._count - 1}", text)]
+
+    def _called(self, data: dict[str, Any]) -> list[ev.Event]:
+        arguments = data.get("input")
+        written = arguments if isinstance(arguments, str) else dump({} if arguments is None else arguments)
+        call_id, self._open = _text(data, "id"), ""
+        step = self._step("tool_call", name=_text(data, "name"), arguments=written, id_ref=call_id)
+        self._calls[call_id] = step.step.id
+        return [step, ev.ToolStatusChanged(self.task_id, step.step.id, "running")]
+
+    def _came_of_it(self, data: dict[str, Any], text: str) -> list[ev.Event]:
+        self._open = ""
+        success = data.get("success") is not False and data.get("is_error") is not True
+        content = text or ("" if data.get("content") in (None, "") else dump(data["content"]))
+        call = self._calls.get(_text(data, "id"), "")
+        result = self._step(
+            "tool_result", name=_text(data, "name"), content=content, id_ref=call, success=success
+        )
+        if not call:
+            return [result]
+        return [ev.ToolStatusChanged(self.task_id, call, "done" if success else "failed"), result]
+
+    def _step(self, kind: str, **fields: Any) -> ev.StepSet:
+        step = ev.Step(f"step-{self._count}", self._count, kind, **fields)
+        self._count += 1
+        return ev.StepSet(self.task_id, step)
+
+
+def _data_of(frame: str | bytes) -> dict[str, Any] | None:
+    """Return the data of a ``stream_event``, ``None`` for any other frame."""
+    try:
+        message = json.loads(frame)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or message.get("event") != "stream_event":
+        return None
+    data = message.get("data")
+    return data if isinstance(data, dict) else None
+
+
+def _text(data: dict[str, Any], name: str) -> str:
+    value = data.get(name)
+    return encodable(value) if isinstance(value, str) else ""

@@ -1,0 +1,233 @@
+"""The client of an agent service: what it sends, what it makes of frames, what it does when things fail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import pytest
+
+from agent_tui.clients.agent_tasks import AgentTasksClient
+from agent_tui.errors import AgentTuiError, ConnectFailed, StreamLost, TimedOut, Unauthorized
+from agent_tui.events import Attachment, Event, RunFailed, StepAdded, TurnDone
+from agent_tui.state.conversation import ConversationState
+from agent_tui.wire.agent_tasks import AgentTask
+from tests.fakes.agent_service import WORDS, AgentService, agent_service
+
+pytestmark = pytest.mark.timeout(60)
+AUTHORIZATION = "Basic c2VjcmV0"
+
+
+class QuickClock:
+    """Time that nobody waits for."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+
+    def time(self) -> float:
+        return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[AgentService]:
+    async with agent_service() as running:
+        yield running
+
+
+@pytest.fixture
+def clock() -> QuickClock:
+    return QuickClock()
+
+
+@pytest.fixture
+async def client(service: AgentService, clock: QuickClock) -> AsyncIterator[AgentTasksClient]:
+    made = AgentTasksClient(service.url, AUTHORIZATION, clock=clock, environ={})
+    yield made
+    await made.aclose()
+
+
+async def asked(
+    client: AgentTasksClient, task: AgentTask | str = "Hi", *, inject: bool = False
+) -> list[Event]:
+    task = AgentTask(task) if isinstance(task, str) else task
+    answer = client.inject(task) if inject else client.ask(task)
+    return [event async for event in answer]
+
+
+def words(events: list[Event]) -> str:
+    return "".join(event.content for event in events if isinstance(event, StepAdded))
+
+
+async def test_an_answer_is_its_own_words_and_the_next_task_is_of_the_same_session(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    events = await asked(
+        client, AgentTask("Hi", "claude_agent_sdk", True, "Be brief.", [Attachment("a", "b")])
+    )
+    assert words(events).split() == WORDS.split()
+    assert events[-1] == TurnDone("t1", "t1")
+    assert service.posts == [
+        {
+            "prompt": "Hi",
+            "engineType": "claude_agent_sdk",
+            "voiceMode": True,
+            "systemPrompt": "Be brief.",
+            "attachments": [{"name": "a", "type": "text/plain", "content": "b"}],
+        }
+    ]
+    await asked(client, "")
+    assert service.posts[1]["sessionId"] == "s1"
+    assert service.posts[1]["prompt"] == "(see attachments)"
+    sent = [frame["data"] for frame in service.frames]
+    assert sent == [
+        {"sessionId": "s1", "taskId": "t1"},
+        {"sessionId": "s1"},
+        {"sessionId": "s1", "taskId": "t2"},
+    ]
+    assert [step for step in service.order if step != "gone"] == ["post", "frame", "frame", "post", "frame"]
+    assert set(service.headers) == {("post", AUTHORIZATION), ("socket", AUTHORIZATION)}
+
+
+async def test_thoughts_and_tools_are_steps_of_the_answer(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    service.script = ["tools"]
+    state = ConversationState()
+    for event in await asked(client):
+        state.apply(event)
+    (turn,) = state.turns.values()
+    steps = [
+        (step.type, step.name, step.content.text or step.arguments.text) for step in turn.steps.all.values()
+    ]
+    assert steps == [
+        ("thinking", "", "Let me see"),
+        ("tool_call", "look", '{"at":"it"}'),
+        ("tool_result", "look", "blue"),
+        ("text", "", "Blue."),
+    ]
+    assert (turn.status, turn.steps.all["step-1"].status) == ("said", "done")
+
+
+@pytest.mark.parametrize("failing", [["ws 503"], ["ws 404", "ws 502"]])
+async def test_a_refused_handshake_is_tried_again_after_one_and_three_seconds(
+    client: AgentTasksClient, service: AgentService, clock: QuickClock, failing: list[str]
+) -> None:
+    service.script = [*failing, "ok"]
+    assert words(await asked(client)).split() == WORDS.split()
+    assert clock.slept == [1.0, 3.0][: len(failing)]
+    assert len(service.posts) == 1
+
+
+async def test_after_three_refused_handshakes_it_is_given_up(
+    client: AgentTasksClient, service: AgentService, clock: QuickClock
+) -> None:
+    service.script = ["ws 503", "ws 503", "ws 503"]
+    with pytest.raises(AgentTuiError, match="503"):
+        await asked(client)
+    assert (clock.slept, service.posts) == ([1.0, 3.0], [])
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refused_token_is_said_and_not_tried_again(
+    client: AgentTasksClient, service: AgentService, clock: QuickClock, status: int
+) -> None:
+    service.script = [f"ws {status}"]
+    with pytest.raises(Unauthorized):
+        await asked(client)
+    service.script = [str(status)]
+    with pytest.raises(Unauthorized):
+        await asked(client)
+    assert clock.slept == []
+
+
+@pytest.mark.parametrize("status", [400, 409, 500, 503])
+async def test_an_http_error_is_an_answer_and_not_tried_again(
+    client: AgentTasksClient, service: AgentService, clock: QuickClock, status: int
+) -> None:
+    service.script = [str(status)]
+    with pytest.raises(AgentTuiError):
+        await asked(client)
+    assert (len(service.posts), clock.slept) == (1, [])
+
+
+async def test_nobody_at_the_address_is_tried_three_times(clock: QuickClock) -> None:
+    nobody = AgentTasksClient("http://127.0.0.1:9", clock=clock, environ={})
+    with pytest.raises(ConnectFailed):
+        await asked(nobody)
+    assert clock.slept == [1.0, 3.0]
+    await nobody.aclose()
+
+
+@pytest.mark.parametrize(("mode", "said"), [("drop", ""), ("cut", "one two ")])
+async def test_a_stream_that_breaks_off_is_an_error_and_keeps_the_words(
+    client: AgentTasksClient, service: AgentService, mode: str, said: str
+) -> None:
+    service.script = [mode]
+    events: list[Event] = []
+
+    async def read() -> None:
+        async for event in client.ask(AgentTask("Hi")):
+            events.append(event)  # noqa: PERF401 - what came before it failed counts
+
+    with pytest.raises(StreamLost):
+        await read()
+    assert words(events) == said
+    assert len(service.posts) == 1
+
+
+async def test_a_task_that_takes_too_long_is_a_time_out_and_cancelled(service: AgentService) -> None:
+    service.script = ["silent"]
+    client = AgentTasksClient(service.url, total_seconds=0.3, environ={})
+    with pytest.raises(TimedOut, match="too long"):
+        await asked(client)
+    await client.aclose()
+    assert service.cancelled == ["t1"]
+
+
+async def test_an_answer_that_nobody_wants_any_more_is_cancelled_and_not_heard_later(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    service.script = ["slow"]
+    async with aclosing(client.ask(AgentTask("Hi"))) as answer:
+        async for event in answer:
+            if isinstance(event, StepAdded):
+                break
+    assert words(await asked(client, "Next")).split() == WORDS.split()
+    await service.until(lambda one: one.cancelled == ["t1"])
+
+
+async def test_a_service_without_a_cancel_call_does_no_harm(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    service.script, service.has_cancel = ["slow"], False
+    async with aclosing(client.ask(AgentTask("Hi"))) as answer:
+        await anext(answer)
+    assert words(await asked(client, "Next")).split() == WORDS.split()
+
+
+async def test_an_aborted_session_is_forgotten_but_not_while_something_is_injected(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    service.script = ["ok", "error", "abort", "ok"]
+    await asked(client)
+    assert (await asked(client))[-1] == RunFailed("the model is gone")
+    assert client.session_id == "s1"
+    assert (await asked(client))[-1] == RunFailed("the session was Aborted")
+    assert client.session_id == ""
+    await asked(client)
+    assert client.session_id == "s4"
+    service.script = ["abort"]
+    assert isinstance((await asked(client, inject=True))[-1], RunFailed)
+    assert client.session_id == "s4"
+
+
+async def test_tasks_of_one_session_come_one_after_the_other(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    both = await asyncio.gather(asked(client), asked(client, "file", inject=True))
+    assert [words(events).split() for events in both] == [WORDS.split()] * 2
+    assert service.posts[1]["sessionId"] == "s1"
