@@ -139,7 +139,8 @@ class TurnNoted:
     limits the rate: it is asked again at ``until`` (ISO 8601 with offset), ``seconds`` after this was said;
     "servers_wait", the MCP servers named in ``about`` are waited for, none any more where it is empty;
     "server_missing", the model is not offered the tools of a server, whose name and what is wrong with it
-    ``about`` says.
+    ``about`` says; "form_declined", what a server asked for was declined without a person, ``about`` says
+    whose and why.
     """
 
     turn_id: str

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agent_tui.tool_forms import ToolForm
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -208,7 +210,8 @@ class ToolAsk:
     ``call`` is one line, ``preview`` what would be changed (a diff, in ``preview_type`` "diff") or more of
     the call. ``pattern`` is the rule that "conversation" and "always" keep, for calls in ``folder`` only
     where there is one. ``suspended`` is a wider rule of an earlier version that would allow the call, but
-    holds no more.
+    holds no more. With a ``form`` the call runs already: the MCP server asks for values, and ``call`` says
+    so; it is answered by filling that in.
     """
 
     call: str
@@ -217,3 +220,4 @@ class ToolAsk:
     pattern: str = ""
     folder: str = ""
     suspended: str = ""
+    form: ToolForm | None = None

@@ -149,6 +149,8 @@ def note_line(noted: ev.TurnNoted) -> str:
             return waiting_line(noted.about)
         case "server_missing":
             return inert_line(f"MCP server {noted.about}; its tools are missing")
+        case "form_declined":
+            return inert_line(f"MCP server {noted.about}")
         case _:
             return ""
 

@@ -181,5 +181,12 @@ class Fields:
                 raise self._wrong(f"{name}[{place}]", "must be an object")
         return [Fields(entry, f"{self._where}{name}[{place}].") for place, entry in enumerate(value)]
 
+    def mapping(self, name: str) -> dict[str, Any] | None:
+        """Return an object as it is."""
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise self._wrong(name, "must be an object")
+        return value
+
     def _wrong(self, name: str, complaint: str) -> Refused:
         return wrong_field(f"{self._where}{name}", complaint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_tui.backend.body import Fields
+from agent_tui.backend.engine.chat_asks import Word
 from agent_tui.backend.engine.chat_fields import UNSET
 from agent_tui.backend.engine.chats import ConversationChange, NewConversation, Question, Recorded
 from agent_tui.backend.workspaces import Workspaces
@@ -80,4 +81,14 @@ def recorded(fields: Fields) -> Recorded:
 def _attachment(fields: Fields) -> Attachment:
     return Attachment(
         fields.needed_text("name"), fields.needed_text("content"), fields.text("type") or "text/plain"
+    )
+
+
+def word_of(fields: Fields) -> Word:
+    """Return what a person says to a call that asks, in a chat or a room."""
+    return Word(
+        fields.needed_text("decision"),
+        fields.text("pattern") or "",
+        fields.text("reason") or "",
+        fields.mapping("values") or {},
     )

@@ -88,15 +88,8 @@ class Conversations:
         chat_id = _id(request)
         message_id = path_id(request, "message_id", "message")
         step_id = path_id(request, "step_id", "call")
-        fields = await read_fields(request)
-        await self._chats.answer(
-            chat_id,
-            message_id,
-            step_id,
-            fields.needed_text("decision"),
-            fields.text("pattern") or "",
-            fields.text("reason") or "",
-        )
+        word = chat_requests.word_of(await read_fields(request))
+        await self._chats.answer(chat_id, message_id, step_id, word)
         return json_answer({}, HTTPStatus.ACCEPTED)
 
     async def search(self, request: Request) -> Response:

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from agent_tui.backend import room_requests as asked
 from agent_tui.backend.body import read_fields
+from agent_tui.backend.chat_requests import word_of
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.problem import json_answer
 from agent_tui.backend.routing import by_method, room_answer
@@ -83,10 +84,7 @@ class RoomActs:
     async def answer(self, request: Request) -> Response:
         room_id, message_id = asked.room_id(request), asked.message_id(request)
         step_id = asked.path_id(request, "step_id", "call")
-        fields = await read_fields(request)
-        decision = fields.needed_text("decision")
-        pattern, reason = fields.text("pattern") or "", fields.text("reason") or ""
-        await self._engine.answer(room_id, message_id, step_id, decision, pattern, reason)
+        await self._engine.answer(room_id, message_id, step_id, word_of(await read_fields(request)))
         return json_answer({}, HTTPStatus.ACCEPTED)
 
 

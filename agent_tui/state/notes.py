@@ -27,7 +27,7 @@ def take_note(turn: Notable, event: TurnNoted, *, has_begun: bool) -> None:
             turn.has_no_tools = True
         case "servers_wait":
             turn.waits_for = event.about
-        case "server_missing":
+        case "server_missing" | "form_declined":
             turn.missing = (*(one for one in turn.missing if one != event.about), event.about)
         case "trimmed":
             turn.trimmed = max(turn.trimmed, event.count)

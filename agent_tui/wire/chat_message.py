@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_tui import events as ev
+from agent_tui.tool_forms import FieldType, FormField, FormOption, ToolForm
 from agent_tui.wire.content import content_success, content_text
-from agent_tui.wire.fields import AnyUsage, Text, W, Wire, listed
+from agent_tui.wire.fields import AnyUsage, Flag, Text, W, Wire, listed
 
 MAX_SECONDS = 1e9  # thirty years: no tool took longer
 
@@ -37,8 +38,46 @@ Count = Annotated[int, BeforeValidator(_count)]
 AnySeconds = Annotated[float | None, BeforeValidator(_seconds)]
 
 
+class FormOptionFields(Wire):
+    """One choice of a field."""
+
+    value: Text
+    title: Text = ""
+
+
+class FormFieldFields(Wire):
+    """One field of a form; a form with one that is none of these is not shown."""
+
+    name: Text
+    type: FieldType
+    title: Text = ""
+    description: Text = ""
+    required: Flag = False
+    default: str | bool | float | tuple[str, ...] | None = None
+    format: Text = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    options: tuple[FormOptionFields, ...] = ()
+
+
+class FormFields(Wire):
+    """What an MCP server asks a person to fill in."""
+
+    server: Text
+    message: Text = ""
+    fields_: tuple[FormFieldFields, ...] = Field((), alias="fields")
+
+    def form(self) -> ToolForm:
+        """Return it as events have it."""
+        fields = []
+        for one in self.fields_:
+            options = tuple(FormOption(option.value, option.title) for option in one.options)
+            fields.append(FormField(**{**dict(one), "options": options}))
+        return ToolForm(self.server, self.message, tuple(fields))
+
+
 class AskFields(Wire):
-    """What a person is asked before a tool runs."""
+    """What a person is asked before a tool runs, or while it does."""
 
     call: Text = ""
     preview: Text = ""
@@ -46,6 +85,7 @@ class AskFields(Wire):
     pattern: Text = ""
     folder: Text = ""
     suspended: Text = ""
+    form: FormFields | None = None
 
 
 AnyAsk = Annotated[AskFields | None, BeforeValidator(_ask)]
@@ -199,7 +239,10 @@ def stored_steps(content: str, calls: object) -> tuple[ev.Step, ...]:
 
 def tool_ask(fields: AskFields | None) -> ev.ToolAsk | None:
     """Return what a person is asked, if anything."""
-    return ev.ToolAsk(**fields.model_dump()) if fields is not None else None
+    if fields is None:
+        return None
+    told = fields.model_dump(exclude={"form"})
+    return ev.ToolAsk(**told, form=fields.form.form() if fields.form is not None else None)
 
 
 def content_object(content: str) -> dict[str, Any]:

@@ -30,9 +30,17 @@ def call_fields(
     if seconds is not None:
         fields["seconds"] = seconds
     if ask is not None and status == "asks":
-        fields["ask"] = asdict(ask)
+        fields["ask"] = ask_fields(ask)
     if progress:
         fields["progress"] = progress
+    return fields
+
+
+def ask_fields(ask: ev.ToolAsk) -> dict[str, Any]:
+    """Return what a person is asked; ``form`` only where there is one."""
+    fields = asdict(ask)
+    if ask.form is None:
+        del fields["form"]
     return fields
 
 

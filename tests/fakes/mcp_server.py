@@ -30,6 +30,7 @@ _TOOLS: list[dict[str, Any]] = [
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("look", "fail", "die", "hang", "large")),
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("flood", "family", "environment", "picture")),
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("working", "photo", "links", "many-photos")),
+    *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("question", "two-questions")),
 ]
 _RUDE_TOOLS: list[dict[str, Any]] = [
     {"name": "a name; rm -rf", "inputSchema": _NO_ARGUMENTS},
@@ -128,8 +129,29 @@ def _worked() -> dict[str, Any]:
     return _text("worked")
 
 
+def _asked(questions: int, params: dict[str, Any]) -> dict[str, Any]:
+    """Ask the person, wait for the answers, return them; a file gets them, too, for who waits in vain."""
+    for number in range(questions):
+        asks = {"jsonrpc": "2.0", "id": f"ask-{number}", "method": "elicitation/create", "params": params}
+        sys.stdout.write(json.dumps(asks) + "\n")
+    sys.stdout.flush()
+    answers: dict[str, Any] = {}
+    while len(answers) < questions:
+        said = json.loads(sys.stdin.readline())
+        if "result" in said or "error" in said:
+            answers[said["id"]] = said.get("result") or said["error"]
+    told = json.dumps([answers[name] for name in sorted(answers)])
+    if "ANSWERED" in os.environ:
+        Path(os.environ["ANSWERED"]).write_text(told, encoding="utf-8")
+    return _text(told)
+
+
 def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     match name:
+        case "question":
+            return _asked(1, arguments)
+        case "two-questions":
+            return _asked(2, arguments)
         case "add":
             return _text(str(arguments["a"] + arguments["b"]))
         case "fail":

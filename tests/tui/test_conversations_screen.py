@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 from textual.events import Key
 
+from agent_tui.backend.engine.chat_asks import Word
 from agent_tui.clients.chat_answers import Hit
 from agent_tui.errors import Refused
 from tests.backend.engine.chat_house import call, speaks
@@ -106,7 +107,7 @@ async def test_the_list_is_live_from_the_question_to_the_last_word(tmp_path: Pat
             assert "1 answering · 2 in all" in rows[0]
             assert "Name it" in rows[1], "what is active comes first"
             message_id = (await seen.backend.chats.conversation(chat_id)).head
-            await seen.backend.chats.answer(chat_id, message_id, "step-1", "deny", "", "")
+            await seen.backend.chats.answer(chat_id, message_id, "step-1", Word("deny"))
             await seen.until("✓ Name it", "Call it Ledger.", "tok")
             await asked.wait()
 

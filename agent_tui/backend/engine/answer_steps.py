@@ -80,7 +80,12 @@ class Steps:
         """Say what happens to the answer besides words."""
         for note in notes:
             noted = ev.TurnNoted(
-                self.message_id, note.note, note.count, until=note.until, seconds=note.seconds
+                self.message_id,
+                note.note,
+                note.count,
+                until=note.until,
+                seconds=note.seconds,
+                about=note.about,
             )
             written.events += self._encode(noted)
 
@@ -110,12 +115,14 @@ class Steps:
         self.put(stands, written)
         return stands
 
-    def set_call(self, call: Step, status: str, seconds: float | None, written: Written) -> Step:
-        """Say how a call stands now."""
-        stands = replace(self.done[call.id], status=status, seconds=seconds, ask=None)
+    def set_call(
+        self, call: Step, status: str, seconds: float | None, written: Written, ask: ToolAsk | None = None
+    ) -> Step:
+        """Say how a call stands now; ``ask`` is what it asks while it runs."""
+        stands = replace(self.done[call.id], status=status, seconds=seconds, ask=ask)
         self.done[call.id] = stands
-        self._event(ev.ToolStatusChanged(self.message_id, call.id, status, seconds), written)
-        written.changes.append(StepStands(self.message_id, call.index, status, seconds))
+        self._event(ev.ToolStatusChanged(self.message_id, call.id, status, seconds, ask), written)
+        written.changes.append(StepStands(self.message_id, call.index, status, seconds, ask=ask))
         return stands
 
     def put_progress(self, call: Step, progress: str, written: Written) -> None:

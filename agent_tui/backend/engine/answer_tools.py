@@ -27,6 +27,7 @@ from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.toolbox import ServerListed
 from agent_tui.errors import StoreError
 from agent_tui.events import Step, ToolAsk
+from agent_tui.tool_forms import FormAnswer, ToolForm
 
 OUTDATED = (
     "not run: by now it would do something else than the user was shown and allowed (a file was changed "
@@ -105,6 +106,10 @@ class Gate(Protocol):
 
     def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
         """Return what will be the decision; once that is cancelled, nobody is asked any more."""
+        ...
+
+    def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:
+        """Return what a person will make of a form; once that is done, nobody is asked any more."""
         ...
 
 
@@ -286,16 +291,39 @@ class Calls:
 
     async def _run_tool(self, call: Step, tool: Tool, arguments: Mapping[str, Any]) -> ToolOutput | None:
         """Return what ``_unless_cut`` does. What the tool tells meanwhile of its progress is written down, no
-        more often than a person can read it.
+        more often than a person can read it; what it wants a person to fill in is asked.
         """
         newest: list[str] = []
-        place = replace(self._workshop.place, tell=lambda line: newest.__setitem__(slice(None), [line]))
+        remarks: list[str] = []
+        forms: asyncio.Queue[tuple[ToolForm, asyncio.Future[FormAnswer]]] = asyncio.Queue()
+
+        async def fill_in(form: ToolForm) -> FormAnswer:
+            reply: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
+            forms.put_nowait((form, reply))
+            return await reply
+
+        def tell(line: str) -> None:
+            newest[:] = [line]
+
+        place = replace(self._workshop.place, tell=tell, fill_in=fill_in, remark=remarks.append)
         work = asyncio.create_task(self._unless_cut(run_tool(tool, arguments, place)))
+        form = asyncio.create_task(forms.get())
         try:
-            while not (await asyncio.wait({work}, timeout=self._timing.progress))[0]:
-                if newest:
-                    written = Written()
+            while remarks or not work.done():
+                await asyncio.wait(
+                    {work, form}, timeout=self._timing.progress, return_when=asyncio.FIRST_COMPLETED
+                )
+                if form.done():
+                    await self._fill_in(call, *form.result(), work)
+                    form = asyncio.create_task(forms.get())
+                written = Written()
+                self._steps.note(
+                    [NotePiece("form_declined", about=storable(one)) for one in remarks], written
+                )
+                remarks.clear()
+                if newest and not work.done():
                     self._steps.put_progress(call, storable(newest.pop()), written)
+                if written.events:
                     await self._write(written)
         except StoreError:
             self.cut()  # nothing can be put on record: the tool ends, and this waits for it
@@ -304,7 +332,36 @@ class Calls:
         except asyncio.CancelledError:
             work.cancel()
             raise
+        finally:
+            form.cancel()
         return work.result()
+
+    async def _fill_in(
+        self, call: Step, form: ToolForm, reply: asyncio.Future[FormAnswer], work: asyncio.Task[Any]
+    ) -> None:
+        """Have a person asked what a running tool wants to know, until they answer, the answer is cut, the
+        tool ends, or it does not want to know it any more.
+        """
+        if reply.done():
+            return
+        word = self._workshop.gate.fill_in(call, form)
+        if not word.done():
+            ask = ToolAsk(f"{form.server} asks you for {form.amount}", form=form)
+            cut = asyncio.create_task(self._cut.wait())
+            written = Written()
+            try:
+                self._steps.set_call(call, "asks", None, written, ask)
+                await self._write(written)
+                await asyncio.wait({work, word, reply, cut}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                cut.cancel()
+                if not word.done():
+                    word.set_result(FormAnswer("cancel"))
+            written = Written()
+            self._steps.set_call(call, "running", None, written)
+            await self._write(written)
+        if not reply.done():
+            reply.set_result(word.result())
 
     async def _outdated(self, tool: Tool, one: _Prepared) -> str:
         """Return why a person's word does not hold any more: a file changed since its diff was shown, say.

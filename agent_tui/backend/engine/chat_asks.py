@@ -11,13 +11,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
 from agent_tui.backend.engine.answer_tools import Allowed, Denied, Waiting
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.unwatched import Unwatched
+from agent_tui.backend.engine.unwatched import Presence, Unwatched
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store import chat_queries
 from agent_tui.backend.store.chat_rows import RuleChange, RuleConfirmed, RuleDropped, RulePut, ToolRule
@@ -26,14 +26,31 @@ from agent_tui.backend.tools.rules import allows, exact_rule
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.errors import NotFound, Refused
 from agent_tui.events import Step, ToolAsk
+from agent_tui.inert import visible_line
+from agent_tui.tool_forms import FormAction, FormAnswer, ToolForm, problems
 from agent_tui.tool_rules import speaks_of
 
 DECISIONS = ("once", "conversation", "always", "deny")
+FORM_DECISIONS: Mapping[str, FormAction] = {"answer": "accept", "decline": "decline", "cancel": "cancel"}
 NOBODY = "not run: nobody was there to allow it"
+NOBODY_TO_FILL_IN = "nobody was there to answer"
 MAX_REASON_CHARACTERS = 1_000
 
 # (conversation, message, step) of a call that asks.
 Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a person says to a call that asks: one of ``DECISIONS``, or of ``FORM_DECISIONS`` where it asks
+    for values. ``pattern`` confirms what is kept: if it is given, it has to be that of the ask; ``reason`` is
+    why it may not run; ``values`` are what was filled in, by the names of fields.
+    """
+
+    decision: str
+    pattern: str = ""
+    reason: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -48,16 +65,35 @@ class _Open:
     is_taken: bool = False
 
 
-class Asks:
-    """All calls that ask, and all rules. ``patterns`` returns those of the config file."""
+@dataclass(frozen=True, slots=True)
+class _OpenForm:
+    """A call that runs and asks for values."""
 
-    def __init__(self, store: Store, timing: Timing, patterns: Callable[[], Sequence[str]]) -> None:
+    form: ToolForm
+    word: asyncio.Future[FormAnswer]
+
+
+class Asks:
+    """All calls that ask, and all rules. ``patterns`` returns those of the config file. While a program of
+    ``presence`` is open, somebody is there who can answer, whatever they look at.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        timing: Timing,
+        patterns: Callable[[], Sequence[str]],
+        presence: Presence | None = None,
+    ) -> None:
         self._store = store
+        self._presence = presence or Presence()
+        self._presence.on_change.append(self._look_at_all)
         self._timing = timing
         self._patterns = patterns
         self._rules: list[ToolRule] = []
         self._changing = asyncio.Lock()  # the rules, in the store and here
         self._waiting: dict[Key, _Open] = {}
+        self._forms: dict[Key, _OpenForm] = {}
         self._readers: Counter[str] = Counter()
         self._alone = Unwatched([(timing.unattended, self._deny_all)], timing.sleep)
 
@@ -103,7 +139,7 @@ class Asks:
 
     def could_allow(self, room_id: str, tool: str) -> bool:
         """Return whether somebody is there to be asked, or a rule speaks of the tool."""
-        if self._readers[room_id]:
+        if self._is_somebody_there(room_id):
             return True
         is_named = any(speaks_of(pattern, tool) for pattern in self._patterns())
         return is_named or any(rule.tool == tool for rule in self._holding(room_id))
@@ -118,23 +154,60 @@ class Asks:
     ) -> Waiting:
         """Wait for a person's decision on the call; without anybody there it is no."""
         word: Waiting = asyncio.get_running_loop().create_future()
-        if not self._readers[key[0]]:
+        if not self._is_somebody_there(key[0]):
             word.set_result(Denied(NOBODY))
             return word
         self._waiting[key] = _Open(call, arguments, place, ask, word)
         word.add_done_callback(lambda _: self._waiting.pop(key, None))
+        self._look(key[0])
+        return word
+
+    def fill_in(self, key: Key, form: ToolForm) -> asyncio.Future[FormAnswer]:
+        """Wait for what a person makes of a form; without anybody there it is declined."""
+        word: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
+        if not self._is_somebody_there(key[0]):
+            word.set_result(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
+            return word
+        self._forms[key] = _OpenForm(form, word)
+        word.add_done_callback(lambda _: self._forms.pop(key, None))
+        self._look(key[0])
         return word
 
     def asks(self, key: Key) -> bool:
         """Return whether the call waits for somebody's decision."""
-        return key in self._waiting and not self._waiting[key].word.done()
+        one = self._waiting.get(key) or self._forms.get(key)
+        return one is not None and not one.word.done()
 
-    async def answer(self, key: Key, decision: str, pattern: str, reason: str) -> None:
-        """Give a person's decision on a call. ``pattern`` confirms what is kept: if it is given, it has to be
-        that of the ask. Raises ``Refused``: 422 for bad words, 409 when the call was decided before.
+    async def answer(self, key: Key, word: Word) -> None:
+        """Give a person's word on a call. Raises ``Refused``: 422 for bad words or values that do not fit the
+        form, 409 when the call was answered before.
         """
-        if decision not in DECISIONS:
-            raise Refused("The decision is unknown", f"It is one of: {', '.join(DECISIONS)}.", status=422)
+        if word.decision not in (*DECISIONS, *FORM_DECISIONS):
+            known = ", ".join((*DECISIONS, *FORM_DECISIONS))
+            raise Refused("The decision is unknown", f"It is one of: {known}.", status=422)
+        is_form = key in self._forms
+        if self.asks(key) and is_form != (word.decision in FORM_DECISIONS):
+            fitting = ", ".join(FORM_DECISIONS if is_form else DECISIONS)
+            raise Refused("The decision does not fit what is asked", f"It is one of: {fitting}.", status=422)
+        if word.decision in FORM_DECISIONS:
+            self._take_form(key, word)
+        else:
+            await self._decide(key, word.decision, word.pattern, word.reason)
+
+    def _take_form(self, key: Key, word: Word) -> None:
+        one = self._forms.get(key)
+        if one is None or one.word.done():
+            raise Refused("The form is not asked any more", "It was answered before.", status=409)
+        action = FORM_DECISIONS[word.decision]
+        if action != "accept":
+            one.word.set_result(FormAnswer(action))
+            return
+        if wrong := problems(one.form, word.values):
+            lines = "; ".join(f"{visible_line(name, 60)}: {why}" for name, why in list(wrong.items())[:10])
+            raise Refused("The values do not fit the form", lines, status=422)
+        one.word.set_result(FormAnswer("accept", dict(word.values)))
+
+    async def _decide(self, key: Key, decision: str, pattern: str, reason: str) -> None:
         one = self._waiting.get(key)
         if one is None or one.word.done() or one.is_taken:
             raise Refused("The call does not ask any more", "It was answered before.", status=409)
@@ -204,14 +277,25 @@ class Asks:
             if not one.word.done() and self.allows(room_id, one.call.name, one.arguments, one.place):
                 one.word.set_result(Allowed())
 
+    def _is_somebody_there(self, room_id: str) -> bool:
+        return bool(self._readers[room_id] or self._presence.programs)
+
     def _look(self, room_id: str) -> None:
-        self._alone.look(room_id, alone=not self._readers[room_id] and self.waits_in(room_id))
+        alone = not self._is_somebody_there(room_id) and self.waits_in(room_id)
+        self._alone.look(room_id, alone=alone)
+
+    def _look_at_all(self) -> None:
+        for room_id in {key[0] for key in (*self._waiting, *self._forms)}:
+            self._look(room_id)
 
     def waits_in(self, room_id: str) -> bool:
         """Return whether a call in the conversation waits for somebody's word."""
-        return any(key[0] == room_id for key in self._waiting)
+        return any(key[0] == room_id for key in (*self._waiting, *self._forms))
 
     def _deny_all(self, room_id: str) -> None:
+        for key, one in list(self._forms.items()):
+            if key[0] == room_id and not one.word.done():
+                one.word.set_result(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
         for key, waiting in list(self._waiting.items()):
             if key[0] == room_id and not waiting.word.done():
                 waiting.word.set_result(Denied(NOBODY))
@@ -240,3 +324,7 @@ class RoomGate:
     def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
         """Return what will be somebody's decision."""
         return self.asks.ask((self.room_id, self.message_id, call.id), call, arguments, place, ask)
+
+    def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:
+        """Return what a person will make of a form."""
+        return self.asks.fill_in((self.room_id, self.message_id, call.id), form)

@@ -186,7 +186,7 @@ def left_open(
         if not call.status:  # the model was still writing it
             steps.put_call(steps.named(call), "cut", None, written)
             steps.put_result(call, NOT_RUN, success=False, written=written)
-        elif call.status == "asks":
+        elif call.status == "asks" and (call.ask is None or call.ask.form is None):
             steps.set_call(call, "cut", None, written)
             steps.put_result(call, NOT_RUN, success=False, written=written)
         else:

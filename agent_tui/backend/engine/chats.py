@@ -9,7 +9,7 @@ from uuid import uuid4
 from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.answer import Ending
 from agent_tui.backend.engine.answer_tools import ToolSource
-from agent_tui.backend.engine.chat_asks import Asks
+from agent_tui.backend.engine.chat_asks import Asks, Word
 from agent_tui.backend.engine.chat_begin import Begun, begin, recorded_message
 from agent_tui.backend.engine.chat_fields import (
     Asked,
@@ -75,7 +75,7 @@ class Chats(Runs[ChatRow, ChatRun]):
         """``unwatched_seconds`` and ``presence``: see ``Runs``."""
         super().__init__(store, hub, models, timing or Timing(), unwatched_seconds, presence)
         self._toolbox = toolbox
-        self._asks = Asks(store, self._timing, lambda: toolbox.allow)
+        self._asks = Asks(store, self._timing, lambda: toolbox.allow, presence)
 
     @property
     def asks(self) -> Asks:
@@ -152,14 +152,12 @@ class Chats(Runs[ChatRow, ChatRun]):
         """Ask the answer under way, if there is one, to stop; the rest follows by itself."""
         return await self._whole(self._stop(room_id))
 
-    async def answer(
-        self, room_id: str, message_id: str, step_id: str, decision: str, pattern: str = "", reason: str = ""
-    ) -> None:
-        """Give a person's word on a call that asks: once, conversation, always or deny.
+    async def answer(self, room_id: str, message_id: str, step_id: str, word: Word) -> None:
+        """Give a person's word on a call that asks.
 
         Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
         """
-        await self._whole(self._give_word((room_id, message_id, step_id), decision, pattern, reason))
+        await self._whole(self._give_word((room_id, message_id, step_id), word))
 
     def attend(self, room_id: str) -> AbstractContextManager[None]:
         """Somebody reads the chat who can answer what tools ask, as long as the context is open. MCP servers
@@ -312,11 +310,11 @@ class Chats(Runs[ChatRow, ChatRun]):
                 run.cut("stop")
             return await self.conversation(room_id)
 
-    async def _give_word(self, key: tuple[str, str, str], decision: str, pattern: str, reason: str) -> None:
+    async def _give_word(self, key: tuple[str, str, str], word: Word) -> None:
         await self._store.read(chat_queries.chat, key[0])  # rooms, whose asks stand here too, are none
         if not self._asks.asks(key):
             await self._check_step(*key)
-        await self._asks.answer(key, decision, pattern, reason)
+        await self._asks.answer(key, word)
 
     async def _check_step(self, room_id: str, message_id: str, step_id: str) -> None:
         found = await self._store.read(chat_queries.messages, room_id, [message_id], {})

@@ -11,6 +11,7 @@ from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.acts import Acts, Scene
 from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.changing import changed, removed
+from agent_tui.backend.engine.chat_asks import Word
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.rooms import (
     NewAgent,
@@ -154,13 +155,11 @@ class Engine(Acts):
         """Somebody reads the room who can answer what tools ask, as long as the context is open."""
         return nullcontext() if self._tools is None else self._tools.attend(room_id)
 
-    async def answer(
-        self, room_id: str, message_id: str, step_id: str, decision: str, pattern: str = "", reason: str = ""
-    ) -> None:
+    async def answer(self, room_id: str, message_id: str, step_id: str, word: Word) -> None:
         """Give a person's word on a call that asks (``RoomTools.answer``)."""
         if self._tools is None:
             raise NotFound(f"There is no call {step_id[:100]} in this room", status=404)
-        await self._whole(self._tools.answer((room_id, message_id, step_id), decision, pattern, reason))
+        await self._whole(self._tools.answer((room_id, message_id, step_id), word))
 
     # --- one at a time for each room -------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent_tui.backend.engine.answer_history import steps_told
 from agent_tui.backend.engine.answer_tools import ToolSource, Workshop, offered
-from agent_tui.backend.engine.chat_asks import Asks
+from agent_tui.backend.engine.chat_asks import Asks, Word
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import ChatMessage, NotePiece, ToolSpec
 from agent_tui.backend.store import queries, room_steps
@@ -57,10 +57,8 @@ class RoomTools:
         """Somebody reads the room who can answer what tools ask, as long as the context is open."""
         return self._asks.attend(room_id)
 
-    async def answer(
-        self, key: tuple[str, str, str], decision: str, pattern: str = "", reason: str = ""
-    ) -> None:
-        """Give a person's word on a call (room, message, step): once, conversation (this room), always, deny.
+    async def answer(self, key: tuple[str, str, str], word: Word) -> None:
+        """Give a person's word on a call (room, message, step).
 
         Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
         """
@@ -70,7 +68,7 @@ class RoomTools:
             calls = await self._store.read(room_steps.calls, room_id, message_id)
             if step_id not in calls:
                 raise NotFound(f"There is no call {step_id[:100]} in this room", status=404)
-        await self._asks.answer(key, decision, pattern, reason)
+        await self._asks.answer(key, word)
 
     def forget(self, room_id: str) -> None:
         """The room is gone."""

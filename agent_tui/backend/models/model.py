@@ -125,7 +125,9 @@ class NotePiece:
     (ISO 8601), in ``seconds``; those of MCP servers are in ``events.TurnNoted``.
     """
 
-    note: Literal["loading", "no_tools", "trimmed", "rate_limit", "servers_wait", "server_missing"]
+    note: Literal[
+        "loading", "no_tools", "trimmed", "rate_limit", "servers_wait", "server_missing", "form_declined"
+    ]
     count: int = 0
     until: str = ""
     seconds: float = 0.0

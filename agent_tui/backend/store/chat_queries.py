@@ -18,7 +18,8 @@ from agent_tui.backend.store.damage import damaged, damaged_field, intact, names
 from agent_tui.backend.store.messages import Page, that_fit
 from agent_tui.backend.store.rows import Frame, TurnRow, UserSaid
 from agent_tui.errors import NotFound
-from agent_tui.events import Message, Step, ToolAsk
+from agent_tui.events import Message, Step
+from agent_tui.wire.chat_message import AskFields, tool_ask
 
 IDS_PER_QUERY = 500
 MESSAGES_PER_READ = 50  # with their files each may be as large as a page
@@ -276,7 +277,7 @@ def step_of(row: Row[Any]) -> Step:
         success=row.success,
         status=row.status,
         seconds=row.seconds,
-        ask=ToolAsk(**json.loads(row.ask)) if row.status == "asks" else None,
+        ask=tool_ask(AskFields.model_validate_json(row.ask)) if row.status == "asks" else None,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_tui.events import Step
+from agent_tui.events import Step, ToolAsk
 
 Value = str | int | float | bool | None
 RuleScope = Literal["exact", "wide", "suspended"]
@@ -125,13 +125,14 @@ class StepPut:
 
 @dataclass(frozen=True, slots=True)
 class StepStands:
-    """How a call stands now; refused for one that is not on record."""
+    """How a call stands now, and what it asks if it asks; refused for one that is not on record."""
 
     message_id: str
     place: int
     status: str
     seconds: float | None = None
     success: bool = True
+    ask: ToolAsk | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from agent_tui.backend.store.schema import (
 )
 from agent_tui.errors import StoreError
 from agent_tui.wire.content import dump
+from agent_tui.wire.steps_encode import ask_fields
 
 _NEXT_NUMBER = select(func.coalesce(func.max(room.c.number), 0) + 1).scalar_subquery()
 # Put together once: that takes longer than to carry them out.
@@ -67,9 +68,10 @@ def change(connection: Connection, room_id: str, change: ChatChange) -> None:
                 connection.execute(update(room_agent).where(room_agent.c.room_id == room_id).values(**agent))
         case StepPut(stored):
             _put_step(connection, room_id, stored)
-        case StepStands(message_id, place, status, seconds, success):
+        case StepStands(message_id, place, status, seconds, success, ask):
             one = (step.c.room_id == room_id) & (step.c.message_id == message_id) & (step.c.place == place)
             values = {"status": status, "seconds": seconds, "success": success}
+            values |= {"ask": dump(ask_fields(ask))} if ask is not None else {}
             if connection.execute(update(step).where(one).values(**values)).rowcount != 1:
                 raise StoreError(f"Step {place} of {message_id} is not on record", "It cannot stand anyhow.")
         case SpokenSet(message_id, spoken):
@@ -162,7 +164,7 @@ def _put_step(connection: Connection, room_id: str, stored: StoredStep) -> None:
         "status": one.status,
         "started_at": stored.started_at,
         "seconds": one.seconds,
-        "ask": "" if one.ask is None else dump(asdict(one.ask)),
+        "ask": "" if one.ask is None else dump(ask_fields(one.ask)),
     }
     key = {"room_id": room_id, "message_id": stored.message_id, "place": stored.place}
     connection.execute(_PUT_STEP, {**key, **values})

@@ -6,13 +6,15 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.schema import misfit
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, cut, failure, structure, succeeded
-from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace, without_limit
 from agent_tui.inert import inert_line
+from agent_tui.tool_forms import FormAnswer, ToolForm
 
 MAX_ARGUMENT_CHARACTERS = 2_000_000
 
@@ -24,8 +26,8 @@ async def run_tool(tool: Tool, arguments: Mapping[str, Any], place: ToolPlace) -
     wrong: an error or a crash of the tool, its time-out. Never raises but when it is cancelled.
     """
     try:
-        async with asyncio.timeout(tool.seconds):
-            output = await tool.run(arguments, place)
+        async with asyncio.timeout(tool.seconds) as limit:
+            output = await tool.run(arguments, _in_no_hurry(place, limit, tool.seconds))
     except ToolError as error:
         return failed(str(error))
     except TimeoutError:
@@ -37,6 +39,19 @@ async def run_tool(tool: Tool, arguments: Mapping[str, Any], place: ToolPlace) -
     # Half a character, as JSON can hold it, could not be stored or sent.
     content = _capped(output.content.encode("utf-8", "replace").decode("utf-8"))
     return ToolOutput(content, succeeded(content), size, output.images)
+
+
+def _in_no_hurry(place: ToolPlace, limit: asyncio.Timeout, seconds: float) -> ToolPlace:
+    """Return the place with the time-out standing still while a person fills in a form."""
+    fill_in = place.fill_in
+    if fill_in is None:
+        return place
+
+    async def filled_in(form: ToolForm) -> FormAnswer:
+        with without_limit(limit, seconds):
+            return await fill_in(form)
+
+    return replace(place, fill_in=filled_in)
 
 
 async def parsed(spec: ToolSpec, text: str) -> dict[str, Any]:

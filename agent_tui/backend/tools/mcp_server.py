@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_tui.backend.tools.tool import ToolError
+from agent_tui.backend.tools.mcp_questions import Questions
+from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from agent_tui.causes import reason, tls_cause
 from agent_tui.inert import inert_line
 from agent_tui.redaction import redacted
@@ -79,6 +80,7 @@ class McpServer:
         self._fix = ""  # what helps against that
         self._status = HTTPStatus.OK.value  # of the newest answer of a server that has an address
         self._is_closed = False
+        self._questions = Questions(config.name, call_seconds)
 
     async def start(self) -> None:
         """Have it running; raises ``ToolError`` when it cannot be started, or not again so soon."""
@@ -110,19 +112,21 @@ class McpServer:
         return McpState(name, "ready", offered)
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], tell: Callable[[str], None] | None = None
+        self, name: str, arguments: Mapping[str, Any], place: ToolPlace | None = None
     ) -> CallToolResult:
-        """Return what the server's tool ``name`` answers; raises ``ToolError`` saying what went wrong.
-        ``tell`` is given a line whenever the server says how far it is.
+        """Return what the server's tool ``name`` answers; raises ``ToolError`` saying what went wrong. What
+        the server says of its progress, and what it asks a person, goes to ``place``.
         """
+        place = place or ToolPlace()
         client = await self._connected()
         from mcp import MCPError  # as in _load
         from mcp_types import CONNECTION_CLOSED
 
         runner, over = self._runner, self._over
         try:
-            async with asyncio.timeout(self.call_seconds):
-                return await client.call_tool(name, dict(arguments), progress_callback=_progress_to(tell))
+            async with asyncio.timeout(self.call_seconds) as limit, self._questions.of_call(place, limit):
+                told = _progress_to(place.tell)
+                return await client.call_tool(name, dict(arguments), progress_callback=told)
         except TimeoutError:
             await self._check(client, over)
             raise ToolError(
@@ -288,7 +292,10 @@ class McpServer:
             if isinstance(message, ToolListChangedNotification):
                 changed.set()
 
-        async with Client(transport, cache=None, message_handler=told) as client:
+        answered_by = self._questions.answer
+        async with Client(
+            transport, cache=None, message_handler=told, elicitation_callback=answered_by
+        ) as client:
             yield client
 
     async def _check(self, client: Client, over: asyncio.Event) -> bool:

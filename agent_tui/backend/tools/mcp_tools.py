@@ -54,7 +54,8 @@ class McpTool:
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return the server's answer as text; what is no text is named. Images come besides."""
-        return await output(await self.server.call(self._name, arguments, place.tell), self.server.read)
+        said = await self.server.call(self._name, arguments, place)
+        return await output(said, self.server.read)
 
 
 def offered(server: McpServer) -> tuple[McpTool, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agent_tui.backend.models.model import Image, ToolSpec
 from agent_tui.events import ToolAsk
+from agent_tui.tool_forms import FormAnswer, ToolForm
 
 # read: looks only, and only where it may. ask: changes or reaches something, so a person is asked before.
 Permission = Literal["read", "ask"]
@@ -17,11 +20,15 @@ Permission = Literal["read", "ask"]
 @dataclass(frozen=True, slots=True)
 class ToolPlace:
     """Where a call works. ``workspace`` None: there is none, and tools that need one say so. ``tell`` takes a
-    line that says how far the call is, as often as the tool likes.
+    line that says how far the call is, as often as the tool likes. ``fill_in`` returns what a person makes of
+    a form, however long that takes; where nobody can be asked, it is declined. ``remark`` takes a line about
+    an MCP server, by its name, that people are told once.
     """
 
     workspace: Path | None = None
     tell: Callable[[str], None] | None = None
+    fill_in: Callable[[ToolForm], Awaitable[FormAnswer]] | None = None
+    remark: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,18 @@ class Tool(Protocol):
         reported as a failed result by whoever runs it.
         """
         ...
+
+
+@contextmanager
+def without_limit(limit: asyncio.Timeout, seconds: float) -> Iterator[None]:
+    """Let a time-out wait while this is open, and begin anew with so many ``seconds`` afterwards."""
+    if not limit.expired():
+        limit.reschedule(None)
+    try:
+        yield
+    finally:
+        if not limit.expired():
+            limit.reschedule(asyncio.get_running_loop().time() + seconds)
 
 
 class ToolError(Exception):

@@ -12,6 +12,7 @@ from agent_tui.backend.engine.answer_tools import ToolSource
 from agent_tui.backend.engine.chats import Chats, NewConversation, Question
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.model import CallPiece, ModelRequest
 from agent_tui.backend.store.store import Store
@@ -33,7 +34,16 @@ class ChatHouse:
         self.hub = Hub(store)
         self.log = Log()
         store.subscribe(self.log)
-        self.chats = Chats(store, self.hub, models, box, unwatched_seconds=unwatched, timing=timing)
+        self.presence = Presence()
+        self.chats = Chats(
+            store,
+            self.hub,
+            models,
+            box,
+            unwatched_seconds=unwatched,
+            timing=timing,
+            presence=self.presence,
+        )
         self.id = ""
 
     async def ask(self, content: str = "Well?", **fields: Any) -> str:

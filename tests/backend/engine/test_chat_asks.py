@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.backend.engine.chat_asks import Word
 from agent_tui.backend.engine.chats import NewConversation, Question
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.store.chat_rows import RulePut, ToolRule
@@ -29,7 +30,7 @@ async def test_nothing_runs_before_somebody_allowed_exactly_that(tmp_path: Path)
             assert asking["ask"]["call"] == 'change {"a": 1}'
             running = (await house.last()).steps[0]
             assert (running.status, running.ask is not None) == ("asks", True)
-            await house.chats.answer(house.id, answer_id, asking["id"], "once")
+            await house.chats.answer(house.id, answer_id, asking["id"], Word("once"))
             await house.ended(answer_id)
         answer = await house.last()
         stood = [data["status"] for name, data in house.events() if name == "tool_status"]
@@ -44,8 +45,8 @@ async def test_once_is_for_one_call_only(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", model, tool) as house:
         with house.chats.attend(house.id):
             answer_id = await house.begin()
-            await house.chats.answer(house.id, answer_id, (await house.asks("step-0"))["id"], "once")
-            await house.chats.answer(house.id, answer_id, (await house.asks("step-2"))["id"], "deny")
+            await house.chats.answer(house.id, answer_id, (await house.asks("step-0"))["id"], Word("once"))
+            await house.chats.answer(house.id, answer_id, (await house.asks("step-2"))["id"], Word("deny"))
             await house.ended(answer_id)
         assert statuses(await house.last()) == ["done", "denied"]
 
@@ -56,7 +57,9 @@ async def test_who_denies_may_say_why_and_the_model_is_told(tmp_path: Path) -> N
         with house.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
-            await house.chats.answer(house.id, answer_id, asking["id"], "deny", reason="not on a Friday")
+            await house.chats.answer(
+                house.id, answer_id, asking["id"], Word("deny", reason="not on a Friday")
+            )
             await house.ended(answer_id)
         answer = await house.last()
     error = {"success": False, "error": "denied by the user: not on a Friday"}
@@ -100,7 +103,7 @@ async def test_for_this_conversation_is_for_no_other_and_stays(tmp_path: Path) -
     async with open_chats(tmp_path / "a.db", model, tool) as house:
         with house.chats.attend(house.id):
             answer_id = await house.begin()
-            await house.chats.answer(house.id, answer_id, (await house.asks())["id"], "conversation")
+            await house.chats.answer(house.id, answer_id, (await house.asks())["id"], Word("conversation"))
             await house.ended(answer_id)
         assert [rule.room_id for rule in house.chats.rules()] == [house.id]
         first = house.id
@@ -119,7 +122,7 @@ async def test_always_is_a_rule_that_can_be_taken_back(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", model, tool) as house:
         with house.chats.attend(house.id):
             answer_id = await house.begin()
-            await house.chats.answer(house.id, answer_id, (await house.asks())["id"], "always")
+            await house.chats.answer(house.id, answer_id, (await house.asks())["id"], Word("always"))
             await house.ended(answer_id)
     async with open_chats(tmp_path / "a.db", model, tool) as house:
         (rule,) = house.chats.rules()
@@ -139,7 +142,9 @@ async def test_two_terminals_that_allow_the_same_call_at_once_keep_one_rule(tmp_
         with house.chats.attend(house.id):
             answer_id = await house.begin()
             await house.asks("step-1")
-            both = (house.chats.answer(house.id, answer_id, step, "always") for step in ("step-0", "step-1"))
+            both = (
+                house.chats.answer(house.id, answer_id, step, Word("always")) for step in ("step-0", "step-1")
+            )
             await asyncio.gather(*both)
             await house.ended(answer_id)
         (rule,) = house.chats.rules()
@@ -157,7 +162,7 @@ async def test_of_two_decisions_on_one_call_the_first_counts_and_the_other_keeps
             answer_id = await house.begin()
             await house.asks()
             decisions = ("conversation", "always", "deny")
-            answers = (house.chats.answer(house.id, answer_id, "step-0", one) for one in decisions)
+            answers = (house.chats.answer(house.id, answer_id, "step-0", Word(one)) for one in decisions)
             found = await asyncio.gather(*answers, return_exceptions=True)
             await house.ended(answer_id)
         # Each looks up the call in a thread first: whichever is back first counts.
@@ -184,7 +189,7 @@ async def test_a_rule_of_an_earlier_version_holds_again_only_when_somebody_confi
             answer_id = await house.begin()
             asking = await house.asks()
             assert asking["ask"]["suspended"] == "change"
-            await house.chats.answer(house.id, answer_id, asking["id"], "deny")
+            await house.chats.answer(house.id, answer_id, asking["id"], Word("deny"))
             await house.ended(answer_id)
         await house.ask()
         assert statuses(await house.last()) == ["denied"]
@@ -225,7 +230,7 @@ async def test_a_rule_that_allows_one_call_lets_others_go_that_it_covers(tmp_pat
         with house.chats.attend(house.id):
             answer_id = await house.begin()
             await house.asks("step-1")
-            await house.chats.answer(house.id, answer_id, "step-0", "conversation")
+            await house.chats.answer(house.id, answer_id, "step-0", Word("conversation"))
             await house.ended(answer_id)
         assert statuses(await house.last()) == ["done", "done"]
 
@@ -237,18 +242,18 @@ async def test_words_that_do_not_fit_are_refused_and_the_call_goes_on_asking(tmp
             step = (await house.asks())["id"]
             for decision, pattern, status in (("perhaps", "", 422), ("always", "another_tool", 422)):
                 with pytest.raises(Refused) as refused:
-                    await house.chats.answer(house.id, answer_id, step, decision, pattern)
+                    await house.chats.answer(house.id, answer_id, step, Word(decision, pattern))
                 assert refused.value.status == status
             for message_id, step_id in ((answer_id, "step-9"), ("nothing", step)):
                 with pytest.raises(NotFound):
-                    await house.chats.answer(house.id, message_id, step_id, "once")
-            await house.chats.answer(house.id, answer_id, step, "once")
+                    await house.chats.answer(house.id, message_id, step_id, Word("once"))
+            await house.chats.answer(house.id, answer_id, step, Word("once"))
             with pytest.raises(Refused) as refused:
-                await house.chats.answer(house.id, answer_id, step, "deny")
+                await house.chats.answer(house.id, answer_id, step, Word("deny"))
             assert refused.value.status == 409
             await house.ended(answer_id)
             with pytest.raises(Refused) as refused:
-                await house.chats.answer(house.id, answer_id, step, "once")
+                await house.chats.answer(house.id, answer_id, step, Word("once"))
             assert (refused.value.status, house.chats.rules()) == (409, [])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agent_tui.backend.engine.chat_asks import Word
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.models.model import ThinkingPiece
 from agent_tui.backend.store import queries
@@ -29,7 +30,7 @@ async def killed_everywhere(tmp_path: Path) -> tuple[str, list[Path]]:
         house.log.watchers.append(copy)
         with house.chats.attend(house.id):
             answer_id = await house.begin()
-            await house.chats.answer(house.id, answer_id, (await house.asks())["id"], "once")
+            await house.chats.answer(house.id, answer_id, (await house.asks())["id"], Word("once"))
             await house.ended(answer_id)
         return house.id, copies
 

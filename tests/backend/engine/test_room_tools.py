@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agent_tui.backend.engine.chat_asks import Word
 from agent_tui.backend.engine.engine import NewAgent, NewRoom, RoomChange
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.hub import Frame
@@ -195,7 +196,7 @@ async def test_a_pause_while_a_call_asks_ends_it_unrun(tmp_path: Path) -> None:
             (cut,) = await said(house, room.id)  # it said nothing, but what it called can be seen
             assert (cut.text, statuses(cut), change.ran) == ("", ["cut"], [])
             with pytest.raises(Refused) as refused:
-                await house.engine.answer(room.id, message_id, step_id, "once")
+                await house.engine.answer(room.id, message_id, step_id, Word("once"))
             assert refused.value.status == 409
 
 
@@ -277,8 +278,8 @@ async def test_a_tool_that_asks_waits_for_a_word_and_one_word_may_allow_the_rest
             assert step.ask is not None
             assert step.ask.call == 'change {"by": "us"}'
             with pytest.raises(NotFound):
-                await house.engine.answer(room.id, message_id, "step-9", "once")
-            await house.engine.answer(room.id, message_id, step_id, "conversation")
+                await house.engine.answer(room.id, message_id, "step-9", Word("once"))
+            await house.engine.answer(room.id, message_id, step_id, Word("conversation"))
             assert await house.log.ended(room.id) == "room_completed"
         await check_room(house, room.id)
         assert len(change.ran) == 2  # Ada's and Bob's
@@ -297,7 +298,7 @@ async def test_a_deleted_room_takes_its_steps_and_rules_with_it(tmp_path: Path) 
         await house.log.ended(room.id)
         await house.engine.delete_room(room.id)
         with pytest.raises(NotFound):
-            await house.engine.answer(room.id, "m", "s", "once")
+            await house.engine.answer(room.id, "m", "s", Word("once"))
 
 
 async def test_what_is_under_way_is_listed_with_its_steps_so_far(tmp_path: Path) -> None:

@@ -1,0 +1,263 @@
+"""Forms that an MCP server asks a person to fill in while one of its tools runs, and which values fit them.
+
+The shape is a flat subset of JSON Schema (MCP, "Elicitation", form mode): texts, numbers, yes or no, one or
+several of a few choices. Screens and the backend check values by the same functions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from typing import Any, Final, Literal
+
+FieldType = Literal["text", "number", "integer", "boolean", "choice", "choices"]
+FIELD_TYPES: Final = ("text", "number", "integer", "boolean", "choice", "choices")
+FormAction = Literal["accept", "decline", "cancel"]
+MAX_TEXT_CHARACTERS: Final = 2_000  # of one value
+
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+_INTEGER = re.compile(r"[+-]?\d{1,15}")
+# What servers may not ask for in a form (MCP, "Elicitation", Security Considerations), as people name it.
+_SECRET = re.compile(
+    r"pass\s?-?_?(word|phrase|code)|passwd|\bpwd\b|secret|credential|\btokens?\b|api[\s_-]*keys?\b"
+    r"|private[\s_-]*key|access[\s_-]*key|\bpin\b|\bcvv\b|\bcvc\b|credit[\s_-]*card|card[\s_-]*number"
+    r"|passwort|kennwort|contrase|mot de passe|пароль|密码|密碼|パスワード",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FormOption:
+    """One choice: ``value`` is what the server gets, ``title`` what a person reads."""
+
+    value: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """One value that is asked for. ``name`` is the server's own, to the letter.
+
+    ``minimum`` and ``maximum`` bound a number, the length of a text, or how many choices are taken.
+    ``format`` of a text is "email", "uri", "date", "date-time" or empty.
+    """
+
+    name: str
+    type: FieldType = "text"
+    title: str = ""
+    description: str = ""
+    required: bool = False
+    default: str | float | bool | tuple[str, ...] | None = None
+    format: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    options: tuple[FormOption, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What a person reads."""
+        return self.title or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class ToolForm:
+    """What the MCP server ``server`` (the name in the config file) asks for; the texts are inert."""
+
+    server: str
+    message: str
+    fields: tuple[FormField, ...] = ()
+
+    @property
+    def amount(self) -> str:
+        """Return in words how much is asked for."""
+        several = f"{len(self.fields)} values" if len(self.fields) > 1 else "a value"
+        return several if self.fields else "a confirmation"
+
+    @property
+    def asks_for_secret(self) -> bool:
+        """Return whether its words look as if a password or the like were wanted."""
+        said = [self.message]
+        said += (text for field in self.fields for text in (field.name, field.title, field.description))
+        return any(_SECRET.search(re.sub(r"([a-z])([A-Z])", r"\1 \2", text)) for text in said)
+
+
+@dataclass(frozen=True, slots=True)
+class FormAnswer:
+    """What became of a form. ``why`` says it in a few words where no person decided."""
+
+    action: FormAction
+    values: Mapping[str, Any] | None = None
+    why: str = ""
+
+
+def form_fields(form: ToolForm) -> dict[str, Any]:
+    """Return a form as JSON has it; ``wire.chat_message.tool_form`` reads it."""
+    return asdict(form)
+
+
+def problems(form: ToolForm, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return in a line what is wrong with each value that does not fit, by the name of its field. ``values``
+    are as JSON has them; a value that is not given is left out.
+    """
+    known = {field.name: field for field in form.fields}
+    found = {name: "the form has no such field" for name in values if name not in known}
+    for name, field in known.items():
+        if name not in values:
+            wrong = "a value is needed" if field.required else ""
+        else:
+            wrong = _CHECKS[field.type](field, values[name])
+        if wrong:
+            found[name] = wrong
+    return found
+
+
+def typed(field: FormField, text: str) -> Any:
+    """Return the value that a person's ``text`` means, None where nothing was written; a text that means none
+    is returned as it is, for ``problems`` to say so.
+    """
+    match field.type:
+        case "choices":
+            chosen = json.loads(text) if text else []
+            return chosen if chosen or field.required else None
+        case "boolean":
+            return {"true": True, "false": False}.get(text)
+        case "integer" if _INTEGER.fullmatch(text.strip()):
+            return int(text)
+        case "number" if text.strip():
+            try:
+                number = float(text.strip())
+            except ValueError:
+                return text
+            is_whole = math.isfinite(number) and number == int(number) and abs(number) < 1e15
+            return int(number) if is_whole else number
+        case "text" | "choice":
+            return text or None
+        case _:
+            return text.strip() or None
+
+
+def written(field: FormField) -> str:
+    """Return the default of a field as ``typed`` reads it; "" where there is none."""
+    match field.default:
+        case None:
+            return ""
+        case bool():
+            return "true" if field.default else "false"
+        case tuple():
+            return json.dumps(list(field.default))
+        case float() if field.default.is_integer() and abs(field.default) < 1e15:
+            return str(int(field.default))
+        case _:
+            return str(field.default)
+
+
+def bounds(field: FormField) -> str:
+    """Return in a few words what a value has to be; "" where anything goes."""
+    low, high = field.minimum, field.maximum
+    if low is None and high is None:
+        kind = {"integer": "a whole number", "number": "a number"}.get(field.type, "")
+        return _FORMATS[field.format][1] if field.format in _FORMATS else kind
+    amount = _amount(low, high)
+    match field.type:
+        case "integer":
+            return f"a whole number, {amount}"
+        case "number":
+            return f"a number, {amount}"
+        case "choices":
+            return f"{amount} of them"
+        case _:
+            what = f"{_FORMATS[field.format][1]}, " if field.format in _FORMATS else ""
+            return f"{what}{amount} characters"
+
+
+def _amount(low: float | None, high: float | None) -> str:
+    if low is not None and high is not None:
+        return f"{low:,.15g} to {high:,.15g}" if low != high else f"{low:,.15g}"
+    return f"at least {low:,.15g}" if low is not None else f"at most {high:,.15g}"
+
+
+def _is_within(field: FormField, amount: float) -> bool:
+    low = -math.inf if field.minimum is None else field.minimum
+    high = math.inf if field.maximum is None else field.maximum
+    return low <= amount <= high
+
+
+def _check_text(field: FormField, value: Any) -> str:
+    if not isinstance(value, str):
+        return "it has to be a text"
+    if len(value) > MAX_TEXT_CHARACTERS:
+        return f"it may have {MAX_TEXT_CHARACTERS:,} characters"
+    if value.encode("utf-8", "replace").decode("utf-8") != value:
+        return "it has characters that cannot be sent"
+    fits, what = _FORMATS.get(field.format, (lambda _: True, ""))
+    if not fits(value):
+        return f"it has to be {what}"
+    if not _is_within(field, len(value)):
+        return f"it has {len(value):,} characters and needs {_amount(field.minimum, field.maximum)}"
+    return ""
+
+
+def _check_number(field: FormField, value: Any) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not is_number or (field.type == "integer" and value != int(value)):
+        return "it has to be a whole number" if field.type == "integer" else "it has to be a number"
+    if not _is_within(field, value):
+        return f"it has to be {_amount(field.minimum, field.maximum)}"
+    return ""
+
+
+def _check_boolean(_: FormField, value: Any) -> str:
+    return "" if isinstance(value, bool) else "it has to be yes or no"
+
+
+def _check_choice(field: FormField, value: Any) -> str:
+    is_one = isinstance(value, str) and value in (option.value for option in field.options)
+    return "" if is_one else "it has to be one of the choices"
+
+
+def _check_choices(field: FormField, value: Any) -> str:
+    known = {option.value for option in field.options}
+    if not isinstance(value, list) or not all(isinstance(one, str) and one in known for one in value):
+        return "each has to be one of the choices"
+    if len(set(value)) < len(value):
+        return "a choice can be taken once"
+    if not _is_within(field, len(value)):
+        return f"choose {_amount(field.minimum, field.maximum)} of them"
+    return ""
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return bool(_DATE.fullmatch(text) and date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _is_date_time(text: str) -> bool:
+    try:
+        return bool(_DATE_TIME.fullmatch(text) and datetime.fromisoformat(text.upper()))
+    except ValueError:
+        return False
+
+
+_FORMATS: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
+    "email": (lambda text: bool(_EMAIL.fullmatch(text)), "an e-mail address"),
+    "uri": (lambda text: bool(_URI.fullmatch(text)), "an address like https://example.org"),
+    "date": (_is_date, "a date like 2025-01-31"),
+    "date-time": (_is_date_time, "a date, time and zone like 2025-01-31T14:30:00Z"),
+}
+_CHECKS: Final[Mapping[str, Callable[[FormField, Any], str]]] = {
+    "text": _check_text,
+    "number": _check_number,
+    "integer": _check_number,
+    "boolean": _check_boolean,
+    "choice": _check_choice,
+    "choices": _check_choices,
+}
