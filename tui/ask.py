@@ -231,18 +231,25 @@ class _Answer:
         step = self.state.step(asks.turn_id, asks.step_id)
         if step is None or asks.status != "asks":
             return
+        ids = (self.conversation_id, asks.turn_id, asks.step_id)
+        if ask.form is not None:
+            self._notice(f"{inert_line(ask.call)}: declined, nobody can be asked without a screen")
+            await self._answer(step.name, ids, "decline")
+            return
         allowed = is_allowed(step, ask, self.allow)
         if not allowed:
             self.notices.denied.add((asks.turn_id, asks.step_id))
             self._notice(not_allowed(step.name, ask))
         decision, why = ("once", "") if allowed else ("deny", NOT_ALLOWED)
-        ids = (self.conversation_id, asks.turn_id, asks.step_id)
+        await self._answer(step.name, ids, decision, why)
+
+    async def _answer(self, tool: str, ids: tuple[str, str, str], decision: str, why: str = "") -> None:
         try:
             await self.client.answer(*ids, decision, reason=why)
         except Refused:
             pass  # somebody else has answered, or it asks no more
         except AgentTuiError as error:
-            self._notice(f"the answer to {step.name} was not taken: {error}")
+            self._notice(f"the answer to {tool} was not taken: {error}")
 
 
 def _content(turn: ChatTurn) -> str:

@@ -28,7 +28,7 @@ from tui.screens.conversation_settings import ConversationForm
 from tui.screens.conversations import ConversationsScreen
 from tui.screens.conversations_search import SearchScreen
 from tui.screens.find_bar import FindBar
-from tui.screens.form_fields import Choice, Picking
+from tui.screens.form_fields import Choice, Marking, Picking
 from tui.screens.help import HelpScreen
 from tui.screens.new_room import NewRoomScreen
 from tui.screens.question import QuestionScreen
@@ -41,7 +41,7 @@ from tui.screens.room_settings import SettingsScreen
 from tui.screens.rooms import RoomsScreen
 from tui.screens.setup import SetupScreen
 from tui.screens.theme_picker import ThemeScreen
-from tui.screens.tool_list import Marking
+from tui.screens.tool_form import ToolFormScreen
 from widgets.composer import Composer
 from widgets.transcript import Transcript
 
@@ -75,6 +75,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     "asked": (AskScreen, ""),
     "reason": (ReasonScreen, ""),
     "keep": (KeepScreen, ""),
+    "tool_form": (ToolFormScreen, ""),
     "chat_queue": (ChatQueueScreen, ""),
     "choice": (Choice, ""),
     "picking": (Picking, ""),
@@ -84,9 +85,9 @@ ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on th
 IN_A_ROOM: Final = (APP, "room", "pane", "composer", "words")
 IN_A_CHAT: Final = (APP, "chat", "ask", "pane", "composer")
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {  # of which forms
-    "choice": ("new", "setup", "settings", "agent_form", "chat_form"),
+    "choice": ("new", "setup", "settings", "agent_form", "chat_form", "tool_form"),
     "picking": ("new", "agent_form", "chat_form"),
-    "marking": ("new", "settings", "chat_form"),
+    "marking": ("new", "settings", "chat_form", "tool_form"),
 }
 ALSO_IN_A_CHAT: Final = ("pane", "composer", "find")  # what stands in rooms and in chats
 _OURS: Final = ("tui.", "widgets.")

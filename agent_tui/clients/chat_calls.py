@@ -25,6 +25,15 @@ from agent_tui.errors import NotFound, NotOffered, ProtocolError
 from agent_tui.events import ConversationInfo, Message
 from agent_tui.wire.chat import decode_conversation, decode_conversations, decode_messages
 
+
+def decision_fields(
+    decision: str, pattern: str, reason: str, values: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return what a person says to a call that asks, as the wire has it, in chats and in rooms."""
+    named = (("pattern", pattern or None), ("reason", reason or None), ("values", values))
+    return {"decision": decision} | {name: value for name, value in named if value is not None}
+
+
 CHANGE_FIELDS = (
     "title",
     "system_prompt",
@@ -190,12 +199,13 @@ class ChatCalls(ProviderCalls):
         decision: str,
         pattern: str = "",
         reason: str = "",
+        values: Mapping[str, Any] | None = None,
     ) -> None:
         """Say whether a tool may run: ``decision`` is once, conversation, always (for ``pattern``) or deny
-        (for ``reason``). Raises ``Refused`` (409) when that was answered already.
+        (for ``reason``); to a form answer (with ``values``), decline or cancel. Raises ``Refused`` (409) when
+        that was answered already.
         """
-        json = {"decision": decision}
-        json |= {name: value for name, value in (("pattern", pattern), ("reason", reason)) if value}
+        json = decision_fields(decision, pattern, reason, values)
         ids = (conversation_id, message_id, step_id)
         await self._call("POST", "ask", ids, "asking before a tool runs", json)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_tui.clients.chat_answers import ToolInfo, ToolServer, read_servers, read_tools
+from agent_tui.clients.chat_calls import decision_fields
 from agent_tui.clients.net import Net
 from agent_tui.clients.offers import Offers, explained, not_offered
 from agent_tui.clients.provider_calls import ProviderCalls
@@ -116,13 +117,20 @@ class RoomActs(RoomCalls, ProviderCalls):
     # --- tools -----------------------------------------------------------------------------------------
 
     async def answer(
-        self, room_id: str, message_id: str, step_id: str, decision: str, pattern: str = "", reason: str = ""
+        self,
+        room_id: str,
+        message_id: str,
+        step_id: str,
+        decision: str,
+        pattern: str = "",
+        reason: str = "",
+        values: Mapping[str, Any] | None = None,
     ) -> None:
         """Say whether a tool may run: ``decision`` is once, conversation (this room), always (for
-        ``pattern``) or deny (for ``reason``). Raises ``Refused`` (409) when that was answered already.
+        ``pattern``) or deny (for ``reason``); to a form answer (with ``values``), decline or cancel. Raises
+        ``Refused`` (409) when that was answered already.
         """
-        fields = {"decision": decision}
-        fields |= {name: value for name, value in (("pattern", pattern), ("reason", reason)) if value}
+        fields = decision_fields(decision, pattern, reason, values)
         ids = (room_id, message_id, step_id)
         await self._inner_call("POST", "ask", ids, "asking before a tool runs", fields)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any
@@ -35,8 +36,10 @@ class FakeChatClient:
         decision: str,
         pattern: str = "",
         reason: str = "",
+        values: Mapping[str, Any] | None = None,
     ) -> None:
-        self._note(" ".join(filter(None, ("answer", message_id, step_id, decision, pattern, reason))))
+        told = "" if values is None else json.dumps(dict(values))
+        self._note(" ".join(filter(None, ("answer", message_id, step_id, decision, pattern, reason, told))))
 
     async def stop(self, conversation_id: str) -> ConversationInfo:
         self._note("stop")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -100,9 +101,17 @@ class FakeClient:
         return tuple(self.waiting)
 
     async def answer(
-        self, room_id: str, message_id: str, step_id: str, decision: str, pattern: str = "", reason: str = ""
+        self,
+        room_id: str,
+        message_id: str,
+        step_id: str,
+        decision: str,
+        pattern: str = "",
+        reason: str = "",
+        values: Mapping[str, Any] | None = None,
     ) -> None:
-        about = " ".join(word for word in (message_id, step_id, decision, pattern, reason) if word)
+        told = "" if values is None else json.dumps(dict(values))
+        about = " ".join(word for word in (message_id, step_id, decision, pattern, reason, told) if word)
         self._answer(f"answer {about}", room_id)
 
     async def stop_agent(self, room_id: str, agent_id: str) -> RoomInfo:

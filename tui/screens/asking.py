@@ -14,12 +14,14 @@ from textual.events import Key
 from agent_tui.errors import AgentTuiError, Refused
 from agent_tui.events import ToolAsk
 from agent_tui.state.steps import StepState
+from agent_tui.tool_forms import ToolForm
 from tui.screens import chat_texts as texts
-from tui.screens.chat_ask import AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen
+from tui.screens.chat_ask import AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen, Word
 from tui.screens.followed import FollowedTranscript
 from tui.screens.key_hints import key_of
 from tui.screens.live_screen import LiveScreen
 from tui.screens.live_texts import Spot
+from tui.screens.tool_form import FilledIn, ToolFormScreen
 from tui.screens.words import say
 from tui.screens.writing import Writing
 from widgets.frame_clock import FrameClock
@@ -48,6 +50,7 @@ class Asking(LiveScreen):
         self._is_focus_due = False  # the question came while somebody wrote or read
         self._card: tuple[FollowedTranscript, str, Spot] | None = None  # that has keys on it, and its row
         self._came_from_line = False  # what had the focus before the question
+        self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
 
     @property
     @abstractmethod
@@ -77,7 +80,7 @@ class Asking(LiveScreen):
         """Give the focus to what is read."""
 
     @abstractmethod
-    async def _send_answer(self, spot: Spot, decision: Decision, pattern: str, reason: str) -> None:
+    async def _send_answer(self, spot: Spot, word: Word) -> None:
         """Tell the server."""
 
     # --- what asks -------------------------------------------------------------------------------------
@@ -86,12 +89,13 @@ class Asking(LiveScreen):
         """Ask the oldest question that has no answer, or none any more."""
         asking = self._asking
         self._answered.intersection_update(asking)
+        self._filled_in = {one: filled for one, filled in self._filled_in.items() if one in asking}
         spot = next((spot for spot in asking if spot not in self._answered), None)
         if spot == self._ask_spot:
             return
         former, self._ask_spot = self._ask_spot, spot
         top = self.app.screen
-        if former is not None and isinstance(top, AskScreen | KeepScreen | ReasonScreen):
+        if former is not None and isinstance(top, AskScreen | KeepScreen | ReasonScreen | ToolFormScreen):
             self.notify(say("ask.gone"), markup=False)
             top.dismiss(None)
         step = self._step_of(spot) if spot is not None else None
@@ -245,6 +249,8 @@ class Asking(LiveScreen):
         if not self._is_seen(spot):
             self._look_at_ask()
             self.notify(say("ask.unseen"), markup=False)
+        elif self._form_of(spot) is not None and event.decision != "deny":
+            self._show_form(spot)
         elif event.decision == "deny" or (place is not None and self._is_read(spot, place[0])):
             self._decide(spot, event.decision)
         else:
@@ -261,8 +267,36 @@ class Asking(LiveScreen):
     def on_ask_bar_whole_wanted(self, event: AskBar.WholeWanted) -> None:
         """Show all that the tool would do."""
         event.stop()
-        if self._ask_spot is not None:
+        if self._ask_spot is None:
+            return
+        if self._form_of(self._ask_spot) is not None:
+            self._show_form(self._ask_spot)
+        else:
             self._show_whole(self._ask_spot)
+
+    def _form_of(self, spot: Spot) -> ToolForm | None:
+        step = self._step_of(spot)
+        return step.ask.form if step is not None and step.ask is not None else None
+
+    def _show_form(self, spot: Spot) -> None:
+        """Let the person fill in what a running tool wants to know."""
+        form = self._form_of(spot)
+        if form is None:
+            return
+
+        def take(filled: FilledIn | None) -> None:
+            if filled is None:
+                return
+            if self._form_of(spot) != form or spot in self._answered:
+                self.notify(say("ask.gone"), markup=False)
+                return
+            self._filled_in[spot] = filled
+            values = filled.values if filled.decision == "answer" else None
+            self._begin_answer(spot, Word(filled.decision, values=values))
+
+        known = self._filled_in.get(spot)
+        texts = known.texts if known is not None else {}
+        self.app.push_screen(ToolFormScreen(form, texts, ascii_only=self._ascii_only), take)
 
     def _show_whole(self, spot: Spot) -> None:
         step = self._step_of(spot)
@@ -288,29 +322,31 @@ class Asking(LiveScreen):
 
         def keep(is_wanted: bool | None) -> None:
             if is_wanted:
-                self._begin_answer(spot, decision, pattern)
+                self._begin_answer(spot, Word(decision, pattern))
 
         def deny(reason: str | None) -> None:
             if reason is not None:
-                self._begin_answer(spot, decision, "", reason)
+                self._begin_answer(spot, Word(decision, reason=reason))
 
         match decision:
+            case "deny" if step.ask.form is not None:
+                self._begin_answer(spot, Word("decline"))
             case "always":
                 self.app.push_screen(KeepScreen(step.ask, ascii_only=self._ascii_only), keep)
             case "deny":
                 self.app.push_screen(ReasonScreen(ascii_only=self._ascii_only), deny)
             case _:
-                self._begin_answer(spot, decision, pattern)
+                self._begin_answer(spot, Word(decision, pattern))
 
-    def _begin_answer(self, spot: Spot, decision: Decision, pattern: str, reason: str = "") -> None:
+    def _begin_answer(self, spot: Spot, word: Word) -> None:
         self._answered.add(spot)
         self._show_ask()
-        self._answer(spot, decision, pattern, reason)
+        self._answer(spot, word)
 
     @work(group="answer")
-    async def _answer(self, spot: Spot, decision: Decision, pattern: str, reason: str) -> None:
+    async def _answer(self, spot: Spot, word: Word) -> None:
         try:
-            await self._send_answer(spot, decision, pattern, reason)
+            await self._send_answer(spot, word)
         except Refused as error:
             is_gone = error.status == CONFLICT
             self.notify(say("ask.gone") if is_gone else str(error), severity="warning", markup=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar, Final, Literal
 
@@ -27,12 +28,22 @@ from widgets.frame_clock import FrameClock, terminal_is_behind
 from widgets.keys_in_order import KeyPresses, KeysInOrder
 from widgets.status_line import Part, StatusLine
 
-Decision = Literal["once", "conversation", "always", "deny"]
+Decision = Literal["once", "conversation", "always", "deny", "answer", "decline", "cancel"]
 MAX_CALL_CHARACTERS: Final = 60
 HELP: Final = "app.help"  # the key that lists the keys is no word either
 MAX_REASON_CHARACTERS: Final = 400
 GUARD_SECONDS: Final = 0.3  # a key this soon after the question could be read was meant for something else
 LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has taken the question
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a person says to a call that asks, as the clients' ``answer`` takes it."""
+
+    decision: Decision
+    pattern: str = ""
+    reason: str = ""
+    values: Mapping[str, Any] | None = None
 
 
 class AskBar(StatusLine, can_focus=True):
@@ -94,11 +105,13 @@ class AskBar(StatusLine, can_focus=True):
             return
         name, ask = self._asks
         if self.has_focus:
-            right = [*_keys(ask, self._key), Part(say("ask.whole"), 1, self._key("whole"))]
+            right = _keys(ask, self._key)
+            if ask.form is None:
+                right.append(Part(say("ask.whole"), 1, self._key("whole")))
         else:
             right = [Part(say("hint.answer"), 0, self._way_here)]
         call = Part(visible_line(ask.call, MAX_CALL_CHARACTERS), 5)  # it stands in the transcript, too
-        self.show([asking_line(name), call], right=[part for part in right if part.key])
+        self.show([asking_line(name, ask), call], right=[part for part in right if part.key])
 
     def _key(self, act: str) -> str:
         return key_of(self.screen, f"ask.{act}", ascii_only=self._ascii_only)
@@ -181,7 +194,7 @@ class AskScreen(WholeScreen[Decision]):
     ]
 
     def __init__(self, name: str, ask: ToolAsk, clock: FrameClock, *, ascii_only: bool = False) -> None:
-        title = f"{asking_line(name)} · {visible_line(ask.call, MAX_TITLE_CHARACTERS // 2)}"
+        title = f"{asking_line(name, ask)} · {visible_line(ask.call, MAX_TITLE_CHARACTERS // 2)}"
         super().__init__(title, asking_body(ask, shows_all=True), clock, ascii_only=ascii_only)
         self._ask = ask
         self._guard = KeyGuard(self)
@@ -248,9 +261,10 @@ def _keys(ask: ToolAsk, key: Callable[[str], str]) -> list[Part]:
     return [Part(text, ranks[act], key(act)) for act, text in answers(ask).items() if key(act)]
 
 
-def asking_line(name: str) -> str:
+def asking_line(name: str, ask: ToolAsk) -> str:
     """Return who or what asks, with its sign."""
-    return f"{signs.PAUSED} {say('ask.line', name=inert_line(name, 60))}"
+    line = "ask.line" if ask.form is None else "ask.line.form"
+    return f"{signs.PAUSED} {say(line, name=inert_line(name, 60))}"
 
 
 class ReasonScreen(Dialog[str | None]):

@@ -6,7 +6,7 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from tui.link import ChatLink
 from tui.screens.asking import Asking
-from tui.screens.chat_ask import Decision
+from tui.screens.chat_ask import Word
 from tui.screens.chat_composer import ChatComposer
 from tui.screens.chat_feed import ChatFeed, key_of
 from tui.screens.followed import FollowedTranscript
@@ -43,9 +43,17 @@ class ChatAsking(Asking):
     def _focus_words(self) -> None:
         self.set_focus(self._transcript, scroll_visible=False)
 
-    async def _send_answer(self, spot: Spot, decision: Decision, pattern: str, reason: str) -> None:
+    async def _send_answer(self, spot: Spot, word: Word) -> None:
         client = await self._link.client()
         turn_id, step_id = spot
         turn = self.state.turns.get(turn_id)
         message_id = turn.part_id if turn is not None else turn_id
-        await client.answer(self.state.conversation.id, message_id, step_id, decision, pattern, reason)
+        await client.answer(
+            self.state.conversation.id,
+            message_id,
+            step_id,
+            word.decision,
+            word.pattern,
+            word.reason,
+            word.values,
+        )

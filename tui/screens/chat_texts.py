@@ -11,6 +11,7 @@ from agent_tui.events import ToolAsk
 from agent_tui.inert import inert_line, visible, visible_line
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.state.steps import StepState
+from agent_tui.tool_forms import ToolForm
 from agent_tui.tool_rules import WRITING_TOOLS, is_exact, spelled_out
 from tui.screens import signs
 from tui.screens.live_texts import (
@@ -288,7 +289,8 @@ def step_head(step: StepState) -> tuple[str, str, str]:
         return title, summary, "" if step.type != "tool_result" else _outcome_sign(step.success)
     match step.status:
         case "asks":
-            return title, say("step.asks"), signs.PAUSED
+            is_form = step.ask is not None and step.ask.form is not None
+            return title, say("step.asks.form" if is_form else "step.asks"), signs.PAUSED
         case "running":
             far = inert_line(step.progress, MAX_NAME_CHARACTERS)
             return title, " · ".join(filter(None, (say("step.running"), far))), signs.SPEAKING
@@ -349,6 +351,8 @@ def asking_body(
     as Markdown.
     """
     limit = None if shows_all else limit_of(None, ascii_only=ascii_only)
+    if ask.form is not None:
+        return _form_body(ask, ask.form, key, limit, ascii_only=ascii_only)
     call, preview = visible(ask.call), visible(ask.preview)
     pieces = [say("ask.allow"), fenced(call, limit=limit)]
     if preview.strip() and not call.strip().endswith(preview.strip()):
@@ -359,6 +363,21 @@ def asking_body(
         pieces.append(escaped(say("ask.rule", rule=rule, reach=reach)))
     if ask.suspended:
         pieces.append(escaped(say("ask.suspended", pattern=visible_line(ask.suspended))))
+    if key is not None:
+        pieces.append(_asking_keys(ask, key, ascii_only=ascii_only))
+    return "\n\n".join(pieces)
+
+
+def _form_body(
+    ask: ToolAsk, form: ToolForm, key: Callable[[str], str] | None, limit: str | None, *, ascii_only: bool
+) -> str:
+    """Return who asks for what, which of it is needed, and the keys."""
+    server = visible_line(form.server, MAX_NAME_CHARACTERS)
+    pieces = [escaped(say("ask.form", server=server, amount=form.amount))]
+    named = [f"- {visible_line(one.label, 120)}{' *' if one.required else ''}" for one in form.fields]
+    pieces.append(fenced("\n".join([visible(form.message), *named]), limit=limit))
+    if form.asks_for_secret:
+        pieces.append(escaped(say("ask.form.secret")))
     if key is not None:
         pieces.append(_asking_keys(ask, key, ascii_only=ascii_only))
     return "\n\n".join(pieces)
@@ -378,7 +397,7 @@ def kept_rule(ask: ToolAsk) -> tuple[str, str]:
 
 def _asking_keys(ask: ToolAsk, key: Callable[[str], str], *, ascii_only: bool) -> str:
     own: Callable[[str], str] = twin if ascii_only else str
-    offers = answers(ask) | {"whole": say("ask.whole")}
+    offers = answers(ask) | ({} if ask.form is not None else {"whole": say("ask.whole")})
     keys = {act: key(f"ask.{act}") for act in offers}
     return own(" · ").join(
         f"**{escaped(keys[act])}** {own(text)}" for act, text in offers.items() if keys[act]
@@ -387,5 +406,7 @@ def _asking_keys(ask: ToolAsk, key: Callable[[str], str], *, ascii_only: bool) -
 
 def answers(ask: ToolAsk) -> dict[str, str]:
     """Return what may be decided, by the last part of the id of its key; no rule where none can be kept."""
+    if ask.form is not None:
+        return {"once": say("ask.fill_in"), "deny": say("ask.decline")}
     kept = ("conversation", "always") if ask.pattern else ()
     return {act: say(f"ask.{act}") for act in ("once", *kept, "deny")}

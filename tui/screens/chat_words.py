@@ -34,6 +34,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.workspace": "in {folder}",
     # steps
     "step.asks": "needs approval",
+    "step.asks.form": "needs your input",
     "step.running": "running",
     "step.denied": "denied",
     "step.no_result": "no result came",
@@ -65,6 +66,21 @@ CHAT: Final[dict[str, str]] = {
     "ask.deny": "no, because…",
     "ask.whole": "show all",
     "ask.line": "{name} needs approval",
+    "ask.line.form": "{name} needs your input",
+    "ask.fill_in": "fill in…",
+    "ask.decline": "decline",
+    "ask.form": "The MCP server {server} asks you for {amount}:",
+    "ask.form.secret": "It seems to ask for a password or another secret, which servers may not do in a form.",
+    "tool_form.title": "The MCP server {server} asks you for {amount}",
+    "tool_form.goes": "What you fill in is sent to {server}.",
+    "tool_form.secret": "This seems to ask for a password or another secret. Servers may not ask for those in a"
+    " form: do not give one away.",
+    "tool_form.none": "not given",
+    "tool_form.yes": "yes",
+    "tool_form.no": "no",
+    "tool_form.needed": "needed",
+    "tool_form.hint": "{tool_form.send} send · {tool_form.decline} decline · {tool_form.cancel} cancel"
+    " · tab next · {form.next} choose · {form.mark} mark · {tool_form.back} back, nothing decided",
     "ask.allow": "Allow this?",
     "ask.suspended": "A rule of an earlier version would allow this and more: {pattern}. It is suspended;"
     " agent-tui tools rules says how to confirm or drop it.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -14,12 +15,13 @@ from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, OptionList, Static, TextArea
+from textual.widgets.option_list import Option
 
 from agent_tui.inert import inert, inert_line
 from widgets.color import ground_of, is_color, readable
 from widgets.composer import Composer
-from widgets.signs import FAILED, GUTTER_FOCUSED, twin
+from widgets.signs import DONE, FAILED, GUTTER_FOCUSED, TASK, twin
 
 MAX_LINE_CHARACTERS = 400
 _ARROWS = str.maketrans({"↑": "^", "‹": "<"})  # beside those that all screens have
@@ -162,12 +164,62 @@ class Choice(Static, can_focus=True):
         self.update(f"{before} {self.label} {after}" if len(self._options) > 1 else self.label)
 
 
+class Marking(OptionList):
+    """A list in which space or enter marks something, or takes its mark away."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "select", "Mark it, or take its mark away", id="form.mark", show=False)
+    ]
+
+
+class Picks(Marking):
+    """Several of a few; its ``value`` is the JSON list of those that are marked."""
+
+    class Changed(Message):
+        """A mark was set or taken away."""
+
+    def __init__(
+        self,
+        options: Sequence[tuple[str, str]],
+        value: str,
+        *,
+        id: str,  # noqa: A002 - Textual's own word
+        ascii_only: bool = False,
+    ) -> None:
+        """``options`` are (value, what a person reads)."""
+        super().__init__(markup=False, compact=True, id=id)
+        self._picks = list(options)
+        self._ascii_only = ascii_only
+        self._marked: set[str] = set(json.loads(value)) if value else set()
+        self._show_marks()
+
+    @property
+    def value(self) -> str:
+        """What is marked, in the order of the list."""
+        return json.dumps([value for value, _ in self._picks if value in self._marked])
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Mark it, or take its mark away."""
+        event.stop()
+        self._marked ^= {self._picks[event.option_index][0]}
+        self._show_marks()
+        self.post_message(self.Changed())
+
+    def _show_marks(self) -> None:
+        at = self.highlighted
+        self.clear_options()
+        for value, text in self._picks:
+            mark = own(DONE if value in self._marked else TASK, ascii_only=self._ascii_only)
+            self.add_option(Option(f"{mark} {inert_line(text, MAX_LINE_CHARACTERS)}"))
+        self.highlighted = at or 0
+
+
 class Field(Widget):
     """A label, the widget beside it, and below what is wrong with it."""
 
     DEFAULT_CSS = "Field { height: auto; width: 1fr; layout: vertical; }"
 
-    def __init__(self, name: str, label: str, inner: Line | Choice | Composer) -> None:
+    def __init__(self, name: str, label: str, inner: Line | Choice | Picks | Composer) -> None:
         super().__init__(id=f"field-{name}")
         self.about = name
         self._label = label
@@ -194,6 +246,7 @@ class Field(Widget):
     @on(Input.Changed)
     @on(TextArea.Changed)
     @on(Choice.Changed)
+    @on(Picks.Changed)
     def forget_complaint(self) -> None:
         """What was wrong is being changed; what is only remarked stays."""
         if not self._complaint.has_class("-remark"):

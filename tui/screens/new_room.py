@@ -21,12 +21,11 @@ from agent_tui.events import RoomInfo
 from agent_tui.inert import inert_line
 from tui.language import language_of_locale
 from tui.link import RoomLink
-from tui.screens.form_fields import Field, Line, own
+from tui.screens.form_fields import Field, Line, Marking, own
 from tui.screens.key_hints import key_of
 from tui.screens.model_form import ModelForm
 from tui.screens.new_room_fields import USUAL, OwnAgent, Written
 from tui.screens.room_fields import RoomTools, room_field
-from tui.screens.tool_list import Marking
 from tui.screens.words import say
 from widgets.signs import DONE, TASK
 from widgets.status_line import Part, StatusLine

@@ -10,7 +10,7 @@ from agent_tui.state.room import RoomState
 from agent_tui.state.steps import StepState
 from tui.link import RoomLink
 from tui.screens.asking import Asking
-from tui.screens.chat_ask import Decision
+from tui.screens.chat_ask import Word
 from tui.screens.followed import FollowedTranscript
 from tui.screens.live_texts import Spot
 from tui.screens.pane_feed import step_key
@@ -59,12 +59,14 @@ class RoomAsking(Asking):
     def _focus_words(self) -> None:
         self._panes.focus_current()
 
-    async def _send_answer(self, spot: Spot, decision: Decision, pattern: str, reason: str) -> None:
+    async def _send_answer(self, spot: Spot, word: Word) -> None:
         client = await self._link.client()
         turn_id, step_id = spot
         turn = self.state.turns.get(turn_id)
         message_id = turn.part_id if turn is not None else turn_id
-        await client.answer(self.state.id, message_id, step_id, decision, pattern, reason)
+        await client.answer(
+            self.state.id, message_id, step_id, word.decision, word.pattern, word.reason, word.values
+        )
 
     # --- keys ------------------------------------------------------------------------------------------
 

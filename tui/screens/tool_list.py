@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from agent_tui.inert import inert_line
-from tui.screens.form_fields import own
+from tui.screens.form_fields import Marking, own
 from tui.screens.live_texts import told_server
 from tui.screens.words import say
 from widgets.signs import DONE, FAILED, TASK
@@ -24,14 +23,6 @@ MUTED: Final = "$text-muted"
 MAX_NAME_CHARACTERS: Final = 60
 MAX_DESCRIPTION_CHARACTERS: Final = 200
 _PERMISSIONS: Final = {"ask": "chat_form.tools.asks", "read": "chat_form.tools.reads"}
-
-
-class Marking(OptionList):
-    """A list in which space or enter marks something, or takes its mark away."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "select", "Mark it, or take its mark away", id="form.mark", show=False)
-    ]
 
 
 class ToolList(Marking):

@@ -97,11 +97,11 @@ def _options(schema: Mapping[str, Any]) -> tuple[FormOption, ...]:
         raise ToolError(f"its form has a field with more than {MAX_OPTIONS} choices")
     options: dict[str, FormOption] = {}
     for value, title in pairs:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or not value:
             raise ToolError("its form has a choice that is no text")
         _check_exact(value)
         shown = _line(title, MAX_LABEL_CHARACTERS) or visible_line(value, MAX_LABEL_CHARACTERS)
-        options.setdefault(value, FormOption(value, shown or '""'))
+        options.setdefault(value, FormOption(value, shown))
     return tuple(options.values())
 
 
