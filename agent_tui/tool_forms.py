@@ -26,9 +26,10 @@ _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\
 _INTEGER = re.compile(r"[+-]?\d{1,15}")
 # What servers may not ask for in a form (MCP, "Elicitation", Security Considerations), as people name it.
 _SECRET = re.compile(
-    r"pass\s?-?_?(word|phrase|code)|passwd|\bpwd\b|secret|credential|\btokens?\b|api[\s_-]*keys?\b"
-    r"|private[\s_-]*key|access[\s_-]*key|\bpin\b|\bcvv\b|\bcvc\b|credit[\s_-]*card|card[\s_-]*number"
-    r"|passwort|kennwort|contrase|mot de passe|пароль|密码|密碼|パスワード",
+    r"pass[\s_-]*(word|phrase|code)|passwd|secret|credential|api[\s_-]*keys?\b"
+    r"|private[\s_-]*key|access[\s_-]*key|credit[\s_-]*card|card[\s_-]*number"
+    r"|passwort|kennwort|contrase|mot de passe|пароль|密码|密碼|パスワード"
+    r"|(?<![a-z])(token|pin|pwd|cvv|cvc)(?![a-z])",
     re.IGNORECASE,
 )
 

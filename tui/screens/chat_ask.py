@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -36,8 +35,7 @@ GUARD_SECONDS: Final = 0.3  # a key this soon after the question could be read w
 LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has taken the question
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """What a person says to a call that asks, as the clients' ``answer`` takes it."""
 
     decision: Decision

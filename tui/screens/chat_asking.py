@@ -48,12 +48,4 @@ class ChatAsking(Asking):
         turn_id, step_id = spot
         turn = self.state.turns.get(turn_id)
         message_id = turn.part_id if turn is not None else turn_id
-        await client.answer(
-            self.state.conversation.id,
-            message_id,
-            step_id,
-            word.decision,
-            word.pattern,
-            word.reason,
-            word.values,
-        )
+        await client.answer(self.state.conversation.id, message_id, step_id, *word)

@@ -70,11 +70,11 @@ CHAT: Final[dict[str, str]] = {
     "ask.fill_in": "fill in…",
     "ask.decline": "decline",
     "ask.form": "The MCP server {server} asks you for {amount}:",
-    "ask.form.secret": "It seems to ask for a password or another secret, which servers may not do in a form.",
+    "ask.form.secret": "It seems to ask for a password or another secret, which servers may not do.",
     "tool_form.title": "The MCP server {server} asks you for {amount}",
     "tool_form.goes": "What you fill in is sent to {server}.",
-    "tool_form.secret": "This seems to ask for a password or another secret. Servers may not ask for those in a"
-    " form: do not give one away.",
+    "tool_form.secret": "This seems to ask for a password or another secret. Servers may not ask for"
+    " those in a form: do not give one away.",
     "tool_form.none": "not given",
     "tool_form.yes": "yes",
     "tool_form.no": "no",

@@ -64,9 +64,7 @@ class RoomAsking(Asking):
         turn_id, step_id = spot
         turn = self.state.turns.get(turn_id)
         message_id = turn.part_id if turn is not None else turn_id
-        await client.answer(
-            self.state.id, message_id, step_id, word.decision, word.pattern, word.reason, word.values
-        )
+        await client.answer(self.state.id, message_id, step_id, *word)
 
     # --- keys ------------------------------------------------------------------------------------------
 
