@@ -166,6 +166,7 @@ class RoomInfo:
     queue: tuple[QueuedMessage, ...] = ()
     enabled_tools: tuple[str, ...] = ()  # what its agents may use
     workspace: str = ""  # the folder that these work in, empty for none
+    asks: bool = False  # a tool waits for somebody's word
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,7 +212,8 @@ class _Run:
         self.form.said(changed)
         _tell(event)
         if isinstance(event, ev.TurnNoted) and (line := note_line(event)) and line not in self.noted:
-            self.noted.add(line)  # many turns say the same
+            if event.note != "form_declined":
+                self.noted.add(line)  # many turns say the same
             output.notice(line)
         if isinstance(event, ev.TurnEnded) and event.interrupted == "length":
             name = inert_line(changed[0].sender_name, MAX_NAME_CHARACTERS)

@@ -317,6 +317,7 @@ class _Room(Wire):
     queue: Annotated[list[_Queued], BeforeValidator(_queue)] = Field(default_factory=list)
     enabled_tools: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
     workspace: Text = ""
+    asks: Flag = False
 
     def room(self) -> ev.RoomInfo:
         place = {agent_id: n for n, agent_id in enumerate(self.turn_order)}

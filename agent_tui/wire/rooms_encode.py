@@ -55,7 +55,7 @@ def listed_message_fields(message: ev.Message) -> dict[str, Any]:
 
 
 def room_fields(room: ev.RoomInfo) -> dict[str, Any]:
-    """Return a room as ``GET /api/rooms/{id}`` answers it (cli.md); ``interrupted`` only where set."""
+    """Return a room as ``GET /api/rooms/{id}`` answers it (cli.md); what is not set is left out."""
     return {
         "id": room.id,
         "name": room.name,
@@ -79,7 +79,7 @@ def room_fields(room: ev.RoomInfo) -> dict[str, Any]:
         "last_speaker": room.last_speaker,
         "last_words": room.last_words,
         "queue": [queued_fields(queued) for queued in room.queue],
-        **_set(interrupted=room.interrupted),
+        **_set(interrupted=room.interrupted, asks=room.asks),
         **_set(enabled_tools=list(room.enabled_tools), workspace=room.workspace),
     }
 

@@ -69,7 +69,7 @@ def rank_of(room: RoomInfo) -> int:
 def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
     """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
     head = Head(
-        _SIGNS.get(room.status, signs.WAITING),
+        signs.PAUSED if room.asks else _SIGNS.get(room.status, signs.WAITING),
         name_of(room) or say("room.untitled"),
         is_bad=room.status == "error",
         is_quiet=mark.is_deleted or room.archived,
@@ -85,6 +85,8 @@ def state(room: RoomInfo, mark: Mark, cells: int) -> list[Piece]:
     if away := put_away(mark, is_archived=room.archived):
         return [away]
     match room.status:
+        case "running" if room.asks:
+            return [Piece(say("chat.asks"), "strong")]
         case "running":
             return agents(room.agents[:MAX_AGENTS], cells) or [Piece(say("room.live"))]
         case "paused":

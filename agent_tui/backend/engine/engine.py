@@ -278,4 +278,5 @@ class Engine(Acts):
         if row.status == "running" and row.id not in self._runs and row.id not in ran:
             # Its run broke off and could not be closed yet: nothing speaks, whatever the record says.
             row = replace(row, status="paused", interrupted="crash")
-        return room_info(row, stands)
+        asks = row.status == "running" and self._tools is not None and self._tools.asks_in(row.id)
+        return replace(room_info(row, stands), asks=asks)

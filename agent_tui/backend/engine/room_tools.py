@@ -57,6 +57,10 @@ class RoomTools:
         """Somebody reads the room who can answer what tools ask, as long as the context is open."""
         return self._asks.attend(room_id)
 
+    def asks_in(self, room_id: str) -> bool:
+        """Return whether a tool in the room waits for somebody's word."""
+        return self._asks.waits_in(room_id)
+
     async def answer(self, key: tuple[str, str, str], word: Word) -> None:
         """Give a person's word on a call (room, message, step).
 

@@ -257,6 +257,7 @@ async def test_in_a_room_a_pause_ends_the_form_and_it_is_asked_again_and_answere
         stack.enter_context(house.engine.attend(room.id))
         await house.engine.run(room.id)
         message_id, step_id = await stands(house, room.id, "asks")
+        assert (await house.engine.room(room.id)).asks
         with pytest.raises(Refused) as refused:
             await house.engine.answer(room.id, message_id, step_id, Word("answer"))
         assert "name: a value is needed" in refused.value.detail
@@ -266,6 +267,7 @@ async def test_in_a_room_a_pause_ends_the_form_and_it_is_asked_again_and_answere
         assert json.loads((tmp_path / "answered").read_text()) == [{"action": "cancel"}]
         (cut,) = await said(house, room.id)
         assert statuses(cut) == ["cut"]
+        assert not (await house.engine.room(room.id)).asks
         await house.engine.resume(room.id)
         await house.log.until(room.id, lambda: len(forms_of(house, room.id)) == 2)
         again = forms_of(house, room.id)[-1]
