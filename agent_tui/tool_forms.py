@@ -18,6 +18,7 @@ FieldType = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 FIELD_TYPES: Final = ("text", "number", "integer", "boolean", "choice", "choices")
 FormAction = Literal["accept", "decline", "cancel"]
 MAX_TEXT_CHARACTERS: Final = 2_000  # of one value
+MAX_NUMBER: Final = 1e300
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
@@ -206,7 +207,7 @@ def _check_text(field: FormField, value: Any) -> str:
 
 
 def _check_number(field: FormField, value: Any) -> str:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER
     if not is_number or (field.type == "integer" and value != int(value)):
         return "it has to be a whole number" if field.type == "integer" else "it has to be a number"
     if not _is_within(field, value):

@@ -205,6 +205,25 @@ def test_ask_says_which_mcp_server_it_waits_for_and_what_is_missing_then(tmp_pat
         assert "slow__add" in offered
 
 
+@pytest.mark.parametrize("command", ["ask", "rooms"])
+def test_what_an_mcp_server_asks_a_person_is_declined_without_a_screen(tmp_path: Path, command: str) -> None:
+    with a_place(tmp_path, f'{MCP}read_only = ["question"]\n') as place:
+        schema = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
+        question = {"message": "Who are you?", "requestedSchema": schema}
+        place.model.will(calls("fake__question", question), says("Then not."))
+        if command == "ask":
+            ran = place.ask("Go.")
+            told = "fake asks you for 2 values: declined, nobody can be asked without a screen\n"
+        else:
+            agent = ("--agent", "Ada", "--rounds", "1", "--tool", "fake__question")
+            ran = place.home.main("rooms", "run", "--task", "Go.", *agent)
+            told = "MCP server fake: it asked you for 2 values: declined, nobody was there to answer\n"
+        assert told in ran.stderr
+        assert "Then not." in ran.stdout
+        assert ran.returncode == 0
+        assert json.loads(place.model.requests[-1].body["messages"][-1]["content"]) == [{"action": "decline"}]
+
+
 def test_a_question_that_needs_no_mcp_server_waits_for_none(tmp_path: Path) -> None:
     slow = MCP.replace("mcp.fake", "mcp.slow").replace('.py"]', '.py", "silent"]')
     with a_place(tmp_path, slow) as place:

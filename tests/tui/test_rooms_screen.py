@@ -51,6 +51,13 @@ async def test_a_row_says_who_speaks_why_it_stands_still_and_what_was_said_last(
     assert "damaged: max_rounds" in rows[6]
 
 
+async def test_a_room_in_which_a_tool_asks_says_so(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1, status="running", agents=agents("speaking"), asks=True)) as seen:
+        row = (await seen.text()).splitlines()[1]
+    assert "‖ Room 1" in row
+    assert "needs approval" in row
+
+
 async def test_what_changes_is_seen_and_the_cursor_stays_on_its_room(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2), room(3)) as seen:
         await seen.press("down", "down")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.inert import visible, visible_line
-from agent_tui.tool_forms import FieldType, FormField, FormOption, ToolForm, problems
+from agent_tui.tool_forms import MAX_NUMBER, FieldType, FormField, FormOption, ToolForm, problems
 
 MAX_FIELDS: Final = 50
 MAX_OPTIONS: Final = 200
@@ -113,7 +113,7 @@ def _check_exact(text: str) -> None:
 
 def _bound(schema: Mapping[str, Any], name: str) -> float | None:
     value = schema.get(name)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER
     return value if is_number else None
 
 
