@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.tools.shell import RunCommand
+from agent_tui.backend.tools.tool import ToolOutput, ToolPlace
+from agent_tui.tool_forms import FormField, ToolForm
 from tests.backend.chat_backend import DELTAS, FULL, PLAIN, ChatBackend, chat_backend, grown, names
 from tests.backend.engine.chat_house import call, speaks
 from tests.backend.wire_client import Frame
 from tests.fakes.scripted_model import Script
-from tests.fakes.scripted_tools import writer
+from tests.fakes.scripted_tools import ScriptedTool, echo, writer
 
 CHANGE: Script = [call("change", {"text": "x"})]
 
@@ -223,3 +226,48 @@ async def test_the_ask_of_a_room_is_not_answered_as_one_of_a_chat(tmp_path: Path
             assert (await running.post(at, {"decision": "deny"})).status == 202
             await running_room
         assert tool.ran == []
+
+
+# --- forms ------------------------------------------------------------------------------------------------
+
+FORM = ToolForm("shop", "How many?", (FormField("n", "integer", "Number", required=True, maximum=9),))
+
+
+class Asker(ScriptedTool):
+    """A tool that asks its person for values."""
+
+    async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+        assert place.fill_in is not None
+        answer = await place.fill_in(FORM)
+        return ToolOutput(f"{answer.action} {answer.values}")
+
+
+async def test_of_two_terminals_that_are_shown_a_form_the_first_answers_it(tmp_path: Path) -> None:
+    model = speaks([call("survey")], ["Done."])
+    async with chat_backend(tmp_path, model, Asker("survey", echo)) as running:
+        path = await running.chat(enabled_tools=["survey"])
+        async with running.client.open("POST", f"{path}/messages", {"content": "Do it."}, FULL) as stream:
+            message_id, asks = await ask_of(stream.frames())
+            async with running.client.open("GET", f"{path}/events?after=0", headers=FULL) as second:
+                assert (await ask_of(second.frames()))[1].fields == asks.fields
+            [field] = asks.fields["ask"]["form"]["fields"]
+            assert (field["name"], field["maximum"]) == ("n", 9)
+            at = f"{path}/asks/{message_id}/{asks.fields['id']}"
+            for body in (
+                {"decision": "answer"},
+                {"decision": "answer", "values": {"n": 10}},
+                {"decision": "answer", "values": {"n": "1"}},
+                {"decision": "answer", "values": [1]},
+                {"decision": "once"},
+            ):
+                assert (await running.post(at, body)).status == 422, body
+            told = (await running.post(at, {"decision": "answer", "values": {"n": 10, "m": 1}})).json
+            assert told["detail"] == "m: the form has no such field; n: it has to be at most 9"
+            both = ({"decision": "answer", "values": {"n": 3}}, {"decision": "decline"})
+            answered = await asyncio.gather(*(running.post(at, body) for body in both))
+            assert sorted(one.status for one in answered) == [202, 409]
+        listed = (await running.client.call("GET", path)).json
+        assert listed["asks"] is False
+        stored = (await running.client.call("GET", f"{path}/messages")).json["messages"][-1]
+    first = "accept {'n': 3}" if answered[0].status == 202 else "decline None"
+    assert first in stored["content"]

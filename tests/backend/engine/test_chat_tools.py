@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import sys
@@ -22,6 +23,7 @@ from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config import Config
 from agent_tui.events import Step, ToolAsk
 from agent_tui.tool_config import McpConfig, ToolsConfig
+from agent_tui.tool_forms import FormAnswer, ToolForm
 from tests.backend.engine.chat_house import ChatHouse, call, open_chats, results, speaks, statuses
 from tests.fakes import mcp_server
 from tests.fakes.scripted_tools import ScriptedBox, reader
@@ -40,6 +42,9 @@ class Nobody:
         return False
 
     def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
+        raise AssertionError
+
+    def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:
         raise AssertionError
 
 
