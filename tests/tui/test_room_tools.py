@@ -9,6 +9,7 @@ import pytest
 
 from agent_tui import events as ev
 from agent_tui.errors import NotOffered, Refused
+from agent_tui.tool_forms import FormField, ToolForm
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tui.screens.form_fields import Line
 from tui.screens.tool_list import ToolList
@@ -260,6 +261,22 @@ async def test_the_keys_on_the_card_work_at_once(key: str, sent: str) -> None:
         text = await screen.send(ev.ToolStatusChanged("t1", "step-1", "running"))
         assert "needs approval" not in text
         assert screen.app.room.focused is screen.app.room._panes.active
+
+
+async def test_what_an_mcp_server_asks_is_filled_in_above_the_room() -> None:
+    form = ToolForm("shop", "Which one?", (FormField("n", "integer", "Number", required=True),))
+    ask = ev.ToolAsk("shop asks you for a value", form=form)
+    async with opened() as screen:
+        *before, _ = asking()
+        time = await asked(screen, *begun(), *before, ev.ToolStatusChanged("t1", "step-1", "asks", ask=ask))
+        text = await screen.text()
+        assert "Mika · run_command needs your input" in text
+        assert "The MCP server shop asks you for a value" in text
+        assert "What you fill in is sent to shop." in await screen.press("y")
+        time.now += 1.0
+        assert "✗ a value is needed" in await screen.press("ctrl+s")
+        await screen.press("7", "ctrl+s")
+        assert answers(screen) == ['answer t1 step-1 answer {"n": 7}']
 
 
 async def test_a_double_tap_in_a_room_keeps_no_rule() -> None:
