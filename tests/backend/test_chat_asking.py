@@ -247,7 +247,8 @@ async def test_of_two_terminals_that_are_shown_a_form_the_first_answers_it(tmp_p
     async with chat_backend(tmp_path, model, Asker("survey", echo)) as running:
         path = await running.chat(enabled_tools=["survey"])
         async with running.client.open("POST", f"{path}/messages", {"content": "Do it."}, FULL) as stream:
-            message_id, asks = await ask_of(stream.frames())
+            frames = stream.frames()
+            message_id, asks = await ask_of(frames)
             async with running.client.open("GET", f"{path}/events?after=0", headers=FULL) as second:
                 assert (await ask_of(second.frames()))[1].fields == asks.fields
             [field] = asks.fields["ask"]["form"]["fields"]
@@ -266,6 +267,7 @@ async def test_of_two_terminals_that_are_shown_a_form_the_first_answers_it(tmp_p
             both = ({"decision": "answer", "values": {"n": 3}}, {"decision": "decline"})
             answered = await asyncio.gather(*(running.post(at, body) for body in both))
             assert sorted(one.status for one in answered) == [202, 409]
+            assert [frame async for frame in frames][-1].name == "done"
         listed = (await running.client.call("GET", path)).json
         assert listed["asks"] is False
         stored = (await running.client.call("GET", f"{path}/messages")).json["messages"][-1]
