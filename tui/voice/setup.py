@@ -1,0 +1,205 @@
+"""``agent-tui voice setup``: says what is missing, how large it is, under which licences; asks; gets it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from agent_tui.config import data_path
+from agent_tui.errors import ConfigError
+from agent_tui.inert import inert_line
+from agent_tui.voice_parts import (
+    PARTS,
+    Part,
+    PartName,
+    find_agent_python,
+    missing_parts,
+)
+from tui import exits, output
+from tui.output import PROGRAM
+from tui.voice import getting
+from widgets.units import duration, size
+
+COMMAND: Final = f"{PROGRAM} voice setup"
+BAR_CELLS: Final = 24
+_MODEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
+SHOWN_SECONDS: Final = 0.1  # between two looks of a progress bar
+
+
+def setup(
+    *,
+    yes: bool = False,
+    remove: bool = False,
+    only: Sequence[PartName] = (),
+    hearing: str = "",
+    voice: str = "",
+) -> int:
+    """Get what is missing, or with ``remove`` delete all that was got; return the exit code.
+
+    ``only``: these parts alone. ``hearing`` and ``voice``: these models instead. Without a terminal nothing
+    is asked: raises ``ConfigError``.
+    """
+    data = data_path()
+    if remove:
+        return _remove(data, yes=yes)
+    if hearing or voice:
+        return _get_named(data, hearing, voice)
+    missing = [part for part in missing_parts(data) if not only or part.name in only]
+    if not missing:
+        output.say("Voice is set up: nothing is missing.")
+        return exits.DONE
+    chosen = missing if yes else offered(missing)
+    if not chosen:
+        return exits.DONE
+    get(chosen, data)
+    return exits.DONE
+
+
+def offered(missing: Sequence[Part]) -> list[Part]:
+    """Say what is missing and ask for each part; return those that are wanted.
+
+    Raises ``ConfigError`` (exit code 2) where nobody can be asked.
+    """
+    for line in described(missing):
+        output.notice(line)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise ConfigError("voice is not set up", f"run: {COMMAND} --yes")
+    if _asked("Get all of it?", default=True):
+        return list(missing)
+    return [part for part in missing if _asked(f"Get {part.name} ({part.what})?", default=False)]
+
+
+def described(missing: Sequence[Part]) -> list[str]:
+    """Return the lines that say what is missing, how large it is, its licence, and what goes without it."""
+    lines = ["Voice needs some things that are not on this machine yet:"]
+    for part in missing:
+        lines += [
+            f"  {part.name}: {part.what}",
+            f"    download {size(part.download)}, keeps {size(part.kept)}; licence: {part.licence}",
+            f"    without it: {part.without}",
+        ]
+    total = size(sum(part.download for part in missing))
+    return [*lines, f"All of it is a download of about {total}; {COMMAND} --remove deletes it again."]
+
+
+def get(parts: Sequence[Part], data: Path) -> None:
+    """Get ``parts`` one after the other with a progress bar; raises ``NotGot`` or ``ConfigError``."""
+    wanted = {part.name for part in parts}
+    with getting.one_at_a_time(data):
+        getting.check_room(data, parts)
+        for part in PARTS:
+            if part.name not in wanted:
+                continue
+            bar = Bar(part.name)
+            try:
+                _get(part.name, data, bar.tell)
+            finally:
+                bar.end()
+    left = missing_parts(data)
+    output.notice(
+        "Voice is set up." if not left else f"Still missing: {', '.join(one.name for one in left)}."
+    )
+
+
+def _get(name: PartName, data: Path, tell: getting.Progress) -> None:
+    match name:
+        case "server":
+            getting.get_server(data, tell)
+        case "agent":
+            getting.get_agent(data, tell)
+        case "models":
+            python = find_agent_python(data)
+            if python is None:
+                raise ConfigError("the models need the agent", f"run: {COMMAND}")
+            getting.get_models(data, python, tell)
+
+
+def _get_named(data: Path, hearing: str, voice: str) -> int:
+    for name in (hearing, voice):
+        if name and not _MODEL_NAME.fullmatch(name):
+            raise ConfigError(
+                f"{inert_line(name, 60)!r} is no name of a model", "like small or de_DE-thorsten-medium"
+            )
+    python = find_agent_python(data)
+    if python is None:
+        raise ConfigError("models need the agent's libraries", f"run: {COMMAND}")
+    with getting.one_at_a_time(data):
+        for kind in ("hearing", "voice"):
+            if not (name := hearing if kind == "hearing" else voice):
+                continue
+            bar = Bar(kind)
+            try:
+                getting.get_model(data, python, *((name, "") if kind == "hearing" else ("", name)), bar.tell)
+            finally:
+                bar.end()
+    return exits.DONE
+
+
+def _remove(data: Path, *, yes: bool) -> int:
+    if not yes and not _asked("Delete everything that voice setup got?", default=False):
+        return exits.DONE
+    with getting.one_at_a_time(data):
+        freed = getting.remove_all(data)
+    output.say(f"deleted: {size(freed)}")
+    return exits.DONE
+
+
+def _asked(question: str, *, default: bool) -> bool:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise ConfigError("nobody can be asked", "add --yes")
+    sys.stderr.write(f"{question} [{'Y/n' if default else 'y/N'}] ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    if not answer:
+        raise ConfigError("nobody answered", "add --yes")
+    said = answer.strip().lower()
+    return default if not said else said.startswith("y")
+
+
+class Bar:
+    """A progress bar in one line of a terminal; elsewhere a line for each tenth."""
+
+    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._name = name
+        self._clock = clock
+        self._began = clock()
+        self._shown = -1.0
+        self._tenth = -1
+        self._is_open = False
+
+    def tell(self, done: float, what: str) -> None:
+        """Show how much is done, from 0 to 1, and what happens now."""
+        if not sys.stderr.isatty():
+            if (tenth := int(done * 10)) != self._tenth:
+                self._tenth = tenth
+                output.notice(f"{self._name}: {done:.0%} {what}")
+            return
+        now = self._clock()
+        if now - self._shown < SHOWN_SECONDS and done < 1:
+            return
+        self._shown = now
+        full = round(done * BAR_CELLS)
+        bar = f"{'#' * full}{'.' * (BAR_CELLS - full)}"
+        line = f"{self._name:6} [{bar}] {done:4.0%} {duration(now - self._began):>6} {what}"
+        sys.stderr.write(f"\r{line[: output_width() - 1]}\x1b[K")
+        sys.stderr.flush()
+        self._is_open = True
+
+    def end(self) -> None:
+        """Leave the line as it is and go to the next."""
+        if self._is_open:
+            sys.stderr.write("\n")
+            self._is_open = False
+
+
+def output_width() -> int:
+    """Return the width of the terminal on stderr in cells."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except OSError:
+        return 80
