@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 
 PATIENCE_SECONDS = 60.0
@@ -12,7 +13,8 @@ PATIENCE_SECONDS = 60.0
 async def read_pipe(path: Path) -> str:
     """Return what somebody writes into the named pipe ``path``, up to the end.
 
-    Nobody may ever come: ``TimeoutError``. A thread that opens the pipe could not be given up.
+    Raises ``TimeoutError`` when nobody comes. The pipe is not opened in a thread, which could not be cancelled:
+    a pipe that nobody has opened for writing yet wakes nobody (poll(2): no POLLHUP before the first writer).
     """
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     loop, ready, data = asyncio.get_running_loop(), asyncio.Event(), b""
@@ -22,9 +24,10 @@ async def read_pipe(path: Path) -> str:
             while True:
                 await ready.wait()
                 ready.clear()
-                if not (piece := os.read(file, 4096)):
-                    return data.decode()
-                data += piece
+                with suppress(BlockingIOError):  # woken twice for one piece, and the writer has not closed yet
+                    if not (piece := os.read(file, 4096)):
+                        return data.decode()
+                    data += piece
     finally:
         loop.remove_reader(file)
         os.close(file)
