@@ -129,8 +129,11 @@ class AgentTuiApp(KeysInOrder[int]):
         return say("link.starting" if source.is_new else "link.connecting")
 
     def notify(self, message: str, **options: Any) -> None:
-        """Tell something in passing, in signs that the terminal has."""
-        super().notify(self._own(message), **options)
+        """Tell something in passing, in signs that the terminal has. Told again, it stands there once."""
+        text = self._own(message)
+        for told in [told for told in self._notifications if told.message == text]:
+            self._unnotify(told, refresh=False)  # the new one shows itself, and takes this one away
+        super().notify(text, **options)
 
     def on_mount(self) -> None:
         """Open what was asked for as soon as the first frame stands."""

@@ -13,8 +13,8 @@ PATIENCE_SECONDS = 60.0
 async def read_pipe(path: Path) -> str:
     """Return what somebody writes into the named pipe ``path``, up to the end.
 
-    Raises ``TimeoutError`` when nobody comes. The pipe is not opened in a thread, which could not be cancelled:
-    a pipe that nobody has opened for writing yet wakes nobody (poll(2): no POLLHUP before the first writer).
+    Raises ``TimeoutError`` when nobody comes. The pipe is not opened in a thread, which could not be
+    cancelled: a pipe that nobody has opened for writing yet wakes nobody.
     """
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     loop, ready, data = asyncio.get_running_loop(), asyncio.Event(), b""
@@ -24,7 +24,7 @@ async def read_pipe(path: Path) -> str:
             while True:
                 await ready.wait()
                 ready.clear()
-                with suppress(BlockingIOError):  # woken twice for one piece, and the writer has not closed yet
+                with suppress(BlockingIOError):  # woken once more for what was read already
                     if not (piece := os.read(file, 4096)):
                         return data.decode()
                     data += piece

@@ -18,6 +18,7 @@ from pathlib import Path
 import pyte
 
 PATIENCE_SECONDS = 60.0
+QUIET_SECONDS = 0.2  # without anything written, after which a program counts as done with a key
 ASKS_SYNC = b"\x1b[?2026$p"  # Textual asks whether the terminal can hold back half-drawn frames
 KNOWS_SYNC = b"\x1b[?2026;2$y"
 ASKS_STATUS = b"\x1b[5n"  # what every terminal answers, too; asked behind frames
@@ -94,6 +95,19 @@ class Terminal:
     def send(self, keys: str) -> None:
         """Type ``keys``."""
         os.write(self._terminal, keys.encode())
+
+    def press_until(self, keys: str, condition: str, seconds: float = PATIENCE_SECONDS) -> None:
+        """Type ``keys`` again and again until the words ``condition`` are on the screen.
+
+        Never while the program still draws what the last ones did: they would pile up before a slow one.
+        """
+        deadline = time.monotonic() + seconds
+        while condition not in self.text:
+            assert time.monotonic() < deadline, f"{condition!r} never came:\n{self.text}"
+            assert not self._ended, f"{condition!r} never came, the program ended:\n{self.text}"
+            self.send(keys)
+            while condition not in self.text and self._read(QUIET_SECONDS):
+                pass
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size, as a person does by dragging."""

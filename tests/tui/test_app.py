@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.widgets import Input, Static
+from textual.widgets._toast import Toast
 
 from agent_tui.config import Config, ScreenConfig
 from tests.tui.whole_app import opened_app
@@ -35,6 +36,15 @@ async def test_nothing_to_copy_is_said_too(tmp_path: Path) -> None:
         pane = seen.app.screen.query(Transcript).first()
         pane.post_message(Transcript.CopyRequested(pane, "", "code"))
         assert "no code block in sight" in await seen.text()
+
+
+async def test_what_is_told_again_stands_there_once_and_as_long_as_if_it_were_new(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        for text in ("one thing", "another", "one thing", "one thing"):
+            seen.app.notify(text, markup=False)
+            await seen.text()
+        assert [toast.render().plain for toast in seen.app.screen.query(Toast)] == ["another", "one thing"]
+        assert seen.now.count("one thing") == 1
 
 
 async def test_the_first_frame_says_which_server_it_connects_to(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -525,9 +526,9 @@ async def test_what_was_not_seen_whole_is_shown_whole_and_read_to_its_end_first(
     tall = replace(ASK, preview="\n".join(f"line {n}" for n in range(lines)))
     async with opened(message("q1", "Look."), size=(60, 14)) as chat:
         await asking(chat, tall)
-        await chat.press(key)
+        text = await chat.press(key)
         assert isinstance(chat.app.screen, AskScreen)
-        assert chat.told == ["there is more to see: read it to the end, then answer"]
+        assert "there is more to see: read it to the end, then answer" in text
         await chat.press(key)
         assert isinstance(chat.app.screen, AskScreen)
         text = await chat.press("end", key)  # what lies between was not seen, and is shown
@@ -539,6 +540,16 @@ async def test_what_was_not_seen_whole_is_shown_whole_and_read_to_its_end_first(
         assert [sent.split()[3] for sent in chat.asked] == [
             {"y": "once", "c": "conversation", "a": "always"}[key]
         ]
+
+
+async def test_the_key_of_an_answer_reads_on_to_the_end_and_then_answers() -> None:
+    tall = replace(ASK, preview="\n".join(f"line {n}" for n in range(30)))
+    async with opened(message("q1", "Look."), size=(60, 14)) as chat:
+        await asking(chat, tall)
+        pages = [await chat.press("y") for _ in range(5)]
+        shown = re.findall(r"line (\d+)", "".join(pages))
+        assert {int(number) for number in shown} == set(range(30))  # nothing lay over them
+        assert chat.asked == ["answer a1 step-1 once"]
 
 
 async def test_what_was_read_around_the_card_needs_no_other_screen() -> None:

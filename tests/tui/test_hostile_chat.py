@@ -187,13 +187,7 @@ def look_at_the_chat(view: Terminal) -> None:
 
     view.send("d")
     view.wait_for("esc back")
-
-    def is_refused(text: str) -> bool:
-        view.send(PAGE_DOWN)  # again: what was not read to its end is not let run
-        view.send("y")
-        return "[red]too late[/]" in text
-
-    view.wait_for(is_refused)
+    view.press_until("y", "[red]too late[/]")  # what was not read to its end is shown first, not let run
     view.wait_for("[red]broken[/]")
     view.wait_for("[red]said[/]")
     view.send("\t")

@@ -251,12 +251,7 @@ def look_at_the_room(view: Terminal) -> None:
     view.send("\r")
     view.wait_for("An agent")
     go_to(view, "what it is told", tabs=1)
-
-    def is_begun(text: str) -> bool:
-        view.send("\x1b[5~")  # up to the beginning of it
-        return "[red]prompt[/]" in text
-
-    view.wait_for(is_begun)
+    view.press_until("\x1b[5~", "[red]prompt[/]")  # up to the beginning of it
     back(view, "An agent")
     back(view, "in the order they speak")
 

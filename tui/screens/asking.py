@@ -254,8 +254,7 @@ class Asking(LiveScreen):
         elif event.decision == "deny" or (place is not None and self._is_read(spot, place[0])):
             self._decide(spot, event.decision)
         else:
-            self._show_whole(spot)
-            self.notify(say("ask.unread"), markup=False)
+            self._show_whole(spot, is_unread=True)
 
     def _is_read(self, spot: Spot, transcript: FollowedTranscript) -> bool:
         """Whether all that would be done was on the screen; the keys below it need not have been."""
@@ -298,7 +297,7 @@ class Asking(LiveScreen):
         texts = known.texts if known is not None else {}
         self.app.push_screen(ToolFormScreen(form, texts, ascii_only=self._ascii_only), take)
 
-    def _show_whole(self, spot: Spot) -> None:
+    def _show_whole(self, spot: Spot, *, is_unread: bool = False) -> None:
         step = self._step_of(spot)
         if step is None or step.ask is None:
             return
@@ -307,7 +306,8 @@ class Asking(LiveScreen):
             if decision is not None:
                 self._decide(spot, decision)
 
-        screen = AskScreen(self._name_of(spot, step), step.ask, self._clock, ascii_only=self._ascii_only)
+        name = self._name_of(spot, step)
+        screen = AskScreen(name, step.ask, self._clock, is_unread=is_unread, ascii_only=self._ascii_only)
         self.app.push_screen(screen, decide)
 
     def _decide(self, spot: Spot, decision: Decision) -> None:

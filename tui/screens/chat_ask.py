@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from agent_tui.events import ToolAsk
@@ -191,11 +192,26 @@ class AskScreen(WholeScreen[Decision]):
         Binding("n", "decide('deny')", "No", id="asked.deny"),
     ]
 
-    def __init__(self, name: str, ask: ToolAsk, clock: FrameClock, *, ascii_only: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        ask: ToolAsk,
+        clock: FrameClock,
+        *,
+        is_unread: bool = False,
+        ascii_only: bool = False,
+    ) -> None:
+        """``is_unread`` says at once that it has to be read to its end first."""
         title = f"{asking_line(name, ask)} · {visible_line(ask.call, MAX_TITLE_CHARACTERS // 2)}"
         super().__init__(title, asking_body(ask, shows_all=True), clock, ascii_only=ascii_only)
         self._ask = ask
         self._guard = KeyGuard(self)
+        self._unread = StatusLine(ascii_only=ascii_only)  # a notification would cover what is to be read
+        self._unread.show([say("ask.unread")])
+        self._unread.display = is_unread
+
+    def _below(self) -> list[Widget]:
+        return [self._unread]
 
     def _hints(self) -> list[Part]:
         keys = _keys(self._ask, lambda act: key_of(self, f"asked.{act}", ascii_only=self._ascii_only))
@@ -216,7 +232,7 @@ class AskScreen(WholeScreen[Decision]):
             self.dismiss(decision)
         else:
             self._transcript.show_what_was_not_shown()
-            self.notify(say("ask.unread"), markup=False)
+            self._unread.display = True
 
 
 class KeepScreen(Dialog[bool]):

@@ -85,12 +85,14 @@ class FollowedTranscript(Transcript):
         return self._first_not_shown(number - 1, message.part_count - but_last) is None
 
     def show_what_was_not_shown(self) -> None:
-        """Bring the first row of the watched message that was never on the screen to its top."""
+        """Bring the first row of the watched message that was never on the screen to its top, or show the end
+        if that is nearer.
+        """
         number = self.number_of(self._watched)
         parts = self._view.messages[number - 1].part_count if number else 0
         place = self._first_not_shown(number - 1, parts)
         if place is not None:
-            self._view.show(place)
+            self._view.show(place, is_held=False)  # at the end its last row is seen, too
             self._redraw()
 
     def _first_not_shown(self, index: int, parts: int) -> Place | None:
