@@ -35,7 +35,7 @@ SOON_SECONDS: Final = (
 LONGEST_SECONDS: Final = 0.2  # of virtual time that a test waits for such timers, one after the other
 QUIET_SECONDS: Final = 0.02  # of real time without anything to read, before files and sockets count as quiet
 THREAD_SECONDS: Final = 2.0  # of real time that a thread may take before a test goes on without it
-BUSY_SECONDS: Final = 1.0  # of real time after which a test goes on though something is always ready
+BUSY_SECONDS: Final = 1.0  # of computing after which a test goes on though something is always ready
 
 OWN_FILES: Final = 1  # the pipe by which threads wake a loop
 
@@ -87,7 +87,10 @@ _clock = _Clock()
 
 @dataclass(slots=True)
 class _Waiting:
-    """A test that waits until nothing is left to do and virtual time is ``until``; ``began`` is real time.
+    """A test that waits until nothing is left to do and virtual time is ``until``.
+
+    ``began`` is real time; ``computed`` is what the thread had computed then, in seconds: on a busy machine much
+    time passes in which it cannot do anything.
 
     One that only waits between two keys (``is_brief``) leaves no real time to whoever is at the other end of
     a file or a socket.
@@ -96,6 +99,7 @@ class _Waiting:
     settled: asyncio.Future[None]
     until: float
     began: float
+    computed: float
     is_brief: bool
 
 
@@ -119,7 +123,8 @@ class SettlingLoop(asyncio.SelectorEventLoop):
 
     async def settle(self, seconds: float) -> None:
         """Wait until nothing is left to do and ``seconds`` of virtual time have passed."""
-        waiting = _Waiting(self.create_future(), self.time() + seconds, _real(), seconds < MOMENT_SECONDS)
+        until, is_brief = self.time() + seconds, seconds < MOMENT_SECONDS
+        waiting = _Waiting(self.create_future(), until, _real(), time.thread_time(), is_brief)
         self._waiting.append(waiting)
         try:
             await waiting.settled
@@ -144,7 +149,8 @@ class SettlingLoop(asyncio.SelectorEventLoop):
         if not self._waiting:
             return timeout
         if timeout is not None and timeout <= 0:  # something is ready
-            self._go_on([each for each in self._waiting if each.began + BUSY_SECONDS < _real()])
+            computed = time.thread_time()
+            self._go_on([each for each in self._waiting if each.computed + BUSY_SECONDS < computed])
             return timeout
         if (rest := self._seconds_to_quiet(files)) > 0:
             return rest if timeout is None else min(rest, timeout)

@@ -187,7 +187,8 @@ def look_at_the_chat(view: Terminal) -> None:
 
     view.send("d")
     view.wait_for("esc back")
-    view.press_until("y", "[red]too late[/]")  # what was not read to its end is shown first, not let run
+    # What was not read to its end is not let run; and the same key alone, again and again, is a held one.
+    view.press_until(PAGE_DOWN + "y", "[red]too late[/]")
     view.wait_for("[red]broken[/]")
     view.wait_for("[red]said[/]")
     view.send("\t")

@@ -11,7 +11,7 @@ import pytest
 
 from agent_tui.backend.tools.files import MAX_ENTRIES, MAX_LINES, ListFiles, ReadFile
 from agent_tui.backend.tools.searching import MAX_HITS, SearchFiles
-from agent_tui.backend.tools.tool import Tool, ToolPlace
+from agent_tui.backend.tools.tool import Tool, ToolOutput, ToolPlace
 from tests.backend.tools.calls import called, refused
 
 
@@ -167,18 +167,27 @@ async def test_a_search_has_an_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|aa)+$", r"(.*a){25}b", r"(x+x+)+y"])
 async def test_a_pattern_that_never_ends_is_ended(tmp_path: Path, pattern: str) -> None:
     (tmp_path / "text").write_text("a" * 5_000 + "x" * 5_000 + "!")
-    why_or_hits = await called(SearchFiles(seconds=0.3), tmp_path, pattern=pattern)
-    assert "took longer than 0.3 s" in why_or_hits.content or "no hits" in why_or_hits.content
+    search = SearchFiles(seconds=0.3)
+    why_or_hits = await called(search, tmp_path, pattern=pattern)
+    assert is_given_up(search, why_or_hits) or "no hits" in why_or_hits.content
+
+
+def is_given_up(search: SearchFiles, output: ToolOutput) -> bool:
+    """Whether a search took too long: by the engine, which counts what the process computes, or where a busy
+    machine lets it compute little, by the clock.
+    """
+    return "took longer than" in output.content or f"ended after {search.seconds:g} s" in output.content
 
 
 async def test_a_catastrophe_is_told_and_others_go_on_meanwhile(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("a" * 200 + "!")
-    search = asyncio.create_task(called(SearchFiles(seconds=1.0), tmp_path, pattern=r"^(a|a)*$|(a|aa|a.)+b"))
+    search = SearchFiles(seconds=1.0)
+    task = asyncio.create_task(called(search, tmp_path, pattern=r"^(a|a)*$|(a|aa|a.)+b"))
     turns = 0
-    while not search.done():
+    while not task.done():
         await asyncio.sleep(0)
         turns += 1
-    assert "took longer than 1 s" in search.result().content
+    assert is_given_up(search, task.result())
     assert turns > 100
 
 
