@@ -89,8 +89,8 @@ _clock = _Clock()
 class _Waiting:
     """A test that waits until nothing is left to do and virtual time is ``until``.
 
-    ``began`` is real time; ``computed`` is what the thread had computed then, in seconds: on a busy machine much
-    time passes in which it cannot do anything.
+    ``began`` is real time; ``computed`` is what the thread had computed then, in seconds: on a busy machine
+    much time passes in which it cannot do anything.
 
     One that only waits between two keys (``is_brief``) leaves no real time to whoever is at the other end of
     a file or a socket.

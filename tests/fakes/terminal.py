@@ -18,7 +18,7 @@ from pathlib import Path
 import pyte
 
 PATIENCE_SECONDS = 60.0
-QUIET_SECONDS = 0.2  # without anything written, after which a program counts as done with a key
+QUIET_SECONDS = 0.2  # without anything written, after which a program counts as done with a key, at first
 ASKS_SYNC = b"\x1b[?2026$p"  # Textual asks whether the terminal can hold back half-drawn frames
 KNOWS_SYNC = b"\x1b[?2026;2$y"
 ASKS_STATUS = b"\x1b[5n"  # what every terminal answers, too; asked behind frames
@@ -101,12 +101,14 @@ class Terminal:
 
         Never while the program still draws what the last ones did: they would pile up before a slow one.
         """
-        deadline = time.monotonic() + seconds
+        deadline, quiet = time.monotonic() + seconds, QUIET_SECONDS
         while condition not in self.text:
             assert time.monotonic() < deadline, f"{condition!r} never came:\n{self.text}"
             assert not self._ended, f"{condition!r} never came, the program ended:\n{self.text}"
             self.send(keys)
-            while condition not in self.text and self._read(QUIET_SECONDS):
+            if not self._read(quiet):
+                quiet *= 2  # the program is slow, or the keys did nothing
+            while condition not in self.text and time.monotonic() < deadline and self._read(quiet):
                 pass
 
     def resize(self, columns: int, rows: int) -> None:

@@ -85,7 +85,7 @@ def cut_answer() -> dict[str, Any]:
 def live_answer() -> list[Event]:
     """Return an answer up to where its tool asks."""
     call = step(1, "tool_call", name=marked("asker", 9), arguments=written(path=marked("path")))
-    diff = f"--- {NASTY}\n+++ {NASTY}\n@@ -1 +1 @@\n-{marked('old', 9)}\n+{marked('new')}\n```\n{NASTY}"
+    diff = f"--- {NASTY}\n+++ {NASTY}\n@@ -1 +1 @@\n-{marked('old', 9)}\n+{marked('new', 3000)}\n```\n{NASTY}"
     ask = {
         "call": marked("call", 9),
         "preview": diff,
