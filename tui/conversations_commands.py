@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient
@@ -45,18 +45,24 @@ def list_conversations(source: Source, archived: bool, output_format: OutputForm
         )
         return exits.DONE
     everything = asked(source, connect.chat_client, lambda client: client.conversations(archived=True))
-    short = short_ids([(conversation.id, conversation.title) for conversation in everything])
+    short = _short(everything)
     wanted = [conversation for conversation in everything if archived or not conversation.archived]
     return listed(HEAD, [_row(conversation, short) for conversation in wanted], NO_CONVERSATIONS)
 
 
 def search(source: Source, words: str, limit: int, output_format: OutputFormat) -> int:
     """Print the messages that hold ``words``, newest first; as JSON the body of ``GET /api/search``."""
-    body = asked(source, connect.chat_client, lambda client: client.search_raw(words, limit))
     if output_format == "json":
-        output.write_json(body)
-    elif hits := read_hits(body):
-        output.say("\n\n".join(map(_found, hits)))
+        output.write_json(asked(source, connect.chat_client, lambda client: client.search_raw(words, limit)))
+        return exits.DONE
+
+    async def find(client: ChatClient) -> tuple[list[Hit], Mapping[str, str]]:
+        hits = read_hits(await client.search_raw(words, limit))
+        return hits, await ids_of_conversations(client) if hits else {}
+
+    hits, short = asked(source, connect.chat_client, find)
+    if hits:
+        output.say("\n\n".join(_found(hit, short) for hit in hits))
     else:
         output.notice(NOTHING_FOUND)
     return exits.DONE
@@ -80,7 +86,16 @@ def rename(source: Source, wanted: str, title: str, output_format: OutputFormat)
     return told(f"renamed {_called(renamed)}", conversation_fields(renamed), output_format)
 
 
+async def ids_of_conversations(client: ChatClient) -> Mapping[str, str]:
+    """Return the short id of every conversation, by its whole one."""
+    return _short(await client.conversations(archived=True))
+
+
 # --- how conversations read --------------------------------------------------------------------------------
+
+
+def _short(conversations: Sequence[ConversationInfo]) -> Mapping[str, str]:
+    return short_ids([(conversation.id, conversation.title) for conversation in conversations])
 
 
 def _called(conversation: ConversationInfo) -> str:
@@ -128,9 +143,10 @@ def _described(conversation: ConversationInfo) -> str:
     return output.table([(label, text) for label, text in facts if text])
 
 
-def _found(hit: Hit) -> str:
+def _found(hit: Hit, short: Mapping[str, str]) -> str:
+    id_ = short.get(hit.conversation_id, hit.conversation_id)
     title = inert_line(hit.title, MAX_NAME_CHARACTERS) or UNTITLED
-    about = (inert_line(hit.conversation_id), title, inert_line(hit.role), age(hit.created_at))
+    about = (inert_line(id_), title, inert_line(hit.role), age(hit.created_at))
     words = inert_line(hit.snippet.translate(_MARKS), MAX_SNIPPET_CHARACTERS)
     return f"{'  '.join(text for text in about if text)}\n  {words}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Final
 
@@ -11,7 +12,8 @@ from agent_tui.errors import ConfigError, NotFound
 from agent_tui.inert import inert_line, visible_line
 from agent_tui.tool_rules import WRITING_TOOLS, spelled_out
 from tui import connect, exits, output
-from tui.commands import age, asked, listed, server_line, told
+from tui.commands import age, asked, listed, server_line, short_ids, told
+from tui.conversations_commands import ids_of_conversations
 from tui.output import OutputFormat
 from tui.request import Source
 
@@ -44,11 +46,20 @@ def list_tools(source: Source, output_format: OutputFormat) -> int:
 
 def list_rules(source: Source, output_format: OutputFormat) -> int:
     """Print what was allowed, but for what the config file allows; as JSON ``{"rules": […]}``."""
-    rules = asked(source, connect.chat_client, lambda client: client.rules())
-    if output_format == "json":
+    is_text = output_format != "json"
+
+    async def look(client: ChatClient) -> tuple[list[ToolRule], Mapping[str, str]]:
+        rules = await client.rules()
+        has_places = is_text and any(rule.conversation_id for rule in rules)
+        return rules, await ids_of_conversations(client) if has_places else {}
+
+    rules, places = asked(source, connect.chat_client, look)
+    if not is_text:
         output.write_json({"rules": [asdict(rule) for rule in rules]})
         return exits.DONE
-    code = listed(("ID", "ALLOWED", "IN", "HOLDS FOR", "SINCE"), map(_rule_row, rules), NO_RULES)
+    short = short_ids([(rule.id, rule.pattern) for rule in rules])
+    rows = [(short[rule.id], *_rule_cells(rule, places)) for rule in rules]
+    code = listed(("ID", "ALLOWED", "IN", "HOLDS FOR", "SINCE"), rows, NO_RULES)
     if any(rule.scope == "suspended" for rule in rules):
         output.notice(SUSPENDED)
     return code
@@ -91,14 +102,14 @@ def _shown(rule: ToolRule) -> str:
     )
 
 
-def _rule_row(rule: ToolRule) -> tuple[str, ...]:
+def _rule_cells(rule: ToolRule, places: Mapping[str, str]) -> tuple[str, ...]:
     where = [visible_line(rule.folder)] if rule.folder else []
     if rule.conversation_id:
-        where.append(f"conversation {inert_line(rule.conversation_id)}")
+        where.append(f"conversation {inert_line(places.get(rule.conversation_id, rule.conversation_id))}")
     holds = HOLDS.get(rule.scope, inert_line(rule.scope))
     if rule.scope == "exact" and rule.tool in WRITING_TOOLS:
         holds = "this file, any content"
-    return rule.id, _shown(rule), ", ".join(where) or "every conversation", holds, age(rule.created_at)
+    return _shown(rule), ", ".join(where) or "every conversation", holds, age(rule.created_at)
 
 
 def _tool_row(tool: ToolInfo) -> tuple[str, ...]:

@@ -99,7 +99,8 @@ def test_words_are_found_where_they_were_said(home: Home) -> None:
     id_ = begin(home, "About samovars", "What is a samovar made of?")
     ran = home.main("conversations", "search", "samovar", "made")
     assert ran.returncode == 0
-    assert f"{id_}  About samovars  user" in ran.stdout
+    assert f"{id_[:8]}  About samovars  user" in ran.stdout
+    assert id_ not in ran.stdout
     assert "What is a samovar made of?" in ran.stdout
     value = json.loads(home.main("conversations", "search", "samovar made", "--output", "json").stdout)
     assert "\2samovar\3" in value["hits"][-1]["snippet"]
@@ -231,6 +232,27 @@ def test_without_rules_stderr_says_so(home: Home) -> None:
     ran = home.main("tools", "rules")
     assert (ran.returncode, ran.stdout) == (0, "")
     assert "nothing was allowed" in ran.stderr
+
+
+def test_rules_have_short_ids_and_name_a_conversation_by_its_short_one(alone: Home) -> None:
+    long, other = "0123456789abcdef" * 2, "fedcba9876543210" * 2
+    rules = [
+        {**RULE, "id": long, "conversation_id": other},
+        {**RULE, "id": "f" * 32, "conversation_id": "gone"},
+    ]
+    with in_thread(LogChatServer()) as server:
+        server.on("GET", "/api/tools/rules", answers_json({"rules": rules}))
+        server.on(
+            "GET", "/api/conversations", answers_json({"conversations": [{"id": other, "title": "It"}]})
+        )
+        ran = alone.main("tools", "rules", "--url", server.url)
+        first, second = [row.split() for row in ran.stdout.splitlines()[1:]]
+        assert (first[0], first[4]) == (long[:8], other[:8])
+        assert (second[0], second[4]) == ("f" * 8, "gone")
+        told = json.loads(alone.main("tools", "rules", "--url", server.url, "--output", "json").stdout)
+        assert told == {"rules": rules}
+        server.on("DELETE", f"/api/tools/rules/{long}", answers_json({"rules": []}))
+        assert alone.main("tools", "forget", first[0], "--url", server.url).returncode == 0
 
 
 def test_rules_say_where_they_hold_and_suspended_ones_are_confirmed(alone: Home) -> None:
