@@ -15,9 +15,11 @@ from rich.style import Style
 from syrupy.assertion import SnapshotAssertion
 from textual.app import App
 
+from tests.settling import settle
 from tests.tui.screen_text import screen_as_text
 from tests.tui.watched import Watched
 from tui.screens import row_list
+from tui.screens.live_screen import CALM_LOOK_SECONDS
 
 NOON = 1_795_176_000.0  # 2026-11-20T12:00:00+00:00
 SIZES = ((120, 40), (80, 24), (50, 20))  # one after another, as a person resizes
@@ -36,7 +38,8 @@ def stand_still(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 async def same(
     seen: Watched[Any], snapshot: SnapshotAssertion, sizes: Sequence[tuple[int, int]] = SIZES
 ) -> None:
-    """Compare at every size."""
+    """Compare at every size, once the lines that count seconds have been told as it is now."""
+    await settle(CALM_LOOK_SECONDS)
     for columns, rows in sizes:
         await seen.resize(columns, rows)
         assert screen_as_text(seen.app) == snapshot(name=f"{columns}x{rows}")
