@@ -90,7 +90,7 @@ class RoomsGroup(Group):
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         items = super().shell_complete(ctx, incomplete)
-        rooms = [] if incomplete.startswith("-") else completion.rooms()
+        rooms = [] if incomplete.startswith("-") else completion.rooms(ctx)
         return [*items, *(CompletionItem(word, help=about) for word, about in rooms)]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:

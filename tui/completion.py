@@ -20,6 +20,7 @@ from agent_tui.inert import inert_line
 from tui import output
 from tui.arguments import COMPLETION_VARIABLE, CONNECTION_OPTIONS, take_connection
 from tui.output import PROGRAM
+from tui.request import wants_embedded
 
 LINES: Final = "lines"  # the value of the variable that asks for the words
 DATABASE: Final = "agent-tui.db"
@@ -167,24 +168,25 @@ def _connection_values(before: Sequence[str], begun: str) -> list[tuple[str, str
 def _of_commands(command: Any, before: Sequence[str], begun: str) -> list[tuple[str, str]]:
     from typer._completion_classes import BashComplete  # lazy; any shell's class walks a command line
 
-    _, rest = take_connection(before)
-    completing = BashComplete(command, {}, PROGRAM, COMPLETION_VARIABLE)
+    connection, rest = take_connection(before)
+    completing = BashComplete(command, {"obj": connection}, PROGRAM, COMPLETION_VARIABLE)
     items = completing.get_completions(rest, begun)
     options = [(option, "") for option in (*CONNECTION_OPTIONS, "--help") if begun.startswith("-")]
     return [(item.value, item.help or "") for item in items if item.type == "plain"] + options
 
 
 # --- what there is -----------------------------------------------------------------------------------------
+# ``ctx`` is typer's; its ``obj`` is the connection. Nothing is known of another server without asking it.
 
 
-def rooms() -> list[tuple[str, str]]:
+def rooms(ctx: Any) -> list[tuple[str, str]]:
     """Return the rooms of this user: what means each, and what it is."""
-    return _stored("room")
+    return _stored("room") if wants_embedded(ctx.obj) else []
 
 
-def conversations() -> list[tuple[str, str]]:
+def conversations(ctx: Any) -> list[tuple[str, str]]:
     """Return the chats of this user, as ``rooms``."""
-    return _stored("chat")
+    return _stored("chat") if wants_embedded(ctx.obj) else []
 
 
 def _stored(kind: str) -> list[tuple[str, str]]:
@@ -209,8 +211,10 @@ def _can_be_typed(name: str) -> bool:
     return len(name) <= MAX_NAME_CHARACTERS and _PLAIN.fullmatch(name) is not None and name == name.strip()
 
 
-def providers() -> list[tuple[str, str]]:
+def providers(ctx: Any) -> list[tuple[str, str]]:
     """Return the providers of the config file, and the demo."""
+    if not wants_embedded(ctx.obj):
+        return []
     return [*((one.name, one.kind) for one in load().providers.values()), (DEMO_PROVIDER, "the demo model")]
 
 

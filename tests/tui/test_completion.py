@@ -73,6 +73,15 @@ def test_what_else_takes_a_name_has_its_names_offered(home: Home) -> None:
     assert offered(home, "--backend", "work", "rooms", "pa").keys() == {"pause"}
 
 
+@pytest.mark.parametrize("where", [["--backend", "work"], ["--url=http://127.0.0.1:9"]])
+def test_what_is_on_this_machine_is_not_offered_for_another_server(home: Home, where: list[str]) -> None:
+    assert offered(home, "rooms", "show", *where, "") == {}
+    assert "My room" not in offered(home, *where, "rooms", "")
+    assert offered(home, *where, "conversations", "show", "") == {}
+    assert offered(home, *where, "ask", "--provider", "") == {}
+    assert list(offered(home, "--backend", "embedded", "chat", "")) == ["A chat"]
+
+
 def test_a_tab_never_complains(home: Home, tmp_path: Path) -> None:
     assert offered(home, "rooms", "show", "nonsense") == {}
     assert offered(home, "rooms", "show", "--output", "nonsense", "") is not None
