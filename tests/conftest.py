@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Workers and hundreds of child processes import the same modules. Where the environment forbids bytecode,
@@ -38,6 +41,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 # Looks for cycles among all that was loaded were a quarter of the time. What tests leave is looked for less
 # often than Python would: (young, middle, full), as `gc.set_threshold` takes them.
 GARBAGE_THRESHOLDS = (10_000, 20, 20)
+gc.disable()  # while modules are imported and tests collected: all of that stays
 
 
 def pytest_collection_finish() -> None:
@@ -45,6 +49,24 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
+    gc.enable()
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Have each worker begin with other tests to import.
+
+    In a new clone nothing is compiled yet. Workers that import the same modules in the same order compile all
+    of them, each for itself; so what comes second finds much of it done.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    root, asked = session.config.rootpath, [Path(arg.partition("::")[0]) for arg in session.config.args]
+    paths = sorted(path for arg in asked for path in (arg.rglob("test_*.py") if arg.is_dir() else [arg]))
+    first = len(paths) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for path in paths[first:] + paths[:first]:
+        with suppress(Exception, pytest.skip.Exception):  # comes again where tests are collected
+            importlib.import_module(".".join(path.resolve().relative_to(root).with_suffix("").parts))
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
 import sys
 from typing import NoReturn
 
-from agent_tui.backend.options import parse
-from agent_tui.backend.process import run
-from agent_tui.errors import AgentBusy, AgentTuiError, DiskFull, StoreFull
-from agent_tui.inert import inert_line
+gc.disable()  # what is imported stays: to look for cycles in it again and again is a sixth of the start
+
+from agent_tui.backend.options import parse  # noqa: E402
+from agent_tui.backend.process import run  # noqa: E402
+from agent_tui.errors import AgentBusy, AgentTuiError, DiskFull, StoreFull  # noqa: E402
+from agent_tui.inert import inert_line  # noqa: E402
+
+gc.freeze()
+gc.enable()
 
 OK = 0
 BUG = 1

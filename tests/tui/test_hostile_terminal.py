@@ -139,7 +139,13 @@ class HostileServer(LogRoomsServer):
     def __init__(self) -> None:
         agent = {"name": marked("Ada"), "color": NASTY, "model": marked("model"), "provider_id": NASTY}
         agents = [
-            {**agent, "id": "a", "status": "speaking", "system_prompt": marked("prompt"), "turn_order": 0},
+            {
+                **agent,
+                "id": "a",
+                "status": "speaking",
+                "system_prompt": marked("prompt", 2_000),
+                "turn_order": 0,
+            },
             {**agent, "id": "b", "status": NASTY, "turn_order": 1},
         ]
         fields = {"name": marked("room"), "task": marked("task"), "created_at": NASTY, "updated_at": NASTY}

@@ -20,7 +20,7 @@ from widgets.message import Message
 from widgets.view import View
 
 MAX_BYTES_PER_TOKEN = 15  # of four characters each, with all that is kept besides: layouts come on top
-TURNS = 30
+TURNS = 10
 
 
 def grown(view: View, pieces: list[str], times: int) -> int:
