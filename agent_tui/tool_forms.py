@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final, Literal
 
@@ -99,9 +99,22 @@ class FormAnswer:
     why: str = ""
 
 
-def form_fields(form: ToolForm) -> dict[str, Any]:
-    """Return a form as JSON has it; ``wire.chat_message.tool_form`` reads it."""
-    return asdict(form)
+def stored_form(fields: Mapping[str, Any]) -> ToolForm:
+    """Return the form that ``wire.steps_encode.ask_fields`` wrote."""
+    return ToolForm(
+        fields["server"],
+        fields["message"],
+        tuple(
+            FormField(
+                **{
+                    **one,
+                    "default": tuple(one["default"]) if isinstance(one["default"], list) else one["default"],
+                    "options": tuple(FormOption(**option) for option in one["options"]),
+                }
+            )
+            for one in fields["fields"]
+        ),
+    )
 
 
 def problems(form: ToolForm, values: Mapping[str, Any]) -> dict[str, str]:

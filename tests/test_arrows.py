@@ -112,7 +112,7 @@ def test_clients_and_backend_need_no_screen(tmp_path: Path) -> None:
 def test_a_backend_that_starts_loads_no_real_model_and_no_migrations(tmp_path: Path) -> None:
     loaded = loaded_after("import agent_tui.backend.process", tmp_path)
     assert "sqlalchemy" in loaded
-    assert not loaded & {"pydantic_ai", "openai", "alembic", "httpx"}
+    assert not loaded & {"pydantic", "pydantic_ai", "openai", "alembic", "httpx"}
 
 
 @pytest.mark.parametrize("name", ["tui", "widgets", "themes", "agent_tui"])

@@ -18,8 +18,8 @@ from agent_tui.backend.store.damage import damaged, damaged_field, intact, names
 from agent_tui.backend.store.messages import Page, that_fit
 from agent_tui.backend.store.rows import Frame, TurnRow, UserSaid
 from agent_tui.errors import NotFound
-from agent_tui.events import Message, Step
-from agent_tui.wire.chat_message import AskFields, tool_ask
+from agent_tui.events import Message, Step, ToolAsk
+from agent_tui.tool_forms import stored_form
 
 IDS_PER_QUERY = 500
 MESSAGES_PER_READ = 50  # with their files each may be as large as a page
@@ -277,8 +277,17 @@ def step_of(row: Row[Any]) -> Step:
         success=row.success,
         status=row.status,
         seconds=row.seconds,
-        ask=tool_ask(AskFields.model_validate_json(row.ask)) if row.status == "asks" else None,
+        ask=_stored_ask(row.ask) if row.status == "asks" else None,
     )
+
+
+def _stored_ask(stored: str) -> ToolAsk:
+    """Return what a call asks, as ``steps_encode.ask_fields`` wrote it. (Without pydantic: this process is to
+    start quickly.)
+    """
+    fields = json.loads(stored)
+    form = fields.pop("form", None)
+    return ToolAsk(**fields, form=None if form is None else stored_form(form))
 
 
 def _logged(connection: Connection, room_id: str, turn: TurnRow) -> dict[str, Step]:
