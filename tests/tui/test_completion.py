@@ -35,15 +35,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     home.api("POST", "/api/rooms", {"task": "Why?", "name": "My room"})
     home.api("POST", "/api/rooms", {"task": "Why?", "name": HOSTILE})
     home.api("POST", "/api/conversations", {"title": "A chat"})
-    home.run("backend", "stop")
+    home.main("backend", "stop")
     yield home
-    home.run("backend", "stop")
+    home.main("backend", "stop")
     reap(folder / "data")
 
 
 def offered(home: Home, *words: str) -> dict[str, str]:
     """Return what may come in place of the last word, and what each is."""
-    done = home.run(*words, _AGENT_TUI_COMPLETE="lines")
+    done = home.main(*words, _AGENT_TUI_COMPLETE="lines")
     assert (done.returncode, done.stderr) == (0, "")
     return dict(line.split("\t") for line in done.stdout.splitlines())
 
@@ -56,7 +56,7 @@ def test_rooms_are_offered_by_name_or_id_and_no_backend_is_started(home: Home, c
     assert len(hostile) == 12
     assert hostile.isalnum()
     assert "\x1b" not in found[hostile]
-    assert home.run("backend", "status").stdout == "not running\n"
+    assert home.main("backend", "status").stdout == "not running\n"
 
 
 def test_what_else_takes_a_name_has_its_names_offered(home: Home) -> None:
@@ -92,7 +92,7 @@ def test_a_tab_never_complains(home: Home, tmp_path: Path) -> None:
     assert offered(broken, "rooms", "show", "") == {}
     config.write_text("[")
     assert offered(broken, "ask", "--provider", "") == {}
-    assert home.run("rooms", "", _AGENT_TUI_COMPLETE="complete_zsh").stdout == ""  # that one evaluated it
+    assert home.main("rooms", "", _AGENT_TUI_COMPLETE="complete_zsh").stdout == ""  # that one evaluated it
 
 
 def test_a_tab_loads_no_screen_and_no_client(home: Home) -> None:
@@ -120,10 +120,10 @@ def test_a_tab_loads_no_screen_and_no_client(home: Home) -> None:
 )
 def test_each_shell_has_its_own_script(home: Home, shell: str, has: str) -> None:
     for words in (["--show-completion", shell], [f"--show-completion={shell}"]):
-        done = home.run(*words)
+        done = home.main(*words)
         assert (done.returncode, done.stderr) == (0, "")
         assert has in done.stdout
-    refused = home.run("--show-completion", "csh")
+    refused = home.main("--show-completion", "csh")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "bash, zsh, fish" in refused.stderr
 
@@ -137,7 +137,7 @@ def installed(shell: str) -> str:
 
 def test_bash_completes_and_runs_nothing_of_a_name(home: Home, tmp_path: Path) -> None:
     bash = installed("bash")
-    assert home.run("--install-completion", "bash").returncode == 0
+    assert home.main("--install-completion", "bash").returncode == 0
     script = (
         'source ~/.bash_completions/agent-tui.sh; COMP_WORDS=(agent-tui rooms show ""); COMP_CWORD=3; '
         '_agent_tui; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -151,7 +151,7 @@ def test_bash_completes_and_runs_nothing_of_a_name(home: Home, tmp_path: Path) -
 
 def test_fish_completes(home: Home, tmp_path: Path) -> None:
     fish = installed("fish")
-    assert home.run("--install-completion", "fish").returncode == 0
+    assert home.main("--install-completion", "fish").returncode == 0
     done = subprocess.run(
         [fish, "-c", "complete -C 'agent-tui rooms show '"],
         env={**home.environ, "XDG_CONFIG_HOME": str(home.folder / ".config")},
@@ -166,7 +166,7 @@ def test_fish_completes(home: Home, tmp_path: Path) -> None:
 
 def test_the_first_tab_in_a_new_zsh_completes(home: Home, tmp_path: Path) -> None:
     zsh = installed("zsh")
-    assert home.run("--install-completion", "zsh").returncode == 0
+    assert home.main("--install-completion", "zsh").returncode == 0
     ours, theirs = pty.openpty()
     environ = {**home.environ, "TERM": "xterm", "PS1": "> "}
     running = subprocess.Popen(
@@ -203,14 +203,14 @@ def read_until(descriptor: int, part: str) -> str:
 
 @pytest.mark.parametrize("page", HELP)
 def test_h_is_help_everywhere(home: Home, page: str) -> None:
-    done = home.run(*page.split(), "-h")
+    done = home.main(*page.split(), "-h")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == HELP[page]
 
 
 def test_h_is_help_behind_other_words_too(home: Home) -> None:
     assert (
-        home.run("rooms", "run", "a-room", "--rounds", "3", "-h").stdout.strip() == HELP["rooms run"].strip()
+        home.main("rooms", "run", "a-room", "--rounds", "3", "-h").stdout.strip() == HELP["rooms run"].strip()
     )
-    assert home.run("ask", "Why?", "-h").stdout.strip() == HELP["ask"].strip()
+    assert home.main("ask", "Why?", "-h").stdout.strip() == HELP["ask"].strip()
     assert home.run("serve", "--port", "0", "-h").returncode == 0
