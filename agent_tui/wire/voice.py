@@ -1,0 +1,446 @@
+"""Messages of an agent's session ↔ our events: ``AgentSessionMessage`` of livekit-protocol.
+
+A LiveKit room carries them as byte streams on the topic ``lk.agent.session``, one message each; the console
+transport of livekit-agents carries them over TCP, behind a length of four bytes. Who writes them:
+livekit-agents 1.8, ``voice/remote_session.py``. Everything here is pure.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from google.protobuf.message import DecodeError
+from google.protobuf.timestamp_pb2 import Timestamp
+from livekit.protocol.agent_pb import agent_session as pb
+
+from agent_tui.errors import ProtocolError
+from agent_tui.events import Step, StepSet, ToolStatusChanged, Unknown
+from agent_tui.model.voice import (
+    AgentStateChanged,
+    AgentWord,
+    FalseInterruption,
+    HandedOver,
+    HistoryLoaded,
+    ItemStored,
+    SessionFailed,
+    SpokenItem,
+    TurnTimes,
+    UsageMeasured,
+    UserStateChanged,
+    UserWord,
+    VoiceEvent,
+    WordsHeard,
+)
+from agent_tui.redaction import HIDDEN, redacted
+
+SESSION_TOPIC: Final = "lk.agent.session"
+TRANSCRIPTION_TOPIC: Final = "lk.transcription"
+CHAT_TOPIC: Final = "lk.chat"
+PRE_CONNECT_TOPIC: Final = "lk.agent.pre-connect-audio-buffer"
+FILE_TOPIC: Final = "agent-tui.file"  # ours: an agent that takes files registers it
+AGENT_STATE: Final = "lk.agent.state"  # attributes of participants
+AGENT_NAME: Final = "lk.agent.name"
+ON_BEHALF: Final = "lk.publish_on_behalf"
+PUSH_TO_TALK: Final = "push-to-talk"  # ours: "1" where the RPC methods below are offered
+TAKES_FILES: Final = "agent-tui.files"  # ours: "1" where files are taken
+LISTENS_TO: Final = "agent-tui.listens-to"  # ours: the identity that the agent listens to
+START_TURN: Final = "start_turn"  # RPC methods
+END_TURN: Final = "end_turn"
+CANCEL_TURN: Final = "cancel_turn"
+TALK_TO_ME: Final = "talk_to_me"
+
+MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024  # a whole history; one frame of sound has 3 kB
+MAX_TEXT_CHARACTERS: Final = 100_000
+MAX_LINE_CHARACTERS: Final = 1_000  # of an error, a status, a progress
+MAX_NAME_CHARACTERS: Final = 200
+MAX_ITEMS: Final = 2_000  # of a history; the newest stay
+MAX_CALLS: Final = 500  # how many calls of tools are remembered
+HEADER: Final = struct.Struct(">I")
+
+_TOKEN = re.compile(r"eyJ[\w\-.~+/=%]*")
+_AGENT_STATES: dict[int, AgentWord] = {
+    pb.AS_INITIALIZING: "initializing",
+    pb.AS_IDLE: "idle",
+    pb.AS_LISTENING: "listening",
+    pb.AS_THINKING: "thinking",
+    pb.AS_SPEAKING: "speaking",
+}
+_USER_STATES: dict[int, UserWord] = {
+    pb.US_SPEAKING: "speaking",
+    pb.US_LISTENING: "listening",
+    pb.US_AWAY: "away",
+}
+_ROLES = {pb.DEVELOPER: "developer", pb.SYSTEM: "system", pb.USER: "user", pb.ASSISTANT: "assistant"}
+_TOOL_WORDS = {
+    pb.TC_RUNNING: "running",
+    pb.TC_DONE: "done",
+    pb.TC_ERROR: "failed",
+    pb.TC_CANCELLED: "cut",
+}
+# What an agent also tells and nobody is shown: how it decides that a turn is over, and its own debugging.
+_NOT_SHOWN = ("overlapping_speech", "amd_prediction", "eot_prediction", "debug_message")
+
+Request = Literal["ping", "get_chat_history", "get_session_state"]
+
+
+def redact(text: str) -> str:
+    """Return ``text`` without any LiveKit token: errors of ``livekit.rtc`` and its log quote them whole."""
+    return redacted(_TOKEN.sub(HIDDEN, text))
+
+
+def token_claims(token: str) -> dict[str, object]:
+    """Return what a token claims, unchecked: ``exp`` in seconds of the Unix clock, ``sub``, ``video`` …
+
+    Empty when it is no token.
+    """
+    try:
+        body = token.split(".")[1]
+        value = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    except (IndexError, ValueError, RecursionError, binascii.Error):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def decode(data: bytes) -> pb.AgentSessionMessage:
+    """Return the message that ``data`` is; raises ``ProtocolError``."""
+    message = pb.AgentSessionMessage()
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise ProtocolError("the agent sent a message that is too large", f"{len(data):,} bytes")
+    try:
+        message.ParseFromString(data)
+    except DecodeError as error:
+        raise ProtocolError("the agent sent something that is no session message") from error
+    return message
+
+
+def encode(message: pb.AgentSessionMessage) -> bytes:
+    """Return ``message`` as a byte stream of a room carries it."""
+    data: bytes = message.SerializeToString()
+    return data
+
+
+def framed(message: pb.AgentSessionMessage) -> bytes:
+    """Return ``message`` as the console transport carries it: behind its length, four bytes, big-endian."""
+    data = encode(message)
+    return HEADER.pack(len(data)) + data
+
+
+def ask(request_id: str, request: Request) -> pb.AgentSessionMessage:
+    """Return the message that makes a ``request`` without arguments."""
+    made = pb.SessionRequest(request_id=request_id)
+    getattr(made, request).SetInParent()
+    return pb.AgentSessionMessage(request=made)
+
+
+def run_input(request_id: str, text: str) -> pb.AgentSessionMessage:
+    """Return the message that interrupts the agent and lets it answer ``text``; answered after its turn."""
+    return pb.AgentSessionMessage(
+        request=pb.SessionRequest(
+            request_id=request_id, run_input=pb.SessionRequest.RunInput(text=encodable(text))
+        )
+    )
+
+
+def sound(data: bytes, rate: int) -> pb.AgentSessionMessage:
+    """Return mono int16 sound of the microphone as the console transport carries it."""
+    frame = pb.AgentSessionMessage.ConsoleIO.AudioFrame(
+        data=data, sample_rate=rate, num_channels=1, samples_per_channel=len(data) // 2
+    )
+    return pb.AgentSessionMessage(audio_input=frame)
+
+
+def playback_finished() -> pb.AgentSessionMessage:
+    """Return the message that says that all sound up to the last flush was played."""
+    return pb.AgentSessionMessage(
+        audio_playback_finished=pb.AgentSessionMessage.ConsoleIO.AudioPlaybackFinished()
+    )
+
+
+def encodable(text: str) -> str:
+    """Return ``text`` without halves of surrogate pairs, which protobuf refuses."""
+    return text.encode("utf-8", "replace").decode()
+
+
+@dataclass(slots=True)
+class _Call:
+    """What was told of one call of a tool."""
+
+    turn_id: str
+    started_at: float | None = None
+    is_over: bool = False
+    has_result: bool = False
+
+
+class SessionDecoder:
+    """The events that one agent's session messages mean, in their order.
+
+    Steps of tools belong to the turn with the id of the person's item they answer, empty before the first.
+    A call's step has the call's id, its result ``result-`` and that id. Calls are told several times on the
+    wire and once here.
+    """
+
+    def __init__(self) -> None:
+        self._segment = 0
+        self._turn_id = ""
+        self._calls: dict[str, _Call] = {}
+        self._usage: UsageMeasured | None = None
+
+    def message(self, message: pb.AgentSessionMessage) -> list[VoiceEvent]:
+        """Return the events of what the agent pushed; responses and sound of the console mean none here."""
+        match message.WhichOneof("message"):
+            case "event":
+                return list(self.event(message.event))
+            case None:
+                return [Unknown("session message", "", "it is empty, or of a kind that is not known")]
+            case _:
+                return []
+
+    def event(self, event: pb.AgentSessionEvent) -> Iterator[VoiceEvent]:
+        """Yield what one pushed event means."""
+        at = _time(event.created_at)
+        match name := event.WhichOneof("event"):
+            case "agent_state_changed":
+                yield from _agent_state(event.agent_state_changed.new_state)
+            case "user_state_changed":
+                yield from _user_state(event.user_state_changed.new_state)
+            case "user_input_transcribed":
+                yield self._heard(event.user_input_transcribed)
+            case "conversation_item_added":
+                yield from self._item(event.conversation_item_added.item)
+            case "function_tools_started":
+                for call in event.function_tools_started.function_calls:
+                    yield from self._started(call, at)
+            case "function_tools_executed":
+                yield from self._executed(event.function_tools_executed)
+            case "tool_execution_updated":
+                yield from self._tool(event.tool_execution_updated, at)
+            case "session_usage_updated":
+                yield from self.usage(event.session_usage_updated.usage)
+            case "agent_false_interruption":
+                yield FalseInterruption(event.agent_false_interruption.resumed)
+            case "error":
+                said = redact(event.error.message)[:MAX_LINE_CHARACTERS]
+                yield SessionFailed(said or "The agent did not say what failed.")
+            case _ if name in _NOT_SHOWN:
+                return
+            case _:
+                yield Unknown(f"session event {name or ''}".strip(), "", "not known")
+
+    def history(self, items: Iterable[pb.ChatContext.ChatItem]) -> list[VoiceEvent]:
+        """Return the agent's whole history: its items, then the steps between them."""
+        kept = list(items)[-MAX_ITEMS:]
+        before, self._calls = self._calls, {}
+        self._turn_id = ""
+        steps: list[VoiceEvent] = []
+        spoken = []
+        for item in kept:
+            for event in self._item(item):
+                if isinstance(event, ItemStored):
+                    spoken.append(event.item)
+                elif isinstance(event, StepSet | ToolStatusChanged):
+                    steps.append(event)
+        self._calls = before | self._calls
+        return [HistoryLoaded(tuple(spoken)), *steps]
+
+    def state(self, response: pb.SessionResponse.GetSessionStateResponse) -> list[VoiceEvent]:
+        """Return how the session stands now."""
+        return [*_agent_state(response.agent_state), *_user_state(response.user_state)]
+
+    def usage(self, usage: pb.AgentSessionUsage) -> list[VoiceEvent]:
+        """Return what was used so far, none when that is known already: agents repeat it all the time."""
+        now = UsageMeasured(
+            input_tokens=sum(one.llm.input_tokens for one in usage.model_usage),
+            output_tokens=sum(one.llm.output_tokens for one in usage.model_usage),
+            spoken_characters=sum(one.tts.characters_count for one in usage.model_usage),
+            heard_seconds=_seconds(sum(one.stt.audio_duration for one in usage.model_usage)) or 0.0,
+        )
+        if now == self._usage:
+            return []
+        self._usage = now
+        return [now]
+
+    def _heard(self, heard: pb.AgentSessionEvent.UserInputTranscribed) -> WordsHeard:
+        """Return what was heard; the session names no segments: the next begins after a final one."""
+        segment = f"heard-{self._segment}"
+        self._segment += heard.is_final
+        return WordsHeard(segment, heard.transcript[:MAX_TEXT_CHARACTERS], heard.is_final)
+
+    def _item(self, item: pb.ChatContext.ChatItem) -> Iterator[VoiceEvent]:
+        match name := item.WhichOneof("item"):
+            case "message":
+                spoken = spoken_item(item.message)
+                if spoken.role == "user":
+                    self._turn_id = spoken.id
+                yield ItemStored(spoken)
+            case "agent_handoff":
+                if item.agent_handoff.old_agent_id:  # without: the first agent begins
+                    old, new = item.agent_handoff.old_agent_id, item.agent_handoff.new_agent_id
+                    yield HandedOver(old[:MAX_NAME_CHARACTERS], new[:MAX_NAME_CHARACTERS])
+            case "function_call":
+                at = (
+                    _time(item.function_call.created_at)
+                    if item.function_call.HasField("created_at")
+                    else None
+                )
+                yield from self._started(item.function_call, at)
+            case "function_call_output":
+                yield from self._result(item.function_call_output)
+            case "agent_config_update":  # instructions and tools of the agent: not for the person's eyes
+                return
+            case _:
+                yield Unknown(f"session item {name or ''}".strip(), "", "not known")
+
+    # --- tools -----------------------------------------------------------------------------------------
+
+    def _tool(
+        self, update: pb.AgentSessionEvent.ToolExecutionUpdated, at: float | None
+    ) -> Iterator[VoiceEvent]:
+        match update.WhichOneof("update"):
+            case "started":
+                yield from self._started(update.started.function_call, at)
+            case "call_updated":
+                call_id = _name(update.call_updated.call_id)
+                said = update.call_updated.message[:MAX_LINE_CHARACTERS]
+                yield ToolStatusChanged(self._call(call_id).turn_id, call_id, "running", progress=said)
+            case "ended":
+                yield from self._ended(update.ended, at)
+            case "reply_updated":  # whether its result was answered yet: the answer itself says so
+                return
+            case name:
+                yield Unknown(f"session tool update {name or ''}".strip(), "", "not known")
+
+    def _started(self, call: pb.FunctionCall, at: float | None) -> Iterator[VoiceEvent]:
+        call_id = _name(call.call_id or call.id)
+        if call_id in self._calls:
+            return
+        known = self._call(call_id)
+        known.started_at = at
+        yield StepSet(
+            known.turn_id,
+            Step(
+                id=call_id,
+                type="tool_call",
+                name=_name(call.name),
+                arguments=call.arguments[:MAX_TEXT_CHARACTERS],
+                id_ref=call_id,
+                status="running",
+            ),
+        )
+
+    def _ended(
+        self, ended: pb.AgentSessionEvent.ToolExecutionUpdated.Ended, at: float | None
+    ) -> Iterator[VoiceEvent]:
+        call_id = _name(ended.call_id)
+        known = self._call(call_id)
+        seconds = None
+        if at is not None and known.started_at is not None:
+            seconds = max(0.0, at - known.started_at)
+        status = _TOOL_WORDS.get(ended.status, "unknown")
+        if not known.is_over:
+            known.is_over = True
+            yield ToolStatusChanged(known.turn_id, call_id, status, seconds)
+        if ended.message:
+            yield from self._said(call_id, "", ended.message, is_error=status != "done")
+
+    def _executed(self, executed: pb.AgentSessionEvent.FunctionToolsExecuted) -> Iterator[VoiceEvent]:
+        for call in executed.function_calls:
+            yield from self._started(call, None)
+        for output in executed.function_call_outputs:
+            yield from self._result(output)
+
+    def _result(self, output: pb.FunctionCallOutput) -> Iterator[VoiceEvent]:
+        call_id = _name(output.call_id)
+        known = self._call(call_id)
+        if not known.is_over:
+            known.is_over = True
+            yield ToolStatusChanged(known.turn_id, call_id, "failed" if output.is_error else "done")
+        yield from self._said(call_id, output.name, output.output, is_error=output.is_error)
+
+    def _said(self, call_id: str, name: str, text: str, *, is_error: bool) -> Iterator[VoiceEvent]:
+        known = self._call(call_id)
+        if known.has_result:
+            return
+        known.has_result = True
+        yield StepSet(
+            known.turn_id,
+            Step(
+                id=f"result-{call_id}",
+                type="tool_result",
+                content=text[:MAX_TEXT_CHARACTERS],
+                name=_name(name),
+                id_ref=call_id,
+                success=not is_error,
+            ),
+        )
+
+    def _call(self, call_id: str) -> _Call:
+        known = self._calls.get(call_id)
+        if known is None:
+            while len(self._calls) >= MAX_CALLS:
+                del self._calls[next(iter(self._calls))]
+            known = self._calls[call_id] = _Call(self._turn_id)
+        return known
+
+
+def spoken_item(message: pb.ChatMessage) -> SpokenItem:
+    """Return a message of the agent's history."""
+    metrics = message.metrics
+    return SpokenItem(
+        id=_name(message.id),
+        role=_ROLES.get(message.role, "assistant"),
+        text="\n".join(part.text for part in message.content)[:MAX_TEXT_CHARACTERS],
+        interrupted=message.interrupted,
+        created_at=_time(message.created_at),
+        started_at=_time(metrics.started_speaking_at),
+        ended_at=_time(metrics.stopped_speaking_at),
+        times=TurnTimes(
+            hearing=_metric(metrics, "transcription_delay"),
+            end_of_turn=_metric(metrics, "end_of_turn_delay"),
+            model=_metric(metrics, "llm_node_ttft"),
+            voice=_metric(metrics, "tts_node_ttfb"),
+            whole=_metric(metrics, "e2e_latency"),
+        ),
+    )
+
+
+_Metric = Literal["transcription_delay", "end_of_turn_delay", "llm_node_ttft", "tts_node_ttfb", "e2e_latency"]
+
+
+def _metric(metrics: pb.MetricsReport, name: _Metric) -> float | None:
+    return _seconds(getattr(metrics, name)) if metrics.HasField(name) else None
+
+
+def _seconds(value: float) -> float | None:
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _time(stamp: Timestamp) -> float | None:
+    """Return seconds of the Unix clock; a stamp that was not sent is 0 and means nothing."""
+    return stamp.seconds + stamp.nanos / 1e9 if stamp.seconds > 0 else None
+
+
+def _name(text: str) -> str:
+    return text[:MAX_NAME_CHARACTERS]
+
+
+def _agent_state(value: int) -> Iterator[VoiceEvent]:
+    state = _AGENT_STATES.get(value)
+    yield AgentStateChanged(state) if state else Unknown("agent state", str(value), "not known")
+
+
+def _user_state(value: int) -> Iterator[VoiceEvent]:
+    state = _USER_STATES.get(value)
+    yield UserStateChanged(state) if state else Unknown("user state", str(value), "not known")
+
+
+def agent_word(text: str) -> AgentWord | None:
+    """Return the state that the attribute ``lk.agent.state`` names, ``None`` for any other word."""
+    return next((word for word in _AGENT_STATES.values() if word == text), None)
