@@ -80,11 +80,14 @@ class ProtocolError(AgentTuiError):
 
 
 class Refused(AgentTuiError):
-    """The server understood and said no; ``status`` is its HTTP status, 0 when there was none."""
+    """The server understood and said no; ``status`` is its HTTP status, 0 when there was none. ``code`` is a
+    word for programs that tell one refusal from another, as "voice.no_server", empty where none has to.
+    """
 
-    def __init__(self, title: str, detail: str = "", *, status: int = 0) -> None:
+    def __init__(self, title: str, detail: str = "", *, status: int = 0, code: str = "") -> None:
         super().__init__(title, detail)
         self.status = status
+        self.code = code
 
 
 class AgentBusy(Refused):

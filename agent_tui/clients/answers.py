@@ -50,7 +50,8 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> AgentTuiErr
         explained = ": ".join(part for part in (title, detail) if part)
         wish = _retry_after(headers)
         return TransportError(_busy_title(status), explained, retryable=True, retry_after=wish)
-    return Refused(title or f"the server refused that ({status})", detail, status=status)
+    title = title or f"the server refused that ({status})"
+    return Refused(title, detail, status=status, code=_code(body))
 
 
 def unexpected(status: int, content_type: str, body: bytes, wanted: str) -> ProtocolError:
@@ -98,6 +99,15 @@ def _said(body: bytes) -> tuple[str, str] | None:
     if not title:
         title, detail = detail, ""
     return inert_line(title, MAX_TITLE_CHARACTERS), inert_line(detail, MAX_DETAIL_CHARACTERS)
+
+
+def _code(body: bytes) -> str:
+    """Return the ``code`` of a JSON error, for programs; empty where it has none."""
+    try:
+        value = parse_json(body)
+    except ValueError:
+        return ""
+    return _first_text(value, "code")[:MAX_TITLE_CHARACTERS] if isinstance(value, dict) else ""
 
 
 def _first_text(value: Mapping[str, Any], *names: str) -> str:

@@ -122,6 +122,17 @@ class WordsHeard:
 
 
 @dataclass(frozen=True, slots=True)
+class WordsTyped:
+    """A line that this terminal typed, shown at once: no transcript has it before the agent's history does.
+
+    ``key`` names it within this terminal; ``WordsLost`` with that key says that it could not be sent.
+    """
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class WordsSpoken:
     """More of what the agent says (``is_whole``: all of it so far, in place of what it was)."""
 
@@ -194,6 +205,17 @@ class MicChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class SoundChanged:
+    """What this terminal hears with and plays on: why it has no microphone or no speaker, in one line each,
+    and whether it is meant to have neither.
+    """
+
+    input_problem: str = ""
+    output_problem: str = ""
+    is_text_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class UsageMeasured:
     """What the session has used so far, as its agent counts it."""
 
@@ -217,6 +239,7 @@ VoiceEvent = (
     | AgentStateChanged
     | UserStateChanged
     | WordsHeard
+    | WordsTyped
     | WordsSpoken
     | WordsLost
     | ItemStored
@@ -226,6 +249,7 @@ VoiceEvent = (
     | PeopleChanged
     | LinkMeasured
     | MicChanged
+    | SoundChanged
     | UsageMeasured
     | SessionFailed
     | StepSet

@@ -1,0 +1,245 @@
+"""Where the address and token of a voice room come from (protocols.md §5).
+
+Four sources: given by a person; signed here with the server's key and secret (``signing``); an endpoint in
+LiveKit's standard form; our backend. Tokens and secrets are in no ``repr``, error or log.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+from agent_tui.clients.net import Net
+from agent_tui.errors import ConfigError, NotFound, NotOffered, ProtocolError, Unauthorized
+from agent_tui.redaction import shown_url
+from agent_tui.wire.voice import token_claims
+
+BACKEND_PATH = "api/voice/token"
+STARTING_SECONDS = 60.0  # how much longer the backend may take: it starts the server and the agent
+MAX_NAME_CHARACTERS = 200
+MAX_TOKEN_CHARACTERS = 64_000
+_WS_SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What one join needs. ``is_owner``: the agent may be told to act; ``agent_identity`` and
+    ``conversation_id`` are our backend's, empty elsewhere.
+    """
+
+    url: str
+    token: str = field(repr=False)
+    room: str = ""
+    identity: str = ""
+    conversation_id: str = ""
+    agent_identity: str = ""
+    is_owner: bool = False
+
+
+class TokenSource(Protocol):
+    """Gives a ticket for each join: tokens live for minutes, sessions for hours."""
+
+    async def ticket(self) -> Ticket:
+        """Return a ticket; raises ``AgentTuiError``."""
+        ...
+
+    async def call_agent(self) -> None:
+        """Ask once more for the agent, where that can be done; raises ``AgentTuiError``."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+def new_identity(name: str) -> str:
+    """Return an identity for a participant called ``name`` that nobody else has: two terminals may join."""
+    plain = "".join(char if char.isalnum() else "-" for char in name.lower())[:MAX_NAME_CHARACTERS].strip("-")
+    return f"{plain or 'terminal'}-{secrets.token_hex(4)}"
+
+
+def server_url(text: str) -> str:
+    """Return the address of a LiveKit server with the scheme ws or wss; raises ``ConfigError``."""
+    try:
+        parts = urlsplit(text.strip())
+        port_is_valid = parts.port is None or parts.port > 0
+    except ValueError as error:
+        raise ConfigError("that is no address of a LiveKit server", "It looks like wss://host.") from error
+    scheme = _WS_SCHEMES.get(parts.scheme)
+    if scheme is None or not parts.hostname or not port_is_valid:
+        raise ConfigError("that is no address of a LiveKit server", "It looks like wss://host.")
+    if "@" in parts.netloc or parts.query:
+        raise ConfigError("the address of the LiveKit server holds a password or a query", "Leave it out.")
+    return urlunsplit((scheme, parts.netloc, parts.path, "", ""))
+
+
+class StaticToken:
+    """A token that a person was given. It is used for every join until it expires."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._ticket = _ticket(server_url(url), token)
+
+    def __repr__(self) -> str:
+        return f"StaticToken({self._ticket.url!r})"
+
+    async def ticket(self) -> Ticket:
+        """Return the ticket."""
+        return self._ticket
+
+    async def call_agent(self) -> None:
+        """Do nothing: a token cannot call anybody into a room that exists."""
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Who joins which room, and which agent is to come: ``agent`` is the name it is dispatched by, empty
+    where agents come by themselves; ``metadata`` is handed to it.
+    """
+
+    room: str
+    identity: str
+    name: str = ""
+    agent: str = ""
+    metadata: str = ""
+
+    def room_config(self) -> dict[str, Any]:
+        """Return LiveKit's ``room_config`` in its JSON form, empty without an agent's name."""
+        if not self.agent:
+            return {}
+        return {"agents": [{"agent_name": self.agent, "metadata": self.metadata}]}
+
+
+class EndpointTokens:
+    """Asks a token endpoint in LiveKit's standard form: ``POST {room_name, participant_identity, …}`` →
+    ``{server_url, participant_token}``.
+    """
+
+    def __init__(self, url: str, guest: Guest, environ: Mapping[str, str] | None = None) -> None:
+        base, self._path = _split(url)
+        self._net = Net(base, environ=environ)
+        self._guest = guest
+
+    def __repr__(self) -> str:
+        return f"EndpointTokens({self._net.base_url!r})"
+
+    async def ticket(self) -> Ticket:
+        """Ask for a ticket; raises ``AgentTuiError``."""
+        guest = self._guest
+        body: dict[str, Any] = {
+            "room_name": guest.room,
+            "participant_identity": guest.identity,
+            "participant_name": guest.name or guest.identity,
+        }
+        if config := guest.room_config():
+            body["room_config"] = config
+        where = shown_url(self._net.base_url)
+        try:
+            answer = await self._net.call("POST", self._path, json=body)
+        except Unauthorized as error:
+            hint = "Check [voice] token_url; agent-tui sends it no token."
+            raise Unauthorized(f"{where} gives out no token", hint, status=error.status) from error
+        except (NotFound, NotOffered) as error:
+            raise NotFound(f"{where} has no token endpoint there", "Check [voice] token_url.") from error
+        return _read(answer)
+
+    async def call_agent(self) -> None:
+        """Do nothing: the endpoint only gives out tokens."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._net.aclose()
+
+
+class BackendTokens:
+    """Asks our backend, which starts LiveKit's server and the agent where they do not run yet.
+
+    ``net`` stays the caller's. Raises ``Refused`` where no server can be had, with the ``code``
+    ``voice.no_server``, ``voice.no_agent`` or ``voice.server_failed``.
+    """
+
+    def __init__(self, net: Net, room: str, name: str = "", *, is_guest: bool = False) -> None:
+        self._net = net
+        self._body: dict[str, Any] = {"room_name": room}
+        if name:
+            self._body["participant_name"] = name
+        if is_guest:
+            self._body["guest"] = True
+
+    def __repr__(self) -> str:
+        return f"BackendTokens({self._net.base_url!r})"
+
+    async def ticket(self) -> Ticket:
+        """Ask for a ticket; raises ``AgentTuiError``."""
+        return _read(await self._net.call("POST", BACKEND_PATH, json=self._body, patience=STARTING_SECONDS))
+
+    async def call_agent(self) -> None:
+        """Ask again: the backend starts the agent when it does not run."""
+        await self.ticket()
+
+    async def aclose(self) -> None:
+        """Nothing of ours is open."""
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Return (origin, path with query) of a token endpoint; what is wrong with it says ``Net``."""
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError as error:
+        raise ConfigError("[voice] token_url is no address", "It looks like https://host/token.") from error
+    path = urlunsplit(("", "", parts.path, parts.query, "")).lstrip("/")
+    return urlunsplit((parts.scheme, parts.netloc, "", "", "")), path
+
+
+def _read(answer: Any) -> Ticket:
+    """Return the ticket of an endpoint's answer; LiveKit's own examples write both kinds of names."""
+    if not isinstance(answer, Mapping):
+        raise ProtocolError("the token endpoint's answer is no token")
+    url = _text(answer, "server_url", "serverUrl")
+    token = _text(answer, "participant_token", "participantToken")
+    try:
+        return _ticket(
+            server_url(url),
+            token,
+            room=_text(answer, "room_name", "roomName"),
+            identity=_text(answer, "participant_identity", "participantIdentity"),
+            conversation_id=_text(answer, "conversation_id"),
+            agent_identity=_text(answer, "agent_identity"),
+            is_owner=answer.get("owner") is True,
+        )
+    except ConfigError as error:
+        raise ProtocolError("the token endpoint's answer is no token", error.title) from error
+
+
+def _text(answer: Mapping[str, Any], *names: str) -> str:
+    return next((value for name in names if isinstance(value := answer.get(name), str)), "")
+
+
+def _ticket(
+    url: str,
+    token: str,
+    room: str = "",
+    identity: str = "",
+    conversation_id: str = "",
+    agent_identity: str = "",
+    is_owner: bool = False,
+) -> Ticket:
+    """Return a ticket; what was not said of room and identity is read in the token."""
+    token = token.strip()
+    if not token or len(token) > MAX_TOKEN_CHARACTERS or not all("!" <= char <= "~" for char in token):
+        raise ConfigError("the LiveKit token is empty or cannot be sent", "Copy all of it, without blanks.")
+    claims = token_claims(token)
+    video = claims.get("video")
+    claimed_room = video.get("room") if isinstance(video, Mapping) else None
+    return Ticket(
+        url,
+        token,
+        (room or str(claimed_room or ""))[:MAX_NAME_CHARACTERS],
+        (identity or str(claims.get("sub") or ""))[:MAX_NAME_CHARACTERS],
+        conversation_id,
+        agent_identity,
+        is_owner,
+    )
