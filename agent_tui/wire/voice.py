@@ -55,6 +55,7 @@ LISTENS_TO: Final = "agent-tui.listens-to"  # ours: the identity that the agent 
 START_TURN: Final = "start_turn"  # RPC methods
 END_TURN: Final = "end_turn"
 CANCEL_TURN: Final = "cancel_turn"
+INTERRUPT: Final = "interrupt"
 TALK_TO_ME: Final = "talk_to_me"
 
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024  # a whole history; one frame of sound has 3 kB

@@ -1,0 +1,56 @@
+"""The microphone on its way into a voice room: recorded while joining, then sent block by block."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from contextlib import aclosing
+
+from livekit import rtc
+
+from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SAMPLES, BLOCK_SECONDS, SAMPLE_RATE, Sound
+
+EARLY_SECONDS = 10.0  # as much as is recorded before the agent hears us; older words are stale, too
+
+
+class Microphone:
+    """Blocks of a ``Sound`` for one room after the other. While muted nothing is kept or sent."""
+
+    def __init__(self, sound: Sound) -> None:
+        self._sound = sound
+        self._source: rtc.AudioSource | None = None
+        self._early: deque[bytes] | None = deque(maxlen=round(EARLY_SECONDS / BLOCK_SECONDS))
+        self._is_recording = True
+        self._recorded_at = 0.0
+        self.is_muted = False
+
+    async def run(self) -> None:
+        """Read the microphone until cancelled."""
+        async with aclosing(self._sound.captured()) as blocks:
+            async for block in blocks:
+                if self.is_muted:
+                    continue
+                if self._early is not None and self._is_recording:
+                    self._early.append(block)
+                    self._recorded_at = time.monotonic()
+                if self._source is not None:
+                    frame = rtc.AudioFrame(block, SAMPLE_RATE, 1, BLOCK_SAMPLES)
+                    await self._source.capture_frame(frame)
+
+    def send_to(self, source: rtc.AudioSource | None) -> None:
+        """Send from now on to the published ``source``, or nowhere."""
+        self._source = source
+
+    def stop_recording(self) -> None:
+        """Record no more: what is said from now on is heard by itself."""
+        self._is_recording = False
+
+    def take_early(self) -> bytes:
+        """Return what was said before anybody could hear it, once, and record no more.
+
+        Never nothing: an agent that was promised a recording waits for it.
+        """
+        early, self._early = self._early, None
+        if not early or time.monotonic() - self._recorded_at > EARLY_SECONDS:
+            return bytes(BLOCK_BYTES)
+        return b"".join(early)

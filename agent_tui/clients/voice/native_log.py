@@ -1,0 +1,70 @@
+"""Where the log of ``livekit.rtc`` goes: into a file, without tokens, never onto the screen.
+
+Its native part logs through the logger ``livekit``, its Python part partly through the root logger's own
+functions, which would write to stderr when nobody listens; both quote tokens.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from agent_tui.tracebacks import WordlessFormatter
+from agent_tui.wire.voice import redact
+
+LOGGER = "livekit"
+MAX_LOG_BYTES = 1_000_000
+OLD_LOGS = 1
+MAX_LINE_CHARACTERS = 2_000
+
+
+class _Redacted(WordlessFormatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record's line without tokens."""
+        return redact(super().format(record))[:MAX_LINE_CHARACTERS]
+
+
+class _LogFile(RotatingFileHandler):
+    """Made, for its owner alone, with the first record."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, maxBytes=MAX_LOG_BYTES, backupCount=OLD_LOGS, delay=True)
+
+    def _open(self) -> io.TextIOWrapper:
+        path = Path(self.baseFilename)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return io.TextIOWrapper(io.FileIO(descriptor, "a"), encoding="utf-8", errors="backslashreplace")
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  the library's name
+        """Leave out what cannot be written: a session is worth more than its log."""
+
+
+class _NoTokens(logging.Filter):
+    """Takes tokens out of what is logged with the root logger itself."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = redact(record.getMessage())[:MAX_LINE_CHARACTERS], ()
+        return True
+
+
+_ROOT_FILTER = _NoTokens()
+
+
+def keep_native_log(path: Path | None) -> None:
+    """Send the log of ``livekit.rtc`` to the file at ``path``, or nowhere when it is ``None``."""
+    logger = logging.getLogger(LOGGER)
+    handler: logging.Handler = logging.NullHandler() if path is None else _LogFile(path)
+    handler.setFormatter(_Redacted("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    for old in logger.handlers[:]:
+        logger.removeHandler(old)
+        old.close()
+    logger.addHandler(handler)
+    logger.propagate = False
+    root = logging.getLogger()
+    root.addFilter(_ROOT_FILTER)
+    if not root.handlers:
+        root.addHandler(logging.NullHandler())

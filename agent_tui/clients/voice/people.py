@@ -1,0 +1,76 @@
+"""Who is in a voice room, from what ``livekit.rtc`` knows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from livekit import rtc
+
+from agent_tui.model.voice import Person
+from agent_tui.wire import voice as wire
+
+MAX_PEOPLE = 200
+
+
+def is_agent(participant: rtc.Participant, expected: str = "") -> bool:
+    """Say whether somebody is an agent one talks with; an avatar only shows another agent.
+
+    ``expected``: the identity of our own agent, where we know it.
+    """
+    if participant.attributes.get(wire.ON_BEHALF):
+        return False
+    return participant.kind == rtc.ParticipantKind.PARTICIPANT_KIND_AGENT or (
+        bool(expected) and participant.identity == expected
+    )
+
+
+def joined_order(participants: Iterable[rtc.RemoteParticipant]) -> list[rtc.RemoteParticipant]:
+    """Return participants in the order they came."""
+    return sorted(participants, key=_joined)
+
+
+def listened_to(room: rtc.Room, agent: str, last_heard: str) -> str:
+    """Return the identity that the agent listens to, empty where nobody is.
+
+    Ours says so itself. Others say nothing: whose words came last, else the one who was there first, as
+    livekit-agents chooses.
+    """
+    here = {**room.remote_participants, room.local_participant.identity: room.local_participant}
+    one = here.get(agent)
+    said = one.attributes.get(wire.LISTENS_TO, "") if one is not None else ""
+    if said or last_heard in here:
+        return said or last_heard
+    others = sorted(
+        (who for who in here.values() if who.identity != agent and not is_agent(who)), key=_joined
+    )
+    return others[0].identity if agent and others else ""
+
+
+def persons(
+    room: rtc.Room, agent: str, heard: str, speaking: Collection[str], *, i_am_muted: bool
+) -> tuple[Person, ...]:
+    """Return everybody in the room in the order they came."""
+    me = room.local_participant
+    everybody = sorted((me, *room.remote_participants.values()), key=_joined)
+    return tuple(
+        Person(
+            identity=who.identity,
+            name=who.name[: wire.MAX_NAME_CHARACTERS],
+            is_agent=who.identity == agent or is_agent(who),
+            is_me=who is me,
+            is_muted=i_am_muted if who is me else _is_muted(who),
+            is_speaking=who.identity in speaking,
+            is_heard=who.identity == heard,
+        )
+        for who in everybody[:MAX_PEOPLE]
+    )
+
+
+def _joined(participant: rtc.Participant) -> tuple[float, str]:
+    at = participant.joined_at
+    return (at.timestamp() if at is not None else 0.0, participant.identity)
+
+
+def _is_muted(participant: rtc.Participant) -> bool:
+    sounds = [one for one in participant.track_publications.values() if one.kind == rtc.TrackKind.KIND_AUDIO]
+    return bool(sounds) and all(one.muted for one in sounds)
