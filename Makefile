@@ -1,12 +1,15 @@
 UV ?= $(shell command -v uv || echo .uv/bin/uv)
 
-.PHONY: run test lint check bench pictures
+.PHONY: run test voice lint check bench pictures
 
 run:            ## the program
 	$(UV) run agent-tui rooms
 
 test:           ## the tests
 	$(UV) run pytest
+
+voice:          ## the tests that talk: need livekit-server (LIVEKIT_SERVER or PATH) and all extras
+	$(UV) run --all-extras pytest -m voice -n 1 -rs
 
 lint:           ## format, lint, types, arrows
 	$(UV) run ruff format --check .

@@ -1,9 +1,9 @@
 """A LiveKit agent that hears tones instead of words and answers in tones: real in all else.
 
-In a room: ``python -P -m tests.fakes.voice_agent MODE…`` reads one line of JSON, ``{"url", "token"}``, and says on
-its output ``{"state": "joined"}``. MODES: ``ptt`` (push to talk), ``no-session`` (no ``lk.agent.session``),
-``plain`` (offers none of our own methods). Over the console transport: ``python -m livekit.agents console`` with
-this file.
+In a room: ``python -P -m tests.fakes.voice_agent MODE…`` reads one line of JSON, ``{"url", "token"}``, and
+says on its output ``{"state": "joined"}``. MODES: ``ptt`` (push to talk), ``no-session`` (no
+``lk.agent.session``), ``plain`` (offers none of our own methods). Over the console transport:
+``python -m livekit.agents console`` with this file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from collections.abc import AsyncIterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from livekit import rtc
 from livekit.agents import (
     DEFAULT_API_CONNECT_OPTIONS,
@@ -26,6 +25,7 @@ from livekit.agents import (
     AgentServer,
     AgentSession,
     JobContext,
+    LanguageCode,
     function_tool,
     llm,
     stt,
@@ -47,7 +47,7 @@ QUIET_SECONDS = 0.3  # after so long the speech is over
 WORD_SECONDS = 0.12
 
 
-class Ears(stt.STT):
+class Ears(stt.STT[Any]):
     """Hears the phrase whose tone is played."""
 
     def __init__(self) -> None:
@@ -85,11 +85,11 @@ class _Hearing(stt.RecognizeStream):
             self._say(stt.SpeechEventType.FINAL_TRANSCRIPT, phrase_of(bytes(heard)))
 
     def _say(self, kind: stt.SpeechEventType, text: str) -> None:
-        data = stt.SpeechData(language="en", text=text, confidence=1.0)
+        data = stt.SpeechData(language=LanguageCode("en"), text=text, confidence=1.0)
         self._event_ch.send_nowait(stt.SpeechEvent(kind, alternatives=[data]))
 
 
-class Voice(tts.TTS):
+class Voice(tts.TTS[Any]):
     """Speaks a tone, as long as the words take."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class _Speaking(tts.ChunkedStream):
         output_emitter.flush()
 
 
-class Mind(llm.LLM):
+class Mind(llm.LLM[Any]):
     """Answers what it knows and repeats the rest."""
 
     def chat(self, *, chat_ctx: Any, tools: Any = None, conn_options: Any = None, **_: Any) -> Any:
@@ -119,13 +119,12 @@ class Mind(llm.LLM):
 
 class _Thinking(llm.LLMStream):
     async def _run(self) -> None:
-        last = self._chat_ctx.items[-1]
+        items: list[Any] = list(self._chat_ctx.items)
+        last = items[-1]
         if last.type == "function_call_output":
             self._send(content=str(last.output))
             return
-        asked = next(
-            (item.text_content or "" for item in reversed(self._chat_ctx.items) if _is_user(item)), ""
-        )
+        asked = next((item.text_content or "" for item in reversed(items) if _is_user(item)), "")
         if asked == "what time is it":
             call = llm.FunctionToolCall(name="clock", arguments='{"zone": "UTC"}', call_id=utils.shortuuid())
             self._send(tool_calls=[call])
@@ -182,14 +181,15 @@ async def entry(context: JobContext) -> None:
 
 def offer(room: rtc.Room, session: AgentSession[None], modes: list[str]) -> None:
     """Offer the methods that our own agent has."""
+    offered: Any = room.local_participant.register_rpc_method
 
-    @room.local_participant.register_rpc_method("talk_to_me")
+    @offered("talk_to_me")
     async def talk_to_me(call: rtc.RpcInvocationData) -> str:
         session.room_io.set_participant(call.caller_identity)
         await room.local_participant.set_attributes({"agent-tui.listens-to": call.caller_identity})
         return "ok"
 
-    @room.local_participant.register_rpc_method("interrupt")
+    @offered("interrupt")
     async def interrupt(call: rtc.RpcInvocationData) -> str:
         await session.interrupt(force=True)
         return "ok"
@@ -197,7 +197,7 @@ def offer(room: rtc.Room, session: AgentSession[None], modes: list[str]) -> None
     if "ptt" not in modes:
         return
 
-    @room.local_participant.register_rpc_method("start_turn")
+    @offered("start_turn")
     async def start_turn(call: rtc.RpcInvocationData) -> str:
         await session.interrupt(force=True)
         session.clear_user_turn()
@@ -205,13 +205,13 @@ def offer(room: rtc.Room, session: AgentSession[None], modes: list[str]) -> None
         session.input.set_audio_enabled(True)
         return "ok"
 
-    @room.local_participant.register_rpc_method("end_turn")
+    @offered("end_turn")
     async def end_turn(call: rtc.RpcInvocationData) -> str:
         session.input.set_audio_enabled(False)
         session.commit_user_turn(transcript_timeout=5.0, stt_flush_duration=0.5)
         return "ok"
 
-    @room.local_participant.register_rpc_method("cancel_turn")
+    @offered("cancel_turn")
     async def cancel_turn(call: rtc.RpcInvocationData) -> str:
         session.input.set_audio_enabled(False)
         session.clear_user_turn()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import http.client
 import json
 import os
 import secrets
@@ -11,7 +12,6 @@ import shutil
 import signal
 import socket
 import sys
-import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -88,11 +88,14 @@ class LiveKit:
             await asyncio.sleep(0.2)  # a signal within its first 100 ms is lost
 
     def _answers(self) -> bool:
+        asking = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1)
         try:
-            with urllib.request.urlopen(self.url.replace("ws", "http", 1), timeout=1) as answer:
-                return bool(answer.status == 200)
+            asking.request("GET", "/")
+            return asking.getresponse().status == 200
         except OSError:
             return False
+        finally:
+            asking.close()
 
     async def kill(self) -> None:
         """Kill it as a crash would."""
