@@ -195,10 +195,14 @@ class SessionDecoder:
         self._usage: UsageMeasured | None = None
 
     def message(self, message: pb.AgentSessionMessage) -> list[VoiceEvent]:
-        """Return the events of what the agent pushed; responses and sound of the console mean none here."""
+        """Return the events of what the agent pushed or answered; sound of the console means none here."""
         match message.WhichOneof("message"):
             case "event":
                 return list(self.event(message.event))
+            case "response" if message.response.HasField("get_chat_history"):
+                return self.history(message.response.get_chat_history.items)
+            case "response" if message.response.HasField("get_session_state"):
+                return self.state(message.response.get_session_state)
             case None:
                 return [Unknown("session message", "", "it is empty, or of a kind that is not known")]
             case _:

@@ -19,7 +19,7 @@ MAX_SAID_CHARACTERS = 200
 class Reason:
     """``word`` names it (``LinkMoved.reason``), ``line`` says what happened, ``advice`` what a person can do.
 
-    ``is_retryable``: a client joins again by itself.
+    ``is_retryable``: a session that was connected is joined again by itself.
     """
 
     word: str
@@ -125,8 +125,14 @@ _CONNECT_ERRORS: Final[tuple[tuple[tuple[str, ...], Reason], ...]] = (
         ),
     ),
     (("connection refused",), Reason("refused", "No LiveKit server answers there.", _UNREACHABLE, True)),
-    (("failed to lookup address",), Reason("no_such_host", "The server's name is not known.", _UNREACHABLE)),
-    (("name or service not known",), Reason("no_such_host", "The server's name is not known.", _UNREACHABLE)),
+    (
+        ("failed to lookup address",),
+        Reason("no_such_host", "The server's name is not known.", _UNREACHABLE, True),
+    ),
+    (
+        ("name or service not known",),
+        Reason("no_such_host", "The server's name is not known.", _UNREACHABLE, True),
+    ),
     (
         ("certificate",),
         Reason("certificate", "The server's certificate cannot be trusted.", "Check the address and its CA."),
@@ -137,6 +143,7 @@ _CONNECT_ERRORS: Final[tuple[tuple[tuple[str, ...], Reason], ...]] = (
             "no_media",
             "The server answers, but sound cannot be exchanged with it.",
             "Check UDP, the firewall, and that there is a network interface besides loopback.",
+            is_retryable=True,
         ),
     ),
     (

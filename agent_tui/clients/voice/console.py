@@ -224,13 +224,10 @@ class ConsoleClient:
             PeopleChanged((Person(ME, is_me=True, is_muted=self._is_muted, is_heard=True), agent)),
         )
         try:
-            history = await self._requests.ask("get_chat_history", ANSWER_SECONDS)
-            state = await self._requests.ask("get_session_state", ANSWER_SECONDS)
+            await self._requests.ask("get_chat_history", ANSWER_SECONDS)
+            await self._requests.ask("get_session_state", ANSWER_SECONDS)
         except (TransportError, Refused) as error:
             log.warning("the agent's history is not known: %s", error.title)
-            return
-        self._put(lambda: self._decoder.history(history.get_chat_history.items))
-        self._put(lambda: self._shown(self._decoder.state(state.get_session_state)))
 
     # --- what comes ------------------------------------------------------------------------------------
 
@@ -260,9 +257,9 @@ class ConsoleClient:
                 self._finish_later()
             case "audio_playback_clear":
                 self._clear()
-            case "response":
-                self._requests.answered(message.response)
             case _:
+                if message.HasField("response"):
+                    self._requests.answered(message.response)
                 return self._shown(self._decoder.message(message))
         return _NOTHING
 

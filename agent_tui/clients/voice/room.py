@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from livekit import rtc
-from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.audio.sound import Sound
 from agent_tui.clients.voice.microphone import Microphone
@@ -522,12 +521,10 @@ class RoomClient:
             return
         self._put(partial(self._session_found, link, identity))
         try:
-            history = await link.requests.ask("get_chat_history", ANSWER_SECONDS)
-            state = await link.requests.ask("get_session_state", ANSWER_SECONDS)
+            await link.requests.ask("get_chat_history", ANSWER_SECONDS)
+            await link.requests.ask("get_session_state", ANSWER_SECONDS)
         except (TransportError, Refused) as error:
             log.warning("the agent's history is not known: %s", error.title)
-            return
-        self._put(partial(self._history_came, link, identity, history, state))
 
     async def _answered(self, link: RoomLink) -> None:
         """Ping the agent until it answers: it may have joined and not begun its session yet."""
@@ -550,14 +547,6 @@ class RoomClient:
             if participant is not None:
                 self._agent = _introduced(participant, has_session=True)
                 yield self._agent
-
-    def _history_came(
-        self, link: RoomLink, identity: str, history: pb.SessionResponse, state: pb.SessionResponse
-    ) -> Iterable[VoiceEvent]:
-        if link is not self._link or self._agent is None or self._agent.identity != identity:
-            return
-        yield from self._decoder.history(history.get_chat_history.items)
-        yield from self._shown(self._decoder.state(state.get_session_state))
 
     def _session_came(
         self, link: RoomLink, reader: rtc.ByteStreamReader, identity: str
@@ -584,10 +573,9 @@ class RoomClient:
         except ProtocolError as error:
             yield Unknown("session message", "", error.title)
             return
-        if message.WhichOneof("message") == "response":
+        if message.HasField("response"):
             link.requests.answered(message.response)
-            return
-        if message.WhichOneof("message") == "event" and not agent.has_session:
+        if not agent.has_session:
             yield from self._session_found(link, agent.identity)
         yield from self._shown(self._decoder.message(message))
 

@@ -28,11 +28,11 @@ DUMMIES: Mapping[str, str] = {
 }
 _CHATTER = re.compile(r"[\d:.,\-T ]*(DEBUG|INFO)\b")  # what livekit-agents logs as it goes, words among it
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-# Ends with the terminal, whatever ends that (Linux), and then becomes the agent.
+# Ends with the terminal, the first argument, whatever ends that (Linux), and becomes the agent.
 _WITH_PARENT = (
     "import ctypes, os, signal, sys\n"
     "if sys.platform == 'linux': ctypes.CDLL(None).prctl(1, signal.SIGTERM)\n"
-    "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    "if os.getppid() == int(sys.argv[1]): os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
 )
 
 
@@ -65,8 +65,8 @@ class AgentProgram(Protocol):
 class PythonAgent:
     """``python`` run with ``arguments``, to which the address is added as ``--connect-addr``.
 
-    ``fed`` is written to its input, a line. Of what it writes only the last lines are kept, in memory, and none
-    of what livekit-agents logs below warnings: those have the words of the conversation.
+    ``fed`` is written to its input, a line. Of what it writes only the last lines are kept, in memory, and
+    nothing that livekit-agents logs below warnings: that has the words of the conversation.
     """
 
     def __init__(
@@ -105,9 +105,10 @@ class PythonAgent:
     async def start(self, address: str) -> None:
         """Start it in a session of its own: livekit-agents kills its whole group when it is told twice."""
         self._lines.clear()
+        arguments = (str(os.getpid()), *self._arguments, "--connect-addr", address)
         try:
             self._child = await asyncio.create_subprocess_exec(
-                self._python, "-c", _WITH_PARENT, *self._arguments, "--connect-addr", address,
+                self._python, "-c", _WITH_PARENT, *arguments,
                 env={**DUMMIES, **self._environ, "PYTHONUNBUFFERED": "1"},
                 stdin=asyncio.subprocess.PIPE if self._fed else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, start_new_session=True,
