@@ -19,6 +19,7 @@ from typing import Any
 from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.audio.sound import BLOCK_BYTES, SAMPLE_RATE, Sound
+from agent_tui.clients.voice.ending import to_the_end
 from agent_tui.clients.voice.requests import SessionRequests
 from agent_tui.clients.voice.script import AgentProgram
 from agent_tui.errors import (
@@ -116,7 +117,7 @@ class ConsoleClient:
                     if isinstance(event, LinkMoved) and event.status in ("ended", "failed"):
                         return
         finally:
-            await self._end()
+            await to_the_end(self._end())
 
     async def _end(self) -> None:
         for task in self._tasks:
@@ -125,9 +126,9 @@ class ConsoleClient:
         self._requests.close()
         self._sound.drop()
         self._sound.resume()
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            await _aborted(writer)
         await self._program.end()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -150,14 +151,14 @@ class ConsoleClient:
 
     async def _serve(self) -> None:
         """Start the agent, wait until it connects, and follow it until it is gone."""
-        connected: asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
-        connected = asyncio.get_running_loop().create_future()
+        connected: asyncio.Future[asyncio.StreamReader] = asyncio.get_running_loop().create_future()
 
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             if connected.done():  # only one is expected
-                writer.close()
+                writer.transport.abort()
             else:
-                connected.set_result((reader, writer))
+                self._writer = writer
+                connected.set_result(reader)
 
         listening = await asyncio.start_server(accept, "127.0.0.1", 0)
         address = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
@@ -173,8 +174,7 @@ class ConsoleClient:
             await asyncio.wait(first, timeout=self._connect_seconds, return_when=asyncio.FIRST_COMPLETED)
             listening.close()
             if connected.done():
-                reader, self._writer = connected.result()
-                await self._follow(reader, ending)
+                await self._follow(connected.result(), ending)
             elif ending.done():
                 self._tell(self._over(ending.result()))
             else:
@@ -402,3 +402,10 @@ class ConsoleClient:
 
     async def retry(self) -> None:
         """Do nothing: nothing is waited for that could be tried again."""
+
+
+async def _aborted(writer: asyncio.StreamWriter) -> None:
+    """Close a connection without waiting for what the other side does not read any more."""
+    writer.transport.abort()
+    with suppress(OSError):
+        await writer.wait_closed()

@@ -18,6 +18,7 @@ from typing import Any
 from livekit import rtc
 
 from agent_tui.audio.sound import Sound
+from agent_tui.clients.voice.ending import to_the_end
 from agent_tui.clients.voice.microphone import Microphone
 from agent_tui.clients.voice.native_log import keep_native_log
 from agent_tui.clients.voice.network import has_interface
@@ -158,7 +159,7 @@ class RoomClient:
                     if isinstance(event, LinkMoved) and event.status in ("ended", "failed"):
                         return
         finally:
-            await self._end()
+            await to_the_end(self._end())
 
     async def _end(self) -> None:
         """Stop everything, the microphone first, and leave the room."""
