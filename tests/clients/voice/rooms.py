@@ -107,8 +107,9 @@ class LiveKit:
     def token(self, identity: str, room: str = "demo", *, seconds: float = 600.0, agent: bool = False) -> str:
         """Return a token that it signs."""
         token = api.AccessToken(self.key, self.secret).with_identity(identity).with_name(identity.title())
-        grants = api.VideoGrants(room_join=True, room=room, agent=agent or None)
-        if agent:
+        grants = api.VideoGrants(room_join=True, room=room)
+        if agent:  # its state is an attribute that it sets itself
+            grants = api.VideoGrants(room_join=True, room=room, agent=True, can_update_own_metadata=True)
             token = token.with_kind("agent").with_attributes({"lk.agent.name": "toned"})
         return token.with_ttl(timedelta(seconds=seconds)).with_grants(grants).to_jwt()
 

@@ -1,0 +1,524 @@
+"""A session in a real LiveKit room, with a real agent that hears and speaks tones."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from livekit import api
+
+from agent_tui.clients.voice.network import has_interface
+from agent_tui.clients.voice.room import RoomClient
+from agent_tui.clients.voice.signing import SignedTokens
+from agent_tui.clients.voice.tokens import Guest, StaticToken, Ticket
+from agent_tui.errors import NotOffered, Refused
+from agent_tui.events import StepSet, ToolStatusChanged
+from agent_tui.model.voice import (
+    AgentJoined,
+    AgentLeft,
+    AgentStateChanged,
+    HistoryLoaded,
+    ItemStored,
+    LinkMeasured,
+    LinkMoved,
+    MicChanged,
+    PeopleChanged,
+    UserStateChanged,
+    WordsHeard,
+    WordsLost,
+    WordsSpoken,
+    WordsTyped,
+)
+from tests.clients.voice import rooms
+from tests.clients.voice.following import Followed, eventually, following
+from tests.fakes.sound import FedSound
+from tests.fakes.voice_agent import STORY
+
+pytestmark = [
+    pytest.mark.voice,
+    pytest.mark.skipif(
+        not rooms.find_server(), reason="no livekit-server: set LIVEKIT_SERVER or put it on PATH"
+    ),
+    pytest.mark.skipif(
+        not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents: --all-extras"
+    ),
+    pytest.mark.skipif(not has_interface(), reason="WebRTC needs an interface besides loopback"),
+]
+ROOM = "demo"
+
+
+@pytest.fixture
+async def livekit(tmp_path: Path) -> AsyncIterator[rooms.LiveKit]:
+    """A server; after the test no log of anybody holds a token."""
+    async with rooms.server(tmp_path) as one:
+        yield one
+    for log in await asyncio.to_thread(lambda: list(tmp_path.glob("*.log*"))):
+        if log.name != "livekit.log":  # the server's own
+            assert "eyJ" not in await asyncio.to_thread(log.read_text), log
+
+
+@pytest.fixture
+async def agent(tmp_path: Path) -> AsyncIterator[rooms.AgentProcess]:
+    async with rooms.agent_process(tmp_path) as one:
+        yield one
+
+
+@pytest.fixture
+async def sound() -> AsyncIterator[FedSound]:
+    one = FedSound()
+    await one.open()
+    yield one
+    await one.aclose()
+
+
+def session_of(
+    livekit: rooms.LiveKit, sound: FedSound, folder: Path, identity: str = "alice", **more: object
+) -> RoomClient:
+    token = StaticToken(livekit.url, livekit.token(identity, ROOM))
+    return RoomClient(token, sound, log_path=folder / f"{identity}.log", **more)  # type: ignore[arg-type]
+
+
+async def listening(session: Followed, after: int = 0) -> None:
+    """Return when the agent listens and its session is known."""
+    await session.first(AgentJoined, like=lambda event: event.has_session)
+    await session.first(AgentStateChanged, after, like=lambda event: event.state == "listening")
+
+
+async def test_a_spoken_dialogue_with_a_tool_shows_every_word_step_and_time(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    await agent.join(livekit)
+    async with following(session_of(livekit, sound, tmp_path)) as session:
+        await listening(session)
+        await sound.say("what time is it")
+        heard = await session.first(WordsHeard, like=lambda event: event.is_final)
+        assert (heard.text, heard.identity) == ("what time is it", "alice")
+        assert any(not event.is_final for event in session.all(WordsHeard))
+        question = await session.item("user", "what time is it")
+        call = await session.first(StepSet)
+        assert (call.turn_id, call.step.name, call.step.arguments) == (
+            question.id,
+            "clock",
+            '{"zone": "UTC"}',
+        )
+        done = await session.first(ToolStatusChanged)
+        assert done.status == "done"
+        assert done.seconds is not None
+        assert done.seconds >= 0.2
+        answer = await session.item("assistant", "half past nine")
+        assert answer.times.whole is not None
+        assert answer.started_at is not None
+        final = await session.first(WordsSpoken, like=lambda event: event.is_final)
+        spoken = "".join(e.text for e in session.all(WordsSpoken) if e.segment_id == final.segment_id)
+        assert spoken.split() == ["It", "is", "half", "past", "nine", "in", "UTC."]
+        assert all(event.is_voiced for event in session.all(WordsSpoken))
+        assert sound.last_loud_at > 0
+        assert {"speaking", "listening"} <= {event.state for event in session.all(UserStateChanged)}
+        states = [event.state for event in session.all(AgentStateChanged)]
+        assert states[-4:] == ["listening", "thinking", "speaking", "listening"]
+        people = session.all(PeopleChanged)[-1].people
+        assert [(one.identity, one.is_agent, one.is_me, one.is_heard) for one in people] == [
+            ("agent", True, False, False),
+            ("alice", False, True, True),
+        ]
+        measured = await session.first(LinkMeasured, like=lambda event: event.round_trip is not None)
+        assert measured.round_trip is not None
+        assert 0 < measured.round_trip < 1
+
+
+async def test_words_said_before_the_room_was_joined_are_heard(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    async with following(session_of(livekit, sound, tmp_path)) as session:
+        await sound.say("who are you")  # there is no agent yet
+        await session.link("connected")
+        await agent.join(livekit)
+        await session.item("user", "who are you")
+        await session.item("assistant", "I am an agent")
+
+
+async def test_whoever_cuts_in_silences_the_agent_and_its_text_ends_where_its_voice_did(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    await agent.join(livekit)
+    async with following(session_of(livekit, sound, tmp_path)) as session:
+        await listening(session)
+        await sound.say("tell me a long story")
+        await session.first(WordsSpoken, like=lambda event: "sentence" in event.text)
+        await sound.say("stop talking")
+        cut = await session.item("assistant", "This is sentence number 1")
+        assert cut.interrupted
+        assert 0 < len(cut.text.strip()) < len(STORY)
+        assert STORY.startswith(cut.text.strip())
+
+
+async def test_the_interrupt_key_silences_the_agent(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    await agent.join(livekit)
+    client = session_of(livekit, sound, tmp_path)
+    async with following(client) as session:
+        await listening(session)
+        await client.say("tell me a long story")
+        await session.first(WordsSpoken, like=lambda event: "sentence" in event.text)
+        at = len(session.events)
+        await client.interrupt()
+        cut = await session.item("assistant", "This is sentence number 1", at)
+        assert cut.interrupted
+        await eventually(lambda: not sound.is_audible)
+
+
+async def test_a_typed_line_is_shown_once_and_answered(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    client = session_of(livekit, sound, tmp_path)
+    async with following(client) as session:
+        await session.link("connected")
+        with pytest.raises(Refused, match="no agent"):
+            await client.say("nobody is there")
+        await agent.join(livekit)
+        await listening(session)
+        await client.say("who are you")
+        await session.item("assistant", "I am an agent that hears tones.")
+        assert [event.text for event in session.all(WordsTyped)] == ["who are you"]
+        assert not session.all(WordsHeard)
+
+
+async def test_a_muted_microphone_is_not_heard_also_in_a_session_that_begins_muted(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    await agent.join(livekit)
+    client = session_of(livekit, sound, tmp_path)
+    await client.mute(True)
+    async with following(client) as session:
+        await listening(session)
+        assert session.all(MicChanged)[-1].is_muted
+        await session.first(
+            PeopleChanged, like=lambda event: any(p.is_me and p.is_muted for p in event.people)
+        )
+        await sound.say("stop talking")
+        await client.mute(False)
+        await session.first(MicChanged, like=lambda event: not event.is_muted)
+        await sound.say("hello there")
+        await session.item("assistant", "You said hello there.")
+        assert not any("stop" in event.text for event in session.all(WordsHeard))
+
+
+async def test_a_microphone_that_the_server_mutes_is_shown_as_muted(
+    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
+) -> None:
+    async with following(session_of(livekit, sound, tmp_path)) as session, livekit.admin() as admin:
+        await session.link("connected")
+        asked = api.RoomParticipantIdentity(room=ROOM, identity="alice")
+        tracks: list[str] = []
+        async with asyncio.timeout(30.0):
+            while not tracks:
+                tracks = [track.sid for track in (await admin.room.get_participant(asked)).tracks]
+        mute = api.MuteRoomTrackRequest(room=ROOM, identity="alice", track_sid=tracks[0], muted=True)
+        await admin.room.mute_published_track(mute)
+        await session.first(MicChanged, like=lambda event: event.is_muted)
+
+
+async def test_push_to_talk_uses_the_agents_turns(
+    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
+) -> None:
+    client = session_of(livekit, sound, tmp_path)
+    async with rooms.agent_process(tmp_path, "ptt") as agent, following(client) as session:
+        await agent.join(livekit)
+        await session.first(AgentJoined, like=lambda event: event.has_push_to_talk and event.has_session)
+        await client.start_talking()
+        await session.first(MicChanged, like=lambda event: event.is_talking)
+        await sound.say("stop talking")
+        await client.stop_talking(cancel=True)
+        await client.start_talking()
+        await sound.say("hello there")
+        await client.stop_talking()
+        await session.item("assistant", "You said hello there.")
+        assert not any(event.item.text == "stop talking" for event in session.all(ItemStored))
+        assert session.all(MicChanged)[-1] == MicChanged(is_muted=False, is_talking=False)
+
+
+async def test_push_to_talk_is_mute_and_unmute_where_the_agent_offers_no_turns(
+    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
+) -> None:
+    client = session_of(livekit, sound, tmp_path)
+    await client.mute(True)
+    async with rooms.agent_process(tmp_path, "plain") as agent, following(client) as session:
+        await agent.join(livekit)
+        await listening(session)
+        await client.start_talking()
+        await sound.say("hello there")
+        await session.item("user", "hello there")
+        await client.stop_talking()
+        await session.first(MicChanged, len(session.events) - 1, like=lambda event: event.is_muted)
+        await session.item("assistant", "You said hello there.")
+        with pytest.raises(NotOffered):
+            await client.ask_to_listen()
+        with pytest.raises(NotOffered):
+            await client.send_file(tmp_path / "agent.log")
+        await client.say("tell me a long story")
+        await eventually(lambda: sound.is_audible)
+        await client.interrupt()  # only here: the agent knows no such method
+        await eventually(lambda: not sound.is_audible)
+        assert session.all(AgentStateChanged)[-1].state == "speaking"
+
+
+async def test_an_agent_without_a_session_is_followed_by_its_words_and_its_attribute(
+    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
+) -> None:
+    client = session_of(livekit, sound, tmp_path)
+    async with rooms.agent_process(tmp_path, "no-session") as agent, following(client) as session:
+        await agent.join(livekit)
+        await session.first(AgentStateChanged, like=lambda event: event.state == "listening")
+        await sound.say("hello there")
+        await session.first(WordsHeard, like=lambda event: event.is_final and event.text == "hello there")
+        await session.first(AgentStateChanged, like=lambda event: event.state == "speaking")
+        final = await session.first(WordsSpoken, like=lambda event: event.is_final)
+        spoken = "".join(e.text for e in session.all(WordsSpoken) if e.segment_id == final.segment_id)
+        assert spoken.split() == ["You", "said", "hello", "there."]
+        assert not any(event.has_session for event in session.all(AgentJoined))
+
+
+async def test_a_file_reaches_an_agent_that_takes_files(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    await agent.join(livekit)
+    client = session_of(livekit, sound, tmp_path)
+    (tmp_path / "notes.txt").write_bytes(bytes(100_000))
+    async with following(client) as session, livekit.admin() as admin:
+        await session.first(AgentJoined, like=lambda event: event.takes_files)
+        await client.send_file(tmp_path / "notes.txt")
+        asked = api.RoomParticipantIdentity(room=ROOM, identity="agent")
+        async with asyncio.timeout(30.0):
+            size = ""
+            while size != "100000":
+                size = (await admin.room.get_participant(asked)).attributes.get("test.file-bytes", "")
+
+
+async def test_an_absent_agent_is_explained_and_called_again(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    client = session_of(livekit, sound, tmp_path, absent_seconds=0.5)
+    async with following(client) as session:
+        await session.link("connected")
+        explained = await session.first(LinkMoved, like=lambda event: event.reason == "agent_absent")
+        assert explained.status == "connected"
+        assert "did not join" in explained.detail
+        at = len(session.events)
+        await client.retry()
+        await session.first(LinkMoved, at, like=lambda event: event.detail == "Waiting for the agent.")
+        await agent.join(livekit)
+        await listening(session)
+
+
+async def test_an_agent_that_is_killed_leaves_its_last_words_marked_and_may_come_back(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    await agent.join(livekit)
+    client = session_of(livekit, sound, tmp_path)
+    async with following(client) as session, livekit.admin() as admin:
+        await listening(session)
+        await client.say("tell me a long story")
+        segment = (await session.first(WordsSpoken, like=lambda event: "sentence" in event.text)).segment_id
+        agent.child.kill()
+        await agent.child.wait()
+        # The server would notice after 20 s.
+        await admin.room.remove_participant(api.RoomParticipantIdentity(room=ROOM, identity="agent"))
+        await session.first(AgentLeft)
+        assert (await session.first(WordsLost)).segment_id == segment
+        at = len(session.events)
+        async with rooms.agent_process(tmp_path) as again:
+            await again.join(livekit)
+            await session.first(AgentJoined, at, like=lambda event: event.has_session)
+            await session.first(HistoryLoaded, at)
+
+
+async def test_a_server_that_is_killed_and_comes_back_finds_everybody_again(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    await agent.join(livekit)
+    async with following(session_of(livekit, sound, tmp_path)) as session:
+        await listening(session)
+        await livekit.kill()
+        await session.link("reconnecting")
+        await livekit.start()
+        at = len(session.events)
+        await session.link("connected", at)
+        await session.first(HistoryLoaded, at)
+        assert not session.all(AgentLeft)
+        await sound.say("hello there")
+        await session.item("assistant", "You said hello there.", at)
+
+
+async def test_a_server_that_is_killed_for_good_ends_the_session_with_a_reason(
+    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
+) -> None:
+    async with following(session_of(livekit, sound, tmp_path, rejoin_delays=(0.01, 0.01))) as session:
+        await session.link("connected")
+        await livekit.kill()
+        failed = await session.link("failed")
+        assert (failed.reason, failed.attempt) == ("refused", 2)
+        await session.until(lambda: session.is_over)
+        assert [event.attempt for event in session.all(LinkMoved) if event.status == "reconnecting"] == [
+            0,
+            1,
+            2,
+        ]
+
+
+async def test_a_room_that_is_deleted_and_a_person_who_is_removed_do_not_come_back(
+    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
+) -> None:
+    client = session_of(livekit, sound, tmp_path)
+    async with livekit.admin() as admin:
+        for act, reason in (
+            (lambda: admin.room.delete_room(api.DeleteRoomRequest(room=ROOM)), "room_deleted"),
+            (lambda: admin.room.remove_participant(_alice()), "removed"),
+        ):
+            async with following(client) as session:
+                await session.first(PeopleChanged)
+                await act()
+                assert (await session.link("ended")).reason == reason
+                await session.until(lambda: session.is_over)
+
+
+async def test_the_same_identity_elsewhere_ends_the_older_session(
+    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
+) -> None:
+    async with following(session_of(livekit, sound, tmp_path)) as older:
+        await older.first(PeopleChanged)
+        async with following(session_of(livekit, FedSound(), tmp_path)) as newer:
+            await newer.link("connected")
+            assert (await older.link("ended")).reason == "duplicate_identity"
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("expired", "token_expired"),
+        ("other secret", "token_refused"),
+        ("unknown key", "unknown_key"),
+        ("garbage", "bad_token"),
+        ("nobody", "refused"),
+    ],
+)
+async def test_a_token_that_does_not_let_in_is_explained_and_never_shown(
+    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path, kind: str, reason: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    guest = Guest(ROOM, "alice")
+    url, token = livekit.url, livekit.token("alice", ROOM)
+    match kind:
+        case "expired":
+            token = livekit.token("alice", ROOM, seconds=-600)
+        case "other secret":
+            token = (await SignedTokens(url, livekit.key, "x" * 40, guest).ticket()).token
+        case "unknown key":
+            token = (await SignedTokens(url, "nobody", livekit.secret, guest).ticket()).token
+        case "garbage":
+            token = "eyJnothing"
+        case _:
+            url = "ws://127.0.0.1:9"
+    log = tmp_path / "alice.log"
+    client = RoomClient(StaticToken(url, token), sound, log_path=log)
+    async with following(client) as session:
+        failed = await session.link("failed")
+        assert failed.reason == reason
+        assert "eyJ" not in str(session.events)
+    assert "eyJ" not in "".join(capfd.readouterr())
+    assert not log.exists() or "eyJ" not in log.read_text()
+
+
+async def test_a_token_source_that_refuses_hands_on_its_word(sound: FedSound) -> None:
+    class NoServer:
+        async def ticket(self) -> Ticket:
+            raise Refused("There is no LiveKit server", "Run voice setup.", code="voice.no_server")
+
+        async def call_agent(self) -> None:
+            raise AssertionError
+
+        async def aclose(self) -> None:
+            raise AssertionError
+
+    async with following(RoomClient(NoServer(), sound)) as session:
+        failed = await session.link("failed")
+        assert (failed.reason, failed.detail) == (
+            "voice.no_server",
+            "There is no LiveKit server. Run voice setup.",
+        )
+
+
+async def test_two_terminals_see_the_same_and_the_agent_listens_to_whoever_asks(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    await agent.join(livekit)
+    alice, bobs = session_of(livekit, sound, tmp_path), FedSound()
+    await bobs.open()
+    bob = session_of(livekit, bobs, tmp_path, "bob")
+    async with following(alice) as one:
+        await listening(one)
+        async with following(bob) as two:
+            await listening(two)
+            await sound.say("hello there")
+            assert (await one.item("assistant", "hello there")) == (
+                await two.item("assistant", "hello there")
+            )
+            assert (await two.first(WordsHeard)).identity == "alice"
+            await eventually(lambda: bobs.last_loud_at > 0)
+            await bob.ask_to_listen()
+            for followed in (one, two):
+                await followed.first(
+                    PeopleChanged,
+                    like=lambda event: is_there(event, "bob", is_heard=True),
+                )
+            await bobs.say("who are you")
+            await one.item("assistant", "I am an agent")
+            heard = await one.first(WordsHeard, like=lambda event: event.text == "who are you")
+            assert heard.identity == "bob"
+            await bob.mute(True)
+            await one.first(
+                PeopleChanged,
+                like=lambda event: is_there(event, "bob", is_muted=True),
+            )
+        await one.first(PeopleChanged, len(one.events) - 1, like=lambda event: len(event.people) == 2)
+    await bobs.aclose()
+
+
+async def test_leaving_at_any_moment_leaves_nobody_in_the_room(
+    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
+) -> None:
+    for delay in (0.0, 0.01, 0.03, 0.1, 0.3):
+        async with following(session_of(livekit, sound, tmp_path)):
+            await asyncio.sleep(delay)  # a moment, not a wait: each of them has to be fine
+    async with livekit.admin() as admin:
+        everybody = api.ListParticipantsRequest(room=ROOM)
+        async with asyncio.timeout(30.0):
+            while (await admin.room.list_participants(everybody)).participants:
+                pass
+
+
+async def test_an_agent_that_is_told_to_end_is_told_of_at_once(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    await agent.join(livekit)
+    async with following(session_of(livekit, sound, tmp_path)) as session:
+        await listening(session)
+        os.kill(agent.child.pid, signal.SIGTERM)
+        assert (await session.first(AgentLeft)).identity == "agent"
+
+
+def is_there(event: PeopleChanged, identity: str, **how: bool) -> bool:
+    """Say whether somebody is in the room, and is so."""
+    return any(
+        one.identity == identity and all(getattr(one, name) is value for name, value in how.items())
+        for one in event.people
+    )
+
+
+def _alice() -> api.RoomParticipantIdentity:
+    return api.RoomParticipantIdentity(room=ROOM, identity="alice")
