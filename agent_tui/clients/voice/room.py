@@ -448,7 +448,7 @@ class RoomClient:
         before, self._agent_word = self._agent_word, word
         if word != "initializing":
             self._stop(self._waiting_for_agent)
-        if word != "speaking" and self._agent is not None:
+        if word not in ("speaking", "thinking") and self._agent is not None:
             self._playback.silence(self._agent.identity, on=False)
         yield AgentStateChanged(word)
         if "speaking" in (before, word):
@@ -680,6 +680,7 @@ class RoomClient:
 
     def _agent_hears(self, link: RoomLink, _: object) -> Iterable[VoiceEvent]:
         self._mic.stop_recording()
+        link.is_known.set()
         return _NOTHING
 
     def _send_early(self, link: RoomLink, identity: str) -> None:
@@ -710,10 +711,12 @@ class RoomClient:
 
     async def say(self, text: str) -> None:
         """Send a typed line; it interrupts the agent if it speaks."""
-        link, _ = self._with_agent()
+        link, agent = self._with_agent()
         key = f"typed-{secrets.token_hex(8)}"
         self._tell(WordsTyped(key, text))
+        self._playback.silence(agent.identity, on=False)
         try:
+            await link.until_known()
             await link.send_text(wire.encodable(text))
         except TransportError:
             self._tell(WordsLost(key))
@@ -724,7 +727,7 @@ class RoomClient:
         here: what it goes on to say in this turn is not played.
         """
         link, agent = self._with_agent()
-        self._playback.silence(agent.identity, on=self._agent_word == "speaking")
+        self._playback.silence(agent.identity, on=self._agent_word in ("speaking", "thinking"))
         try:
             await link.call(wire.INTERRUPT, agent.identity)
         except NotOffered:

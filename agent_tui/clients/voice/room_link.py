@@ -30,6 +30,7 @@ JOIN_SECONDS = 10.0
 SIGNAL_SECONDS = 5.0  # of each of livekit.rtc's own tries within it
 LEAVE_SECONDS = 2.0
 QUEUE_MS = 100
+KNOWN_SECONDS = 1.0  # after so long everybody knows of us, also without a microphone
 READ_SECONDS = 10.0  # one message of the agent's session
 UNSUPPORTED_METHOD = 1400  # RpcError.code
 
@@ -62,6 +63,7 @@ class RoomLink:
         self.source: rtc.AudioSource | None = None
         self.agent = ""  # identity of the agent that requests go to
         self.early_sent: set[str] = set()  # agents that got what was said while joining
+        self.is_known = asyncio.Event()  # somebody subscribed to our microphone
         self.is_left = False
         for name, take in on.items():
             self.room.on(name, self._queued(put, take))  # type: ignore[arg-type]  # a Literal of 36 names
@@ -146,6 +148,15 @@ class RoomLink:
                 destination_identities=[identity],
             )
         )
+
+    async def until_known(self) -> None:
+        """Wait until the others know that we are here: livekit-agents drops what a stranger types, and its
+        words may overtake the news of its coming.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(KNOWN_SECONDS):
+                await self.is_known.wait()
+        self.is_known.set()
 
     async def send_text(self, text: str) -> None:
         """Send a typed line to everybody; raises ``StreamLost``."""
