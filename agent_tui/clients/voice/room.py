@@ -66,6 +66,7 @@ MEASURE_EVERY_SECONDS = 2.0
 ABSENT_SECONDS = 20.0  # as LiveKit's own clients wait
 CALL_AGAIN_SECONDS = 5.0  # a dispatch that met no worker is lost: it is repeated once
 BACK_SECONDS = 6.0  # an agent has so long to come back after a reconnect: livekit.rtc tries every 3 s
+PUBLISH_TRIES = 3  # each takes up to 10 s
 REJOIN_DELAYS = (1.0, 2.0, 4.0, 8.0)
 MAX_FILE_BYTES = 25 * 1024 * 1024
 MAX_SEGMENTS = 500
@@ -206,15 +207,26 @@ class RoomClient:
             self._put(partial(self._not_joined, None, _no_ticket(error)))
             return
         self._put(partial(self._joined, link, ticket))
-        try:
-            await link.publish()
-        except NotOffered as error:
-            self._is_muted = self._mic.is_muted = True
-            self._tell(MicChanged(is_muted=True), SessionFailed(str(error)))
-        except TransportError as error:
-            self._tell(SessionFailed(str(error)))
-        else:
-            self._put(partial(self._published, link))
+        await self._publish(link)
+
+    async def _publish(self, link: RoomLink) -> None:
+        """Publish the microphone; a server that dies meanwhile is asked again when it is back."""
+        failed = ""
+        for _ in range(PUBLISH_TRIES):
+            try:
+                await link.publish()
+            except NotOffered as error:
+                self._is_muted = self._mic.is_muted = True
+                self._tell(MicChanged(is_muted=True), SessionFailed(str(error)))
+                return
+            except TransportError as error:
+                failed = str(error)
+                if link is not self._link:
+                    return
+            else:
+                self._put(partial(self._published, link))
+                return
+        self._tell(SessionFailed(failed))
 
     def _new_link(self) -> RoomLink:
         link = RoomLink(
@@ -480,7 +492,8 @@ class RoomClient:
                     yield now
                 if wire.AGENT_STATE in changed:
                     yield from self._agent_word_now(link, participant)
-                    self._find_session(link, participant.identity)
+                    if not now.has_session:
+                        self._find_session(link, participant.identity)
         yield from self._people_now()
 
     def _wait_for_agent(self, reason: why.Reason) -> None:
