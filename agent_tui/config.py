@@ -21,6 +21,7 @@ from platformdirs import user_config_path, user_data_path
 from agent_tui.errors import ConfigError
 from agent_tui.redaction import hide_secrets
 from agent_tui.tool_config import McpConfig, ToolsConfig, read_mcp, read_tools
+from agent_tui.voice_config import VoiceConfig, read_voice
 
 APP = "agent-tui"
 BACKEND_KINDS = ("rooms", "chat", "tasks", "socket")
@@ -34,7 +35,7 @@ PROVIDER_URLS: Mapping[str, str] = {
 PROVIDER_KINDS = tuple(PROVIDER_URLS)
 EMBEDDED = "embedded"  # the reserved name of the backend that we start ourselves
 DEMO_PROVIDER = "demo"  # the reserved name of the provider that needs no key and no network
-SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp")
+SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp", "voice")
 MOTIONS = ("full", "reduced")
 FRAME_RATES = (1, 60)  # frames a second, least and most
 MAX_KEYS = 500
@@ -110,6 +111,7 @@ class Config:
     warnings: tuple[str, ...] = ()
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     mcp: Mapping[str, McpConfig] = field(default_factory=dict)
+    voice: VoiceConfig = field(default_factory=VoiceConfig)
 
 
 def config_path() -> Path:
@@ -142,9 +144,10 @@ def load(path: Path | None = None) -> Config:
         name: read_mcp(name, entry, reader.fail, reader.warnings)
         for name, entry in reader.tables(table, "mcp")
     }
+    voice = read_voice(reader.table(table, "voice"), reader.fail, reader.warnings)
     reader.warnings += [f"{key}: unknown setting, ignored" for key in table if key not in SECTIONS]
     reader.warn_if_readable(table)
-    return Config(path, backends, providers, theme, keys, screen, tuple(reader.warnings), tools, mcp)
+    return Config(path, backends, providers, theme, keys, screen, tuple(reader.warnings), tools, mcp, voice)
 
 
 def read_table(path: Path) -> dict[str, Any]:

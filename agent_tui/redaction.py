@@ -8,11 +8,12 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 HIDDEN = "********"
-SECRET_KEYS = ("token", "api_key", "auth_header")
+SECRET_KEYS = ("token", "api_key", "auth_header", "key", "secret")
 MIN_SECRET_CHARACTERS = 3  # hiding shorter ones would make errors unreadable
 _LOGIN = re.compile(r"(?<=://)[^/\s\"'<>]+(?=@)")  # user:password of an address
 _QUERY = re.compile(r"(?<=[\w/.\]])\?[^\s\"'<>#]+")  # behind an address: "?key=…&more=…"
 _QUERY_PART = re.compile(r"([?&])([^&=]*=)?[^&]+")
+_JWT = re.compile(r"\beyJ[\w-]{5,}(?:\.[\w-]*){0,2}")  # LiveKit puts whole tokens into its errors and logs
 _OPTION = re.compile(r"(--[A-Za-z][A-Za-z-]*|-[A-Za-z])(=.*)?", re.DOTALL)
 
 
@@ -27,10 +28,13 @@ def shown_url(url: str) -> str:
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return ``text`` without the ``secrets`` and, in every address, without login and values of a query."""
+    """Return ``text`` without the ``secrets`` and signed tokens (JWT) and, in every address, without login
+    and values of a query.
+    """
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= MIN_SECRET_CHARACTERS:
             text = text.replace(secret, HIDDEN)
+    text = _JWT.sub(HIDDEN, text)
     if "://" not in text:
         return text
     return _QUERY.sub(_hidden_query, _LOGIN.sub(HIDDEN, text))

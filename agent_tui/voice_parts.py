@@ -107,11 +107,18 @@ def voice_folder(data: Path | None = None) -> Path:
 
 def find_server(data: Path | None = None) -> Path | None:
     """Return the livekit-server to run: the variable's, the one on PATH, else the one that was set up."""
-    named = os.environ.get(SERVER_VARIABLE, "") or shutil.which("livekit-server")
-    if named:
-        return Path(named)
+    found = located_server(data)
+    return None if found is None else found[0]
+
+
+def located_server(data: Path | None = None) -> tuple[Path, str] | None:
+    """Return the livekit-server to run and who names it: the variable, "PATH", or "voice setup"."""
+    if named := os.environ.get(SERVER_VARIABLE, ""):
+        return Path(named), SERVER_VARIABLE
+    if on_path := shutil.which("livekit-server"):
+        return Path(on_path), "PATH"
     kept = voice_folder(data) / "bin" / "livekit-server"
-    return kept if kept.is_file() else None
+    return (kept, "voice setup") if kept.is_file() else None
 
 
 def find_agent_python(data: Path | None = None) -> Path | None:

@@ -146,6 +146,13 @@ class Fields:
             raise self._wrong(name, "must be true or false")
         return value
 
+    def table(self, name: str) -> Mapping[str, Any] | None:
+        """Return an object as it came."""
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise self._wrong(name, "must be an object")
+        return value
+
     def has(self, name: str) -> bool:
         """Say whether the field is there; for those few where null means something."""
         return name in self._values

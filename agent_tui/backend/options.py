@@ -45,6 +45,11 @@ class Settings:
     workspaces: tuple[Path, ...] | None = None
 
     @property
+    def data(self) -> Path:
+        """Return the data folder, where the parts of voice are."""
+        return self.database.parent if self.mode == "embedded" else data_path()
+
+    @property
     def runtime_file(self) -> Path:
         """Where the embedded backend says how to reach it."""
         return self.database.with_name(RUNTIME_FILE)

@@ -25,15 +25,23 @@ def json_answer(value: Any, status: int = 200) -> Response:
 
 
 def problem(
-    status: int, title: str = "", detail: str = "", headers: Mapping[str, str] | None = None
+    status: int,
+    title: str = "",
+    detail: str = "",
+    headers: Mapping[str, str] | None = None,
+    code: str = "",
 ) -> Response:
-    """Return a problem answer: ``type, title, status, detail``; the title defaults to the status's own."""
-    fields = {
+    """Return a problem answer: ``type, title, status, detail``, and ``code`` where there is one; the title
+    defaults to the status's own.
+    """
+    fields: dict[str, Any] = {
         "type": "about:blank",
         "title": title or HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
     }
+    if code:
+        fields["code"] = code
     extra = {**CHALLENGE, **(headers or {})} if status == HTTPStatus.UNAUTHORIZED else headers
     return Response(dump(fields).encode(), status, dict(extra or {}), "application/problem+json")
 
@@ -67,7 +75,8 @@ async def answer_error(_request: Request, error: Exception) -> Response:
     status = problem_status(error)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("%s", error)
-    return problem(status, error.title, error.detail)
+    code = error.code if isinstance(error, errors.Refused) else ""
+    return problem(status, error.title, error.detail, code=code)
 
 
 async def answer_bug(_request: Request, _error: Exception) -> Response:

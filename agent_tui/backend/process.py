@@ -38,6 +38,8 @@ from agent_tui.backend.tools.orphans import ORPHANS
 from agent_tui.backend.tools.rooms import room_tools
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.tools_routes import Tools
+from agent_tui.backend.voice.rooms import Home, VoiceRooms
+from agent_tui.backend.voice.routes import Voice
 from agent_tui.backend.workspaces import Workspaces
 from agent_tui.config import load
 from agent_tui.tracebacks import note_unheard
@@ -95,10 +97,11 @@ class _Inside:
     models: Models
     toolbox: Toolbox
     presence: Presence
+    voice: VoiceRooms
 
     def running(self) -> int:
-        """Return how many rooms and answers are under way."""
-        return self.engine.running() + self.chats.running()
+        """Return how many rooms, answers and voice rooms are under way."""
+        return self.engine.running() + self.chats.running() + self.voice.rooms
 
     async def stop(self) -> None:
         """Cut all rooms and answers."""
@@ -120,7 +123,9 @@ class _Process:
         settings = self.settings
         models = Models(settings.config, demo_rate=settings.demo_rate, demo_seed=settings.demo_seed)
         store = Store(settings.database)
-        toolbox = Toolbox(ConfigFile(settings.config).read)
+        token = self._token()
+        config = ConfigFile(settings.config)
+        toolbox = Toolbox(config.read)
         unwatched = settings.unwatched_seconds
         try:
             hub, presence = Hub(store), Presence()
@@ -130,15 +135,16 @@ class _Process:
             toolbox.add(*room_tools(RoomCommands(engine)))
             await chats.start()  # first: rooms that go on may ask what the rules say
             await engine.start(resume=settings.resume)
-            await self._serve(_Inside(engine, chats, hub, models, toolbox, presence))
+            home = Home(url_of(settings.host, self.listener), token or "", is_loopback(settings.host))
+            voice = VoiceRooms(settings.data, lambda: config.read().voice, chats, presence, home)
+            await self._serve(_Inside(engine, chats, hub, models, toolbox, presence, voice), token)
         finally:
             self.told_at = self.told_at or asyncio.get_running_loop().time()
             await self._by(LEFT_SECONDS, toolbox.aclose(), models.aclose())
             await self._by(CLOSED_SECONDS, store.close())
         log.info("stopped")
 
-    async def _serve(self, inside: _Inside) -> None:
-        token = self._token()
+    async def _serve(self, inside: _Inside, token: str | None) -> None:
         hosts = KnownHosts(self.settings.host)
         face = Face(hosts, token, self.instance, self.stopping.set, answers=inside.chats.running)
         workspaces = Workspaces(self.settings.workspaces)
@@ -146,6 +152,7 @@ class _Process:
             *Conversations(inside.chats, inside.hub, workspaces).routes(),
             *Tools(inside.chats, inside.toolbox).routes(),
             *Attendance(inside.presence).routes(),
+            *Voice(inside.voice).routes(),
         ]
         app = build_app(inside.engine, inside.hub, face, self.traffic, inside.models, more, workspaces)
         server = HttpServer(app, lambda: self._ready(token))
@@ -215,11 +222,12 @@ class _Process:
         cutting = asyncio.create_task(inside.stop())
         # Servers of tools may need all the time there is. They begin to go once every call has been cut.
         leaving = asyncio.create_task(inside.toolbox.aclose())
+        voiceless = asyncio.create_task(inside.voice.aclose())
         await self._by(CUT_SECONDS, cutting)
         inside.hub.close()
         inside.presence.close()
         server.should_exit = True
-        await self._by(LEFT_SECONDS, serving, leaving, inside.models.aclose())
+        await self._by(LEFT_SECONDS, serving, leaving, voiceless, inside.models.aclose())
 
     async def _by(self, seconds: float, *work: asyncio.Task[None] | Coroutine[Any, Any, None]) -> None:
         """Wait for ``work``, but no longer than until ``seconds`` after this process was told to end."""
@@ -233,7 +241,9 @@ class _Process:
             task.result()
 
     async def _stop_when_idle(self, inside: _Inside) -> None:
-        """Stop once for ``idle_seconds`` there was no request, no open stream, no room or answer running."""
+        """Stop once for ``idle_seconds`` there was no request, no open stream, no room, answer or
+        voice room under way.
+        """
         seconds = self.settings.idle_seconds
         if seconds is None:
             return

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from agent_tui.backend.tools.environment import UMASK
+from agent_tui.backend.tools.keeper import below, processes, send
 from agent_tui.backend.tools.orphans import LOOK_SECONDS, ORPHANS, is_stopped
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.tool_config import TOOL_VARIABLE
@@ -110,6 +111,11 @@ class Child:
         """
         await self._keeper_ended.wait()
         return await self.end()
+
+    def tell(self, number: int) -> None:
+        """Send a signal to the program and all it has started, which go on or end as they like."""
+        if self._is_held and self._process.returncode is None:
+            send(number, below({self._process.pid}, processes()))
 
     def let_go(self) -> None:
         """Have everything ended; returns at once, and cannot fail."""

@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _LOOK_SECONDS = 0.01
 _KILL_SECONDS = 6.0  # for killing everything; after that the backend takes over
@@ -66,6 +67,7 @@ def _start(program: list[str]) -> int:
         return child
     try:
         os.setsid()
+        _end_with_the_keeper()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.execvp(program[0], program)  # noqa: S606 - the program is what we were started for
@@ -73,6 +75,14 @@ def _start(program: list[str]) -> int:
         os.write(2, f"{program[0]}: {error.strerror}\n".encode(errors="replace"))
     finally:
         os._exit(127)
+
+
+def _end_with_the_keeper() -> None:
+    """Have the system kill this process when the keeper is killed; only Linux offers that."""
+    if sys.platform.startswith("linux"):
+        import ctypes  # the keeper has it already
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def _reap(child: int) -> int | None:

@@ -1,0 +1,130 @@
+"""Our agent in one voice room: a process of its own (``agent_tui.voice_agent``), started with the room.
+
+It says on its output what it does, one JSON object a line (``state``: warm, joined, failed with ``detail``),
+and is told on its input, in one line, where to join and as whom.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from agent_tui.backend.tools.child import Child
+from agent_tui.backend.tools.environment import passed_environment
+from agent_tui.backend.voice.last_words import LastWords, LogFile, lines_of
+from agent_tui.backend.voice.program import Command, Program, ProgramDone, ProgramEnded, State
+from agent_tui.voice_config import VoiceAgentConfig
+
+MODULE = "agent_tui.voice_agent"
+# Where things are, and how many cores a model may use: nothing secret. ``passed_environment`` knows the rest.
+PASSED_VARIABLES = frozenset(
+    {
+        *("AGENT_TUI_DATA", "AGENT_TUI_CONFIG", "OMP_NUM_THREADS"),
+        *("HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "PYTHONPYCACHEPREFIX"),
+    }
+)
+
+# What the agent is told: address, token, who it works for (the keys are those of ``VoiceRooms.orders``).
+Orders = Mapping[str, Any]
+
+
+class VoiceAgent:
+    """The agent's process in one room; started again under the same identity when it dies."""
+
+    def __init__(
+        self,
+        room: str,
+        program: tuple[Path, Path],
+        file: LogFile,
+        config: Callable[[], VoiceAgentConfig],
+        orders: Callable[[], Awaitable[Orders]],
+        is_over: Callable[[], Awaitable[bool]],
+    ) -> None:
+        """``program`` is its Python and the folder it works in. ``orders`` waits until there is a server and
+        returns what to tell it; ``is_over`` says whether nobody is in the room any more.
+        """
+        self.identity = f"agent-{room}"
+        self._python, self._folder = program
+        self._config = config
+        self._orders = orders
+        self._is_over = is_over
+        self._words = LastWords(file, f"agent of {room}")
+        self._program = Program("a voice agent", self._words, self._command, self._live)
+
+    @property
+    def state(self) -> State:
+        return self._program.state
+
+    @property
+    def why(self) -> str:
+        """Return why it failed, and its last lines."""
+        return self._program.why
+
+    def start(self) -> None:
+        """Start it unless it runs; returns at once."""
+        self._program.start()
+
+    async def settled(self) -> State:
+        """Return what has become of it once it does not start any more."""
+        return await self._program.settled()
+
+    async def stop(self) -> None:
+        """Have it leave, and end it."""
+        await self._program.stop()
+
+    async def _command(self) -> Command:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        command = (str(self._python), "-P", "-m", MODULE, "room")
+        return Command(command, self._folder, agent_environment(self._config()))
+
+    async def _live(self, child: Child) -> None:
+        listening = asyncio.create_task(self._words.listen(child.stderr))
+        has_joined = False
+        try:
+            async for line in lines_of(child.stdout):
+                match said(line):
+                    case "warm", _:
+                        child.stdin.write(json.dumps(await self._orders()).encode() + b"\n")
+                        with suppress(ConnectionError):  # it has ended: its output says so next
+                            await child.stdin.drain()
+                    case "joined", _:
+                        has_joined = True
+                        self._program.is_running()
+                    case "failed", detail:
+                        raise ProgramEnded(detail or "it failed without a reason")
+                    case _:
+                        self._words.add(line)
+            await listening
+        finally:
+            listening.cancel()
+        if await child.wait() == 0 and has_joined and await self._is_over():
+            raise ProgramDone
+
+
+def said(line: str) -> tuple[str, str]:
+    """Return the state and the detail that a line of the agent's output says, if it says one."""
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):
+        return "", ""
+    if not isinstance(fields, dict):
+        return "", ""
+    state, detail = fields.get("state"), fields.get("detail")
+    return state if isinstance(state, str) else "", detail if isinstance(detail, str) else ""
+
+
+def agent_environment(config: VoiceAgentConfig) -> dict[str, str]:
+    """Return the agent's environment: what is harmless, and the keys of the providers that it is to use."""
+    named = [name for name in os.environ if name in PASSED_VARIABLES or config.passes(name)]
+    return passed_environment(named)
+
+
+def agent_settings(config: VoiceAgentConfig) -> dict[str, Any]:
+    """Return ``[voice.agent]`` as the agent is told it."""
+    return asdict(config)

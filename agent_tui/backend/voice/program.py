@@ -1,0 +1,142 @@
+"""A program of voice that is started again when it dies, until it dies too often."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent_tui.backend.tools.child import Child
+from agent_tui.backend.tools.tool import ToolError
+from agent_tui.backend.voice.last_words import LastWords
+
+State = Literal["stopped", "starting", "running", "failed"]
+MAX_DEATHS = 3  # within DEATHS_SECONDS: then it is left alone
+DEATHS_SECONDS = 60.0
+BACK_OFF_SECONDS = (0.2, 1.0)  # before the second and the third start
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to start: the program and its arguments, its working folder, all of its environment."""
+
+    program: Sequence[str]
+    folder: Path
+    environ: Mapping[str, str]
+
+
+class Program:
+    """One program, started again when it ends by itself; three ends within a minute are a failure.
+
+    ``command`` says what to start, each time anew; ``live`` is given the running child, and returns or raises
+    ``ProgramEnded`` once it is over, ``ProgramDone`` when it is not to be started again.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        words: LastWords,
+        command: Callable[[], Awaitable[Command]],
+        live: Callable[[Child], Awaitable[None]],
+    ) -> None:
+        self._name = name
+        self._words = words
+        self._command = command
+        self._live = live
+        self._keeping: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
+        self._state: State = "stopped"
+        self._why = ""
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def why(self) -> str:
+        """Return why it failed: a line, and the last lines of the program; empty while it has not."""
+        return self._why
+
+    def start(self) -> None:
+        """Start it unless it runs; a failed one gets another chance."""
+        if self._keeping is None or self._keeping.done():
+            self._become("starting")
+            self._keeping = asyncio.create_task(self._keep())
+
+    def is_running(self) -> None:
+        """``live`` says that the program does what it is for."""
+        self._become("running")
+
+    async def settled(self) -> State:
+        """Return what has become of it once it does not start any more."""
+        while self._state == "starting":
+            await self._changed.wait()
+        return self._state
+
+    async def stop(self) -> None:
+        """End it; safe to call again."""
+        keeping, self._keeping = self._keeping, None
+        if keeping is not None:
+            keeping.cancel()
+            await asyncio.wait({keeping})
+        self._become("stopped")
+
+    def _become(self, state: State, why: str = "") -> None:
+        self._state, self._why = state, why
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def _keep(self) -> None:
+        ends: deque[float] = deque(maxlen=MAX_DEATHS)
+        while True:
+            try:
+                why = await self._once()
+            except ProgramDone:
+                self._become("stopped")
+                return
+            now = time.monotonic()
+            ends.append(now)
+            log.warning("%s ended: %s", self._name, why)
+            recent = [at for at in ends if now - at <= DEATHS_SECONDS]
+            if len(recent) >= MAX_DEATHS:
+                lines = self._words.text
+                self._become("failed", f"{why}\n{lines}" if lines else why)
+                return
+            self._become("starting")
+            await asyncio.sleep(BACK_OFF_SECONDS[len(recent) - 1])
+
+    async def _once(self) -> str:
+        """Start the program and return why it ended."""
+        try:
+            command = await self._command()
+            child = await Child.start(
+                command.program,
+                command.folder,
+                command.environ,
+                is_fed=True,
+                errors=asyncio.subprocess.PIPE,
+            )
+        except (ToolError, OSError) as error:
+            return str(error)
+        async with child:
+            try:
+                await self._live(child)
+            except ProgramEnded as error:
+                return str(error)
+            code = await child.wait()
+        return f"it ended with exit code {code}"
+
+
+class ProgramEnded(Exception):
+    """The program is no use any more; says why."""
+
+
+class ProgramDone(Exception):
+    """The program has ended as it should."""

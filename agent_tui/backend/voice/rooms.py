@@ -1,0 +1,439 @@
+"""The voice rooms of this machine: one LiveKit server for all, one agent and one conversation for each."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from agent_tui.backend.engine.chats import Chats, NewConversation
+from agent_tui.backend.engine.unwatched import Presence
+from agent_tui.backend.voice.agent import Orders, VoiceAgent, agent_settings
+from agent_tui.backend.voice.last_words import LogFile
+from agent_tui.backend.voice.program import ProgramEnded
+from agent_tui.backend.voice.server import KEY, VoiceServer, server_version
+from agent_tui.errors import NotFound, Refused
+from agent_tui.inert import inert_line
+from agent_tui.network import has_interface
+from agent_tui.voice_config import MAX_ROOM_CHARACTERS, VoiceConfig
+from agent_tui.voice_parts import find_agent_python, find_server, located_server, voice_folder
+
+if TYPE_CHECKING:  # half a second, and only needed once somebody talks
+    from agent_tui.backend.voice.livekit_api import InRoom, RoomCalls, Signer
+
+LEFT_SECONDS = 30.0  # a room that everybody has left for so long is over
+LOOK_SECONDS = 2.0  # between looks at who is in the rooms
+OWNER_PREFIX = "owner-"
+GUEST_PREFIX = "guest-"
+MAX_NAME_CHARACTERS = 60
+SUFFIX_BYTES = 3  # of identities: the same person twice is two people in the room
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRequest:
+    """Who wants to join which room. ``room_config`` is LiveKit's, as its token endpoints take it; ours does
+    not come without ``with_agent``. ``locale`` is the language they speak.
+    """
+
+    room: str
+    name: str = ""
+    identity: str = ""
+    is_guest: bool = False
+    with_agent: bool = True
+    locale: str = ""
+    room_config: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """How our agent reaches this backend; ``is_near``: only this machine does."""
+
+    url: str
+    token: str = field(repr=False)
+    is_near: bool = True
+
+
+@dataclass(slots=True)
+class VoiceRoom:
+    """A room in use: ``seen_at`` (monotonic) is when somebody was in it last, or was given a token."""
+
+    conversation_id: str
+    locale: str
+    seen_at: float
+    agent: VoiceAgent | None = None
+    people: list[InRoom] = field(default_factory=list)
+
+
+class VoiceRooms:
+    """All voice rooms. The server is started for the first one and ended after the last one."""
+
+    def __init__(
+        self,
+        data: Path,
+        config: Callable[[], VoiceConfig],
+        chats: Chats,
+        presence: Presence,
+        home: Home,
+        *,
+        left_seconds: float = LEFT_SECONDS,
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        self._data = data
+        self._config = config
+        self._chats = chats
+        self._presence = presence
+        self._home = home
+        self._left_seconds = left_seconds
+        self._look_seconds = look_seconds
+        folder = voice_folder(data)
+        self._server_file = LogFile(folder / "server.log")
+        self._agent_file = LogFile(folder / "agent.log")
+        self._rooms: dict[str, VoiceRoom] = {}
+        self._server: VoiceServer | None = None
+        self._livekit: tuple[Signer, RoomCalls] | None = None
+        self._changing = asyncio.Lock()
+        self._watching: asyncio.Task[None] | None = None
+        self._attending: asyncio.Task[None] | None = None
+        self._closed = False
+
+    # --- what is asked ---------------------------------------------------------------------------------
+
+    @property
+    def rooms(self) -> int:
+        """Return how many rooms are in use."""
+        return len(self._rooms)
+
+    @property
+    def people(self) -> int:
+        """Return how many people were in them at the last look."""
+        return sum(len(room.people) for room in self._rooms.values())
+
+    async def token(self, request: TokenRequest) -> dict[str, Any]:
+        """Return what a client needs to join, in LiveKit's words and ours; server and agent are started.
+
+        Raises ``Refused``: 409 with a ``code`` when there is no server or no agent, 403 when a guest asks for
+        what is the owner's, 422 for a name that cannot be.
+        """
+        request = checked(request)
+        async with self._changing:
+            server = self._needed_server()
+            if request.with_agent and request.room not in self._rooms:
+                self._needed_agent()
+            room = await self._opened(request.room, request.locale)
+            try:
+                if request.with_agent:
+                    self._start_agent(request.room, room)
+                signer = await self._ready(server)
+            finally:
+                room.seen_at = time.monotonic()
+                self._watch()
+        identity = identity_of(request)
+        token = signer.person(
+            request.room,
+            identity,
+            request.name,
+            is_owner=not request.is_guest,
+            room_config=request.room_config,
+        )
+        return {
+            "server_url": server.url,
+            "participant_token": token,
+            "room_name": request.room,
+            "participant_name": request.name,
+            "participant_identity": identity,
+            "conversation_id": room.conversation_id,
+            "agent_identity": room.agent.identity if room.agent is not None else None,
+            "owner": not request.is_guest,
+        }
+
+    async def about(self) -> dict[str, Any]:
+        """Return what there is and what runs: server, agent's Python, rooms and who is in them; no secret."""
+        await self._look()
+        found, python = located_server(self._data), find_agent_python(self._data)
+        server = self._server
+        return {
+            "server": {
+                "state": "stopped" if server is None else server.state,
+                "path": None if found is None else str(found[0]),
+                "source": None if found is None else found[1],
+                "version": (await server_version(found[0]) or None) if found is not None else None,
+                "url": server.url if server is not None and server.state == "running" else None,
+                "detail": "" if server is None else server.why,
+            },
+            "agent": {"python": None if python is None else str(python)},
+            "rooms": [_about_room(name, room) for name, room in sorted(self._rooms.items())],
+            "missing": [
+                {"code": missing.code, "title": missing.title, "detail": missing.detail}
+                for missing in self._missing()
+            ],
+        }
+
+    async def aclose(self) -> None:
+        """Have the agents leave and end the server; nothing is started any more."""
+        self._closed = True
+        tasks = [task for task in (self._watching, self._attending) if task is not None]
+        for task in tasks:
+            task.cancel()
+        rooms = list(self._rooms.values())
+        self._rooms.clear()
+        await asyncio.gather(
+            *(room.agent.stop() for room in rooms if room.agent is not None),
+            self._end_server(),
+            *tasks,
+            return_exceptions=True,
+        )
+        self._server_file.close()
+        self._agent_file.close()
+
+    # --- what is needed --------------------------------------------------------------------------------
+
+    def _missing(self) -> list[Refused]:
+        missing = []
+        for check in (self._needed_server, self._needed_agent):
+            try:
+                check()
+            except Refused as error:
+                missing.append(error)
+        return missing
+
+    def _needed_server(self) -> VoiceServer:
+        if not self._home.is_near:
+            no_server(
+                "This backend has no voice rooms", "Voice rooms are for one machine, and others can reach it."
+            )
+        path = find_server(self._data)
+        if path is None:
+            no_server("There is no livekit-server on this machine", "Run: agent-tui voice setup")
+        if not has_interface():
+            no_server(
+                "This machine has no network interface but loopback",
+                "LiveKit needs another one, even for calls on one machine.",
+                code="voice.no_network",
+            )
+        if self._server is None or (self._server.path != path and not self._rooms):
+            self._server = VoiceServer(path, voice_folder(self._data), self._server_file)
+        return self._server
+
+    def _needed_agent(self) -> Path:
+        python = find_agent_python(self._data)
+        if python is None:
+            raise Refused(
+                "The voice agent is not installed",
+                "Run: agent-tui voice setup",
+                status=409,
+                code="voice.no_agent",
+            )
+        return python
+
+    async def _ready(self, server: VoiceServer) -> Signer:
+        """Start the server unless it runs; raises ``Refused`` (409) when it fails."""
+        state, _ = await asyncio.gather(server.start(), asyncio.to_thread(_load_livekit))
+        if state != "running":
+            why = server.why
+            await self._end_rooms(list(self._rooms))
+            no_server("The livekit-server does not start", why, code="voice.server_failed")
+        return (await self._connected(server))[0]
+
+    async def _connected(self, server: VoiceServer) -> tuple[Signer, RoomCalls]:
+        """Return what signs tokens for the running server, and what asks it."""
+        livekit = await asyncio.to_thread(_load_livekit)
+        if self._livekit is None:
+            calls = livekit.RoomCalls(server.api_url, KEY, server.secret)
+            self._livekit = livekit.Signer(KEY, server.secret), calls
+        return self._livekit
+
+    # --- rooms -----------------------------------------------------------------------------------------
+
+    async def _opened(self, name: str, locale: str) -> VoiceRoom:
+        room = self._rooms.get(name)
+        if room is None:
+            conversation_id = await begin_conversation(self._chats, name)
+            if self._closed:
+                raise Refused("The backend is stopping", status=503)
+            room = self._rooms[name] = VoiceRoom(conversation_id, locale, time.monotonic())
+        return room
+
+    def _start_agent(self, name: str, room: VoiceRoom) -> None:
+        if room.agent is None:
+            python = find_agent_python(self._data)
+            if python is None:
+                return
+
+            async def orders() -> Orders:
+                return await self._orders(name, room)
+
+            async def is_over() -> bool:
+                await self._look()
+                return not room.people
+
+            program = python, voice_folder(self._data)
+            config = self._config
+            room.agent = VoiceAgent(name, program, self._agent_file, lambda: config().agent, orders, is_over)
+        room.agent.start()
+
+    async def _orders(self, name: str, room: VoiceRoom) -> Orders:
+        """Return what the agent of a room is told, once there is a server for it."""
+        assert self._server is not None
+        assert room.agent is not None
+        if await self._server.start() != "running":
+            raise ProgramEnded("there is no server")
+        signer, calls = await self._connected(self._server)
+        # After a crash the server believes for twenty seconds that the agent is still there.
+        await calls.remove(name, room.agent.identity)
+        config = self._config()
+        return {
+            "url": self._server.url,
+            "token": signer.agent(name, room.agent.identity, "agent-tui"),
+            "room": name,
+            "identity": room.agent.identity,
+            "backend_url": self._home.url,
+            "backend_token": self._home.token,
+            "conversation_id": room.conversation_id,
+            "owners": [OWNER_PREFIX],
+            "locale": config.locale or room.locale,
+            "agent": agent_settings(config.agent),
+        }
+
+    async def _end_rooms(self, names: list[str]) -> None:
+        ended = [(name, room) for name in names if (room := self._rooms.pop(name, None)) is not None]
+        await asyncio.gather(*(room.agent.stop() for _, room in ended if room.agent is not None))
+        for name, room in ended:
+            if self._livekit is not None:
+                await self._livekit[1].delete(name)
+            await end_conversation(self._chats, room.conversation_id)
+        if not self._rooms:
+            await self._end_server()
+
+    async def _end_server(self) -> None:
+        livekit, self._livekit = self._livekit, None
+        if livekit is not None:
+            await livekit[1].aclose()
+        if self._server is not None:
+            await self._server.stop()
+
+    # --- who is there ----------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch_rooms())
+
+    async def _watch_rooms(self) -> None:
+        """Look from time to time who is there, and end what everybody has left."""
+        while self._rooms:
+            await asyncio.sleep(self._look_seconds)
+            async with self._changing:
+                await self._look()
+                await self._end_left()
+
+    async def _look(self) -> None:
+        """Note who is in which room; a server that does not answer says nothing about that."""
+        found = await self._livekit[1].people() if self._livekit is not None else None
+        if found is None:
+            return
+        now = time.monotonic()
+        for name, room in self._rooms.items():
+            room.people = [one for one in found.get(name, ()) if not one.is_agent]
+            if room.people:
+                room.seen_at = now
+        self._attend()
+
+    async def _end_left(self) -> None:
+        now = time.monotonic()
+        is_lost = self._server is not None and self._server.state == "failed"
+        left = [n for n, room in self._rooms.items() if is_lost or now - room.seen_at > self._left_seconds]
+        if left:
+            await self._end_rooms(left)
+            self._attend()
+        for room in self._rooms.values():
+            if room.people and room.agent is not None and room.agent.state == "stopped":
+                room.agent.start()
+
+    def _attend(self) -> None:
+        """Be present as long as an owner is in a voice room: their terminal may show nothing else."""
+        is_there = any(one.is_owner for room in self._rooms.values() for one in room.people)
+        if is_there and self._attending is None:
+            self._attending = asyncio.create_task(_attend(self._presence))
+        elif not is_there and self._attending is not None:
+            self._attending.cancel()
+            self._attending = None
+
+
+async def begin_conversation(chats: Chats, room: str) -> str:
+    """Make the conversation that a voice room's session is kept in; return its id."""
+    return (await chats.create(NewConversation(title=f"Voice: {room}"))).id
+
+
+async def end_conversation(chats: Chats, conversation_id: str) -> None:
+    """Forget a voice session in which nobody said anything."""
+    try:
+        if not (await chats.messages(conversation_id, None, 1)).messages:
+            await chats.delete(conversation_id)
+    except NotFound:  # somebody has deleted it
+        return
+
+
+def checked(request: TokenRequest) -> TokenRequest:
+    """Return the request if it can be granted; raises ``Refused``: 422 for bad names, 403 for a guest's
+    ``room_config``.
+    """
+    for name, what in ((request.room, "room_name"), (request.name, "participant_name")):
+        if name != inert_line(name, MAX_ROOM_CHARACTERS):
+            raise Refused(f"{what} must be one line of at most {MAX_ROOM_CHARACTERS} characters", status=422)
+    if not request.room.strip():
+        raise Refused("room_name is missing", status=422)
+    if request.is_guest and request.room_config:
+        raise Refused(
+            "A guest cannot set up a room", "Leave out room_config.", status=403, code="voice.guest"
+        )
+    return request
+
+
+def identity_of(request: TokenRequest) -> str:
+    """Return under which identity somebody joins. Its beginning says whether they are an owner, whatever
+    identity they ask for; they get that again when they had it before.
+    """
+    prefix = GUEST_PREFIX if request.is_guest else OWNER_PREFIX
+    wanted = request.identity[: 2 * MAX_NAME_CHARACTERS]
+    if wanted.startswith(prefix) and wanted == inert_line(wanted, 2 * MAX_NAME_CHARACTERS):
+        return wanted
+    named = (request.identity or request.name)[:MAX_NAME_CHARACTERS]
+    plain = "".join(c if c.isalnum() else "-" for c in named)
+    return f"{prefix}{plain}{'-' if plain else ''}{secrets.token_hex(SUFFIX_BYTES)}"
+
+
+def no_server(title: str, detail: str, code: str = "voice.no_server") -> NoReturn:
+    """Refuse: there can be no server."""
+    raise Refused(title, detail, status=409, code=code)
+
+
+def _about_room(name: str, room: VoiceRoom) -> dict[str, Any]:
+    people = [{"identity": one.identity, "name": one.name, "owner": one.is_owner} for one in room.people]
+    agent = room.agent
+    return {
+        "name": name,
+        "conversation_id": room.conversation_id,
+        "people": people,
+        "agent": None
+        if agent is None
+        else {"identity": agent.identity, "state": agent.state, "detail": agent.why},
+    }
+
+
+def _load_livekit() -> Any:
+    from agent_tui.backend.voice import livekit_api  # see TYPE_CHECKING above
+
+    return livekit_api
+
+
+async def _attend(presence: Presence) -> None:
+    async with aclosing(presence.attend()) as notices:
+        async for _ in notices:
+            pass

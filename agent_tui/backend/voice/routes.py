@@ -1,0 +1,53 @@
+"""The calls about voice: a token to join a room with, in LiveKit's standard form, and what there is."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agent_tui.backend.body import Fields, read_fields
+from agent_tui.backend.problem import json_answer
+from agent_tui.backend.routing import by_method
+from agent_tui.backend.voice.rooms import TokenRequest, VoiceRooms
+from agent_tui.voice_config import DEFAULT_ROOM
+
+
+class Voice:
+    """The routes under ``/api/voice``."""
+
+    def __init__(self, rooms: VoiceRooms) -> None:
+        self._rooms = rooms
+
+    def routes(self) -> list[Route]:
+        return [by_method("/api/voice", GET=self.about), by_method("/api/voice/token", POST=self.token)]
+
+    async def about(self, _request: Request) -> Response:
+        return json_answer(await self._rooms.about())
+
+    async def token(self, request: Request) -> Response:
+        answer = await self._rooms.token(token_request(await read_fields(request)))
+        headers = {"cache-control": "no-store"}
+        response = json_answer(answer)
+        response.headers.update(headers)
+        return response
+
+
+def token_request(fields: Fields) -> TokenRequest:
+    """Return what the body of a token request asks for; raises ``Refused`` (422) for wrong types.
+
+    ``room_name``, ``participant_name``, ``participant_identity`` and ``room_config`` are LiveKit's (its token
+    endpoints), ``guest``, ``agent`` and ``locale`` ours. Nobody may say what their attributes are.
+    """
+    room_config = fields.table("room_config") or {}
+    named = bool(room_config.get("agents"))
+    agent = fields.flag("agent")
+    return TokenRequest(
+        room=fields.text("room_name") or DEFAULT_ROOM,
+        name=fields.text("participant_name") or "",
+        identity=fields.text("participant_identity") or "",
+        is_guest=fields.flag("guest") or False,
+        with_agent=not named if agent is None else agent,
+        locale=(fields.text("locale") or "")[:40],
+        room_config=room_config,
+    )

@@ -1,0 +1,190 @@
+"""The livekit-server that this backend runs: for this machine alone, under a secret nobody else knows.
+
+How the real server behaves was measured with 1.13.5: it ends with 0 on every failure, a signal in its first
+tenth of a second is swallowed, one SIGTERM waits for everybody to leave and a second one does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import signal
+import socket
+from contextlib import suppress
+from http import HTTPStatus
+from pathlib import Path
+
+from agent_tui.backend.tools.child import Child
+from agent_tui.backend.tools.environment import passed_environment
+from agent_tui.backend.voice.last_words import LastWords, LogFile
+from agent_tui.backend.voice.program import Command, Program, ProgramEnded, State
+
+LOOPBACK = "127.0.0.1"
+KEY = "agent-tui"
+READY_SECONDS = 10.0
+POLL_SECONDS = 0.02
+SETTLE_SECONDS = 0.2  # after it is ready: before that a signal is lost
+LEAVE_SECONDS = 0.5  # between the first SIGTERM and the second
+ROOM_SECONDS = 30  # a room nobody is in, or everybody has left, stays that long
+SECRET_BYTES = 32
+VERSION_SECONDS = 5.0
+
+
+class VoiceServer:
+    """One livekit-server: started on demand, watched, restarted on the same port with the same secret."""
+
+    def __init__(self, path: Path, folder: Path, file: LogFile) -> None:
+        """``path`` is the program, ``folder`` the one it works in."""
+        self.secret = secrets.token_hex(SECRET_BYTES)
+        self.path = path
+        self._folder = folder
+        self._words = LastWords(file, "livekit-server", [self.secret])
+        self._program = Program("livekit-server", self._words, self._command, self._live)
+        self._ports = (0, 0)
+        self._was_ready = False
+
+    @property
+    def state(self) -> State:
+        return self._program.state
+
+    @property
+    def why(self) -> str:
+        """Return why it failed, and its last lines."""
+        return self._program.why
+
+    @property
+    def url(self) -> str:
+        """Return the address for clients of LiveKit."""
+        return f"ws://{LOOPBACK}:{self._ports[0]}"
+
+    @property
+    def api_url(self) -> str:
+        """Return the address of its API."""
+        return f"http://{LOOPBACK}:{self._ports[0]}"
+
+    async def start(self) -> State:
+        """Start it unless it runs, and wait until it is ready or has failed."""
+        self._program.start()
+        return await self._program.settled()
+
+    async def stop(self) -> None:
+        """End it, whoever is still in a room."""
+        await self._program.stop()
+        self._was_ready = False
+
+    async def _command(self) -> Command:
+        if not self._was_ready:  # nobody knows the ports yet, and somebody else may have taken them
+            self._ports = free_ports()
+        config = json.dumps(server_config(*self._ports, self.secret))
+        # In the environment: an argument could be read by every user of this machine.
+        environ = {**passed_environment(), "LIVEKIT_CONFIG": config}
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Command((str(self.path),), self._folder, environ)
+
+    async def _live(self, child: Child) -> None:
+        ended = asyncio.gather(self._words.listen(child.stdout), self._words.listen(child.stderr))
+        try:
+            await self._ready(ended)
+            self._was_ready = True
+            self._program.is_running()
+            await ended
+        except asyncio.CancelledError:
+            child.tell(signal.SIGTERM)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LEAVE_SECONDS):
+                    await child.wait()
+            raise
+        finally:
+            ended.cancel()
+
+    async def _ready(self, ended: asyncio.Future[tuple[None, None]]) -> None:
+        """Wait until it answers; raises ``ProgramEnded`` when it ends before, or never does."""
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                while not ended.done() and await answered_status(self._ports[0]) != HTTPStatus.OK:
+                    await asyncio.wait({ended}, timeout=POLL_SECONDS)
+                # Whoever has taken our port may have answered: ours has ended then, or does so now.
+                await asyncio.wait({ended}, timeout=SETTLE_SECONDS)
+        except TimeoutError:
+            raise ProgramEnded("it did not get ready") from None
+        if ended.done():
+            raise ProgramEnded("it ended while it started")
+
+
+def server_config(port: int, media_port: int, secret: str) -> dict[str, object]:
+    """Return a livekit-server's configuration with which it is on 127.0.0.1 only, for calls (TCP) and media
+    (UDP). Without ``tcp_port`` 0 and ``ips`` media would listen on every interface; without ``stun_servers``
+    clients would be sent to public ones.
+    """
+    return {
+        "port": port,
+        "bind_addresses": [LOOPBACK],
+        "rtc": {
+            "tcp_port": 0,
+            "udp_port": media_port,
+            "ips": {"includes": [f"{LOOPBACK}/32"]},
+            "node_ip": LOOPBACK,
+            "use_external_ip": False,
+            "stun_servers": [f"{LOOPBACK}:9"],
+            "enable_loopback_candidate": True,
+        },
+        "keys": {KEY: secret},
+        # The agent counts as nobody: with a shorter time it would be sent away before its person is back.
+        "room": {"empty_timeout": ROOM_SECONDS, "departure_timeout": ROOM_SECONDS},
+        "logging": {"level": "warn"},
+        "development": True,
+    }
+
+
+def free_ports() -> tuple[int, int]:
+    """Return a TCP port and a UDP port that are free on 127.0.0.1 now."""
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM) as calls,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as media,
+    ):
+        for one in (calls, media):
+            one.bind((LOOPBACK, 0))
+        return calls.getsockname()[1], media.getsockname()[1]
+
+
+async def answered_status(port: int) -> int:
+    """Return the HTTP status that whoever listens on ``port`` answers ``GET /`` with, 0: nobody does."""
+    writer = None
+    try:
+        async with asyncio.timeout(1.0):
+            reader, writer = await asyncio.open_connection(LOOPBACK, port)
+            writer.write(b"GET / HTTP/1.0\r\nhost: localhost\r\n\r\n")
+            words = (await reader.readline()).split()
+    except (OSError, TimeoutError):
+        return 0
+    finally:
+        if writer is not None:
+            writer.close()
+    return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+
+
+async def server_version(path: Path) -> str:
+    """Return what the program says its version is, as "1.13.5"; empty when it does not."""
+    try:
+        program = await asyncio.create_subprocess_exec(
+            str(path),
+            "--version",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=passed_environment(),
+        )
+    except OSError:
+        return ""
+    try:
+        async with asyncio.timeout(VERSION_SECONDS):
+            said, _ = await program.communicate()
+    except TimeoutError:
+        return ""
+    finally:
+        if program.returncode is None:
+            program.kill()
+            await program.wait()
+    words = said.decode(errors="replace").split()
+    return words[-1][:40] if words and words[-1][:1].isdigit() else ""
