@@ -86,7 +86,8 @@ class Program:
         if keeping is not None:
             keeping.cancel()
             await asyncio.wait({keeping})
-        self._become("stopped")
+        if self._state != "failed":  # why it failed is still asked for
+            self._become("stopped")
 
     def _become(self, state: State, why: str = "") -> None:
         self._state, self._why = state, why
