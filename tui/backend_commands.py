@@ -11,19 +11,18 @@ def status(output_format: OutputFormat) -> int:
     endpoint = runtime.find()
     if endpoint is None:
         if output_format == "json":
-            nothing = {"pid": None, "version": None, "url": None, "rooms_running": 0, "answers_running": 0}
-            output.write_json({"running": False, **nothing})
+            nothing = {"pid": None, "version": None, "url": None}
+            output.write_json({"running": False, **nothing, **_counts(runtime.Work())})
         else:
             output.say("not running")
         return exits.DONE
-    rooms, answers = runtime.under_way(endpoint)
+    work = runtime.under_way(endpoint)
     if output_format == "json":
         about_it = {"pid": endpoint.pid, "version": endpoint.version, "url": endpoint.url}
-        counts = {"rooms_running": rooms, "answers_running": answers}
-        output.write_json({"running": True, **about_it, **counts})
+        output.write_json({"running": True, **about_it, **_counts(work)})
     else:
         about = f"running: process {endpoint.pid}, version {endpoint.version}, {endpoint.url}"
-        output.say(f"{about}; {runtime.said(rooms, answers)} under way")
+        output.say(f"{about}; {runtime.said(work)} under way")
     return exits.DONE
 
 
@@ -33,5 +32,13 @@ def stop() -> int:
     if cut is None:
         output.say("not running")
     else:
-        output.say(f"stopped, which cut {runtime.said(*cut)}" if any(cut) else "stopped")
+        output.say(f"stopped, which cut {runtime.said(cut)}" if any(cut) else "stopped")
     return exits.DONE
+
+
+def _counts(work: runtime.Work) -> dict[str, int]:
+    return {
+        "rooms_running": work.rooms,
+        "answers_running": work.answers,
+        "voice_rooms": work.voice_rooms,
+    }

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import agent_tui
 from agent_tui.config import config_path, data_path
@@ -70,6 +70,14 @@ class _Runtime:
     pid: int
     instance: str
     protocol: int = 0  # of versions that did not say it
+
+
+class Work(NamedTuple):
+    """How much is under way in a backend, or was cut when it ended."""
+
+    rooms: int = 0
+    answers: int = 0
+    voice_rooms: int = 0
 
 
 class Starting:
@@ -216,9 +224,9 @@ def find() -> Endpoint | None:
     return Endpoint(runtime.url, runtime.token, runtime.version, runtime.pid)
 
 
-def stop() -> tuple[int, int] | None:
-    """Stop the embedded backend and wait until it is gone; return how many rooms and answers were cut by
-    that, ``None`` when none runs.
+def stop() -> Work | None:
+    """Stop the embedded backend and wait until it is gone; return what was cut by that, ``None`` when none
+    runs.
 
     Raises ``ConnectFailed`` when it does not end within 10 s.
     """
@@ -228,26 +236,29 @@ def stop() -> tuple[int, int] | None:
     return _end(data_path(), runtime)
 
 
-def said(rooms: int, answers: int) -> str:
-    """Return "2 rooms and 1 answer"."""
-    return f"{_counted(rooms, 'room')} and {_counted(answers, 'answer')}"
+def said(work: Work) -> str:
+    """Return "2 rooms and 1 answer", or with voice "2 rooms, 1 answer and 1 voice room"."""
+    rooms, answers = _counted(work.rooms, "room"), _counted(work.answers, "answer")
+    if not work.voice_rooms:
+        return f"{rooms} and {answers}"
+    return f"{rooms}, {answers} and {_counted(work.voice_rooms, 'voice room')}"
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def under_way(endpoint: Endpoint | _Runtime) -> tuple[int, int]:
-    """Return how many rooms and how many answers are under way in a backend; raises ``ConnectFailed``."""
+def under_way(endpoint: Endpoint | _Runtime) -> Work:
+    """Return what is under way in a backend; raises ``ConnectFailed``."""
     status, answer = _call(endpoint.url, "GET", "/api/backend", endpoint.token)
     if status != OK:
         raise ConnectFailed("the backend does not say what it does", f"status {status}")
     return _counts(answer)
 
 
-def _counts(answer: dict[str, object]) -> tuple[int, int]:
-    rooms, answers = answer.get("rooms_running"), answer.get("answers_running")
-    return rooms if isinstance(rooms, int) else 0, answers if isinstance(answers, int) else 0
+def _counts(answer: dict[str, object]) -> Work:
+    found = [answer.get(name) for name in ("rooms_running", "answers_running", "voice_rooms")]
+    return Work(*(count if isinstance(count, int) else 0 for count in found))
 
 
 # --- the runtime file and the lock -----------------------------------------------------------------------
@@ -356,23 +367,23 @@ def _is_usable(runtime: _Runtime) -> bool:
 
 def _work_of(runtime: _Runtime) -> str:
     """Return what a backend has under way, and its version; nothing when it is idle."""
-    rooms, answers = _under_way_now(runtime)
-    counted = [text for text in (_counted(rooms, "room"), _counted(answers, "answer")) if text[0] != "0"]
+    counts = zip(_under_way_now(runtime), ("room", "answer", "voice room"), strict=True)
+    counted = [_counted(count, what) for count, what in counts if count]
     return f"{' and '.join(counted)} of agent-tui {inert_line(runtime.version, 40)}" if counted else ""
 
 
-def _under_way_now(runtime: _Runtime) -> tuple[int, int]:
+def _under_way_now(runtime: _Runtime) -> Work:
     try:
         return under_way(runtime)
     except ConnectFailed:
-        return 0, 0  # it is ending by itself: nothing can be cut
+        return Work()  # it is ending by itself: nothing can be cut
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d{1,9}", version))
 
 
-def _end(data: Path, runtime: _Runtime, *, if_idle: bool = False) -> tuple[int, int]:
+def _end(data: Path, runtime: _Runtime, *, if_idle: bool = False) -> Work:
     """Ask a backend to stop and wait until it has let go of the database; return what it cut.
 
     ``if_idle``: one that is at work, after all, is left as it is.
@@ -383,7 +394,7 @@ def _end(data: Path, runtime: _Runtime, *, if_idle: bool = False) -> tuple[int, 
     except ConnectFailed:
         status, answer = 0, {}  # perhaps it was just ending by itself: the lock tells
     if if_idle and status == CONFLICT:
-        return 0, 0
+        return Work()
     if status >= BAD_REQUEST:
         raise ConnectFailed("the backend refuses to stop", f"status {status}, process {runtime.pid}")
     deadline = time.monotonic() + STOP_SECONDS

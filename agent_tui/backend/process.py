@@ -146,7 +146,14 @@ class _Process:
 
     async def _serve(self, inside: _Inside, token: str | None) -> None:
         hosts = KnownHosts(self.settings.host)
-        face = Face(hosts, token, self.instance, self.stopping.set, answers=inside.chats.running)
+        face = Face(
+            hosts,
+            token,
+            self.instance,
+            self.stopping.set,
+            answers=inside.chats.running,
+            voice_rooms=lambda: inside.voice.rooms,
+        )
         workspaces = Workspaces(self.settings.workspaces)
         more = [
             *Conversations(inside.chats, inside.hub, workspaces).routes(),

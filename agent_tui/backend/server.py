@@ -73,6 +73,7 @@ class Face:
     stop: Callable[[], None]
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS
     answers: Callable[[], int] = lambda: 0  # how many answers of chats are under way
+    voice_rooms: Callable[[], int] = lambda: 0  # how many voice rooms are in use
 
 
 def build_app(
@@ -93,7 +94,11 @@ def build_app(
         return json_answer({"status": "ok", **about})
 
     def under_way() -> dict[str, int]:
-        return {"rooms_running": engine.running(), "answers_running": face.answers()}
+        return {
+            "rooms_running": engine.running(),
+            "answers_running": face.answers(),
+            "voice_rooms": face.voice_rooms(),
+        }
 
     async def backend(_request: Request) -> Response:
         return json_answer(under_way())

@@ -153,7 +153,12 @@ async def test_a_broken_store_is_a_503_that_says_so(talking: Backend) -> None:
 async def test_stop_is_asked_for_with_the_token_and_turns_newcomers_away(talking: Backend) -> None:
     answer = await talking.client.call("POST", "/api/backend/stop")
     assert answer.status == 202
-    assert answer.json == {"status": "stopping", "rooms_running": 0, "answers_running": 0}
+    assert answer.json == {
+        "status": "stopping",
+        "rooms_running": 0,
+        "answers_running": 0,
+        "voice_rooms": 0,
+    }
     assert talking.stops == [None]
     talking.traffic.closed = True
     refused = await talking.client.call("GET", "/api/rooms")

@@ -3,8 +3,9 @@
 Run as a program like livekit-server: its configuration stands in ``LIVEKIT_CONFIG``. The argument says how it
 behaves: "good"; "broken" says what is wrong with its configuration and ends with 0, as the real one does;
 "deaf" takes no notice of SIGTERM; "silent" listens to nobody. ``POST /fake/ACT`` plays what happens in rooms:
-``join`` and ``leave`` {room, identity, kind, attributes}. Calls need a token that the key of the configuration
-has signed and that has the grant, as the real one asks for. Each start leaves a line with the process id in
+``join`` and ``leave`` {room, identity, kind, attributes}; ``GET /fake/looks`` says how often it was asked for
+its rooms. Calls need a token that the key of the configuration has signed and that has the grant, as the real
+one asks for. Each start leaves a line with the process id in
 the file ``servers`` of its working folder, and one with the secret on its output.
 """
 
@@ -21,7 +22,7 @@ from typing import Any
 
 CONFIG = json.loads(os.environ.get("LIVEKIT_CONFIG", "{}"))
 ROOMS: dict[str, dict[str, dict[str, Any]]] = {}
-AGENT = 4  # ParticipantInfo.Kind
+LOOKS: list[None] = []
 
 
 class Calls(BaseHTTPRequestHandler):
@@ -31,7 +32,7 @@ class Calls(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        self.answer(b"OK")
+        self.answer(str(len(LOOKS)).encode() if self.path == "/fake/looks" else b"OK")
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"] or 0))
@@ -65,6 +66,7 @@ def called(name: str, body: bytes, authorization: str) -> tuple[bytes, int]:
     claims = jwt.decode(authorization.removeprefix("Bearer "), secret, ["HS256"], issuer=key)["video"]
     if name == "ListRooms":
         assert claims["roomList"]
+        LOOKS.append(None)
         listed = room.ListRoomsResponse(rooms=[models.Room(name=name) for name in ROOMS])
         return listed.SerializeToString(), 200
     identity = room.RoomParticipantIdentity.FromString(body)  # the room comes first in every call

@@ -59,9 +59,9 @@ def test_a_backend_is_started_found_again_and_stopped(data: Path) -> None:
     again = runtime.begin().wait()
     assert (again.pid, again.token, again.started_by_us) == (started.pid, started.token, False)
     assert runtime.find() == again
-    assert runtime.under_way(again) == (0, 0)
+    assert runtime.under_way(again) == runtime.Work()
     assert started.token not in repr(started)
-    assert runtime.stop() == (0, 0)
+    assert runtime.stop() == runtime.Work()
     assert runtime.find() is None
     assert runtime.stop() is None
 

@@ -66,6 +66,20 @@ async def until(look: Callable[[], T]) -> T:
     return found
 
 
+def play(server_url: str, act: str, **fields: Any) -> None:
+    """Have somebody join or leave a room of the fake server."""
+    url = f"{server_url.replace('ws://', 'http://')}/fake/{act}"
+    request = urllib.request.Request(url, json.dumps(fields).encode(), method="POST")  # noqa: S310 - ours
+    urllib.request.urlopen(request, timeout=PATIENCE_SECONDS).close()  # noqa: S310
+
+
+def looks(server_url: str) -> int:
+    """Return how often the fake server was asked which rooms there are."""
+    url = f"{server_url.replace('ws://', 'http://')}/fake/looks"
+    with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310 - ours
+        return int(answer.read())
+
+
 @dataclass(slots=True)
 class VoiceBackend:
     """The calls about voice on a real socket, and what is behind them."""
@@ -111,15 +125,8 @@ class VoiceBackend:
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     async def play(self, act: str, **fields: Any) -> None:
-        """Have something happen at the fake server: join, leave."""
-        url = self.url.replace("ws://", "http://")
-        body = json.dumps(fields).encode()
-
-        def call() -> None:
-            request = urllib.request.Request(f"{url}/fake/{act}", body, method="POST")  # noqa: S310 - ours
-            urllib.request.urlopen(request, timeout=PATIENCE_SECONDS).close()  # noqa: S310
-
-        await asyncio.to_thread(call)
+        """Have somebody join or leave a room of the fake server."""
+        await asyncio.to_thread(play, self.url, act, **fields)
 
     async def until_server(self, *states: str) -> Any:
         """Wait until the server is in one of ``states``; return what is said about it."""
