@@ -1,0 +1,239 @@
+"""Voice rooms with the real livekit-server and agents that join by ``livekit.rtc``.
+
+The server is the one that ``LIVEKIT_SERVER`` names, or on PATH.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from livekit import api, rtc
+
+from agent_tui.voice_parts import find_server, has_network
+from tests.backend.processes import Process, running, serve
+from tests.backend.test_chat_commands import gone
+from tests.backend.test_chat_process import children
+from tests.backend.voice.voice_backend import TOKEN_PATH, claims, until, write_agent
+from tests.backend.wire_client import PATIENCE_SECONDS
+
+SERVER = find_server()
+pytestmark = [
+    pytest.mark.voice,
+    pytest.mark.skipif(SERVER is None, reason="no livekit-server: set LIVEKIT_SERVER or put it on PATH"),
+    pytest.mark.skipif(not has_network(), reason="WebRTC needs a network interface beside loopback"),
+]
+
+SIGNED = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+")
+LISTENING = "0A"  # of TCP sockets in /proc/net
+GHOST_SECONDS = 10.0  # the server believes for twenty that a dead agent is there
+
+
+@asynccontextmanager
+async def real_backend(folder: Path) -> AsyncIterator[Process]:
+    """Give a backend with the real server and a fake agent that really joins."""
+    write_agent(folder, is_fake=False)
+    environment = {"LIVEKIT_SERVER": str(SERVER)}
+    async with running(*serve(folder), folder=folder, env=environment) as backend:
+        yield backend
+
+
+@asynccontextmanager
+async def terminal(answer: dict[str, Any]) -> AsyncIterator[rtc.Room]:
+    """Stand in the room of a token."""
+    room = rtc.Room()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await room.connect(answer["server_url"], answer["participant_token"], rtc.RoomOptions())
+    try:
+        yield room
+    finally:
+        await room.disconnect()
+
+
+async def asked(backend: Process, **fields: Any) -> dict[str, Any]:
+    """Ask for a token that is given."""
+    answer = await backend.client.call("POST", TOKEN_PATH, fields)
+    assert answer.status == 200, answer.body
+    return dict(answer.json)
+
+
+async def about(backend: Process, room: str) -> dict[str, Any] | None:
+    """Return what is said about a room."""
+    rooms = (await backend.client.call("GET", "/api/voice")).json["rooms"]
+    return next((one for one in rooms if one["name"] == room), None)
+
+
+async def come(look: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until ``look`` says so; the server tells it to nobody."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not await look():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+def has_agent(room: rtc.Room) -> bool:
+    """Say whether an agent is in the room."""
+    kinds = [one.kind for one in room.remote_participants.values()]
+    return rtc.ParticipantKind.PARTICIPANT_KIND_AGENT in kinds
+
+
+def program_pid(backend: Process, name: str) -> int:
+    """Return the process of a backend whose command line holds ``name``, its keeper left out."""
+    found = [
+        pid
+        for pid in children(backend.child.pid)
+        if name in (line := Path(f"/proc/{pid}/cmdline").read_text()) and "keeper.py" not in line
+    ]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def open_sockets(pid: int) -> list[tuple[str, str, str]]:
+    """Return (protocol, local address in hex, state) of all sockets of a process."""
+    inodes = set()
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            target = str(file.readlink())
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    found = []
+    for protocol in ("tcp", "tcp6", "udp", "udp6"):
+        for line in Path(f"/proc/{pid}/net/{protocol}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[9] in inodes:
+                found.append((protocol, words[1].partition(":")[0], words[3]))
+    return found
+
+
+async def test_two_terminals_and_the_agent_stand_in_one_room_on_loopback_alone(tmp_path: Path) -> None:
+    async with real_backend(tmp_path) as backend:
+        one, two = await asked(backend, room_name="den"), await asked(backend, room_name="den")
+        async with terminal(one) as ann, terminal(two) as bob:
+            await until(lambda: has_agent(ann) and has_agent(bob))
+            await until(lambda: two["participant_identity"] in ann.remote_participants)
+            agent = ann.remote_participants["agent-den"]
+            assert agent.attributes["lk.agent.name"] == "agent-tui"
+            await until(lambda: agent.attributes.get("lk.agent.state") == "listening")
+            me = bob.remote_participants[one["participant_identity"]]
+            assert dict(me.attributes) == {"agent-tui.owner": "1"}
+            sockets = open_sockets(program_pid(backend, str(SERVER)))
+            assert {"tcp", "udp"} <= {protocol for protocol, _, _ in sockets}
+            # 127.0.0.1, written as the kernel does
+            assert {address for _, address, _ in sockets} == {"0100007F"}, sockets
+            assert (await about(backend, "den"))["agent"]["state"] == "running"  # type: ignore[index]
+        assert await backend.end() == 0
+
+
+async def test_a_guest_can_make_themselves_no_owner(tmp_path: Path) -> None:
+    async with real_backend(tmp_path) as backend:
+        owner = await asked(backend, room_name="den")
+        guest = await asked(backend, room_name="den", guest=True, participant_identity="owner-1")
+        async with terminal(owner) as ann, terminal(guest) as bob:
+            await until(lambda: guest["participant_identity"] in ann.remote_participants)
+            changed: list[dict[str, str]] = []
+            ann.on("participant_attributes_changed", lambda attributes, _who: changed.append(attributes))
+            left = asyncio.Event()
+            ann.on("participant_disconnected", lambda _who: left.set())
+            await bob.local_participant.set_attributes({"agent-tui.owner": "1"})
+            await bob.disconnect()  # whatever the server made of it comes before that
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await left.wait()
+            assert all("agent-tui.owner" not in attributes for attributes in changed)
+
+
+async def test_tokens_are_refused_elsewhere_and_never_written_down(tmp_path: Path) -> None:
+    async with real_backend(tmp_path) as backend:
+        answer = await asked(backend, room_name="den", participant_name="Ann")
+        forged = api.AccessToken("agent-tui", "x" * 64).with_identity("owner-x")
+        forged = forged.with_grants(api.VideoGrants(room_join=True, room="den"))
+        stranger = rtc.Room()
+        with pytest.raises(rtc.ConnectError):
+            await stranger.connect(answer["server_url"], forged.to_jwt(), rtc.RoomOptions())
+        assert claims(answer["participant_token"])["video"]["room"] == "den"
+        async with terminal(answer) as ann:
+            await until(lambda: has_agent(ann))
+        assert await backend.end() == 0
+    logs = [tmp_path / "rooms.db.log", *(tmp_path / "voice" / name for name in ("server.log", "agent.log"))]
+    for path in logs:
+        text = path.read_text() if path.exists() else ""
+        assert not SIGNED.search(text), path
+
+
+async def test_a_killed_server_comes_back_and_everybody_with_it(tmp_path: Path) -> None:
+    async with real_backend(tmp_path) as backend:
+        answer = await asked(backend, room_name="den")
+        async with terminal(answer) as ann:
+            await until(lambda: has_agent(ann))
+            back = asyncio.Event()
+            ann.on("reconnected", back.set)
+            os.kill(program_pid(backend, str(SERVER)), signal.SIGKILL)
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await back.wait()
+            await until(lambda: has_agent(ann))
+            assert (await asked(backend, room_name="den"))["server_url"] == answer["server_url"]
+        assert await backend.end() == 0
+
+
+async def test_a_killed_agent_is_back_under_its_name_before_its_ghost_would_have_gone(tmp_path: Path) -> None:
+    async with real_backend(tmp_path) as backend:
+        answer = await asked(backend, room_name="den")
+        async with terminal(answer) as ann:
+            await until(lambda: has_agent(ann))
+            first = ann.remote_participants["agent-den"].sid
+            begun = time.monotonic()
+            os.kill(program_pid(backend, "agent_child.py"), signal.SIGKILL)
+            await until(lambda: has_agent(ann) and ann.remote_participants["agent-den"].sid != first)
+            assert time.monotonic() - begun < GHOST_SECONDS
+        assert await backend.end() == 0
+
+
+async def test_a_deleted_room_sends_the_agent_home_and_it_comes_again_with_the_next(tmp_path: Path) -> None:
+    async with real_backend(tmp_path) as backend:
+        answer = await asked(backend, room_name="den")
+        async with terminal(answer) as ann:
+            await until(lambda: has_agent(ann))
+            pid = program_pid(backend, "agent_child.py")
+            config = environment_of(program_pid(backend, str(SERVER)))["LIVEKIT_CONFIG"]
+            secret = re.findall(r'"agent-tui": "([0-9a-f]+)"', config)[0]
+            async with api.LiveKitAPI(answer["server_url"], "agent-tui", secret) as livekit:
+                await livekit.room.delete_room(api.DeleteRoomRequest(room="den"))
+            await gone(pid)
+        again = await asked(backend, room_name="den")
+        assert again["conversation_id"] == answer["conversation_id"]
+        async with terminal(again) as ann:
+            await until(lambda: has_agent(ann))
+        assert await backend.end() == 0
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_the_end_of_the_backend_is_told_to_a_terminal_at_once_and_a_killed_one_leaves_nothing(
+    is_killed: bool, tmp_path: Path
+) -> None:
+    async with real_backend(tmp_path) as backend, terminal(await asked(backend, room_name="den")) as ann:
+        await until(lambda: has_agent(ann))
+        pids = children(backend.child.pid)
+        left: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        ann.on("disconnected", left.set_result)
+        if is_killed:
+            await backend.kill()
+        else:
+            assert await backend.end() == 0
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                assert await left == rtc.DisconnectReason.SERVER_SHUTDOWN
+        for pid in pids:
+            await gone(pid)
+
+
+def environment_of(pid: int) -> dict[str, str]:
+    """Return a process's environment."""
+    pairs = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+    return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
