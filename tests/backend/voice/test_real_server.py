@@ -22,7 +22,7 @@ from agent_tui.voice_parts import find_server, has_network
 from tests.backend.processes import Process, running, serve
 from tests.backend.test_chat_commands import gone
 from tests.backend.test_chat_process import children
-from tests.backend.voice.voice_backend import TOKEN_PATH, claims, until, write_agent
+from tests.backend.voice.voice_backend import TOKEN_PATH, claims, until, voice_backend, write_agent
 from tests.backend.wire_client import PATIENCE_SECONDS
 
 SERVER = find_server()
@@ -139,6 +139,13 @@ async def test_a_guest_can_make_themselves_no_owner(tmp_path: Path) -> None:
         guest = await asked(backend, room_name="den", guest=True, participant_identity="owner-1")
         async with terminal(owner) as ann, terminal(guest) as bob:
             await until(lambda: guest["participant_identity"] in ann.remote_participants)
+            await until(lambda: owner["participant_identity"] in bob.remote_participants)
+            one, other = (
+                room.remote_participants[answer["participant_identity"]].permissions
+                for room, answer in ((bob, owner), (ann, guest))
+            )
+            assert one.can_manage_agent_session  # the server tells it to the agent, who has to heed it
+            assert not other.can_manage_agent_session
             changed: list[dict[str, str]] = []
             ann.on("participant_attributes_changed", lambda attributes, _who: changed.append(attributes))
             left = asyncio.Event()
@@ -231,6 +238,26 @@ async def test_the_end_of_the_backend_is_told_to_a_terminal_at_once_and_a_killed
                 assert await left == rtc.DisconnectReason.SERVER_SHUTDOWN
         for pid in pids:
             await gone(pid)
+
+
+async def test_a_room_is_over_when_its_last_person_has_left_and_the_server_after_the_last_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert SERVER is not None
+    async with voice_backend(tmp_path, monkeypatch, server=SERVER, left_seconds=3.0) as backend:
+        den, attic = await backend.join("den"), await backend.join("attic")
+        async with terminal(attic) as bob:
+            async with terminal(den) as ann:
+                await until(lambda: has_agent(ann) and has_agent(bob))
+                await until(lambda: backend.rooms.people == 2)
+            await until(lambda: backend.rooms.rooms == 1)
+            assert (await backend.about_room("attic"))["agent"]["state"] == "running"
+            agents = {told["room"]: told["pid"] for told in backend.told()}
+            await gone(agents["den"])
+            assert has_agent(bob)
+        await backend.until_server("stopped")
+        await gone(agents["attic"])
+        assert (await backend.join("den"))["conversation_id"] != den["conversation_id"]
 
 
 def environment_of(pid: int) -> dict[str, str]:

@@ -145,17 +145,21 @@ async def voice_backend(
     data: Path,
     monkeypatch: pytest.MonkeyPatch,
     *,
-    server: str = "good",
+    server: str | Path = "good",
     config: VoiceConfig | None = None,
     left_seconds: float = 60.0,
     is_near: bool = True,
 ) -> AsyncIterator[VoiceBackend]:
-    """Give voice rooms with the fake server in mode ``server`` ("": there is none) and the fake agent."""
+    """Give voice rooms with the fake agent, and the fake server in mode ``server`` ("": there is none), or
+    the real one at that path.
+    """
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.delenv("LIVEKIT_SERVER", raising=False)
-    if server:
+    if isinstance(server, Path):
+        monkeypatch.setenv("LIVEKIT_SERVER", str(server))
+    elif server:
         monkeypatch.setenv("LIVEKIT_SERVER", str(write_server(data, server)))
-    write_agent(data)
+    write_agent(data, is_fake=isinstance(server, str))
     store = Store(data / "rooms.db")
     presence = Presence()
     model = ScriptedModel(lambda _request: ["Well."], free=True)
