@@ -115,6 +115,8 @@ def _missing_variables(config: Config) -> list[str]:
     for server in config.mcp.values():
         named += [(f"mcp.{server.name}.token_env", server.token_env)]
         named += [(f"mcp.{server.name}.env_from", variable) for variable in server.env_from]
+    named += [("voice.key_env", config.voice.key_env), ("voice.secret_env", config.voice.secret_env)]
+    named += [("voice.agent.pass_env", variable) for variable in config.voice.agent.pass_env]
     named += [("tools.pass_env", variable) for variable in config.tools.pass_env]
     return [
         f"{where}: {variable} is not set in this environment"

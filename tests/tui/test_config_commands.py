@@ -134,6 +134,23 @@ def test_check_prints_one_line_for_each_warning(home: Home) -> None:
     assert any("NOT_SET_ANYWHERE" in line for line in lines)
 
 
+def test_what_is_said_of_voice_is_shown_without_secrets_and_checked(home: Home) -> None:
+    home.config.write_text(
+        '[voice]\nurl = "wss://u:geheim@voice.example"\nkey = "geheim"\nsecret = "geheim"\n'
+        'secret_env = "NOT_SET_ANYWHERE"\nvolume = 3\n[voice.agent]\nname = "a"\nmood = "good"\n',
+        encoding="utf-8",
+    )
+    home.config.chmod(0o600)
+    shown = home.main("config", "show")
+    assert (shown.returncode, "geheim" in shown.stdout) == (0, False)
+    assert tomllib.loads(shown.stdout)["voice"]["agent"]["name"] == "a"
+    assert home.main("config", "check").stdout.splitlines() == [
+        "voice.volume: unknown setting, ignored",
+        "voice.agent.mood: unknown setting, ignored",
+        "voice.secret_env: NOT_SET_ANYWHERE is not set in this environment",
+    ]
+
+
 def test_check_names_keys_themes_and_screen_settings_that_cannot_hold(home: Home) -> None:
     own = home.folder / "themes"
     own.mkdir()
