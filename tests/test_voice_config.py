@@ -154,7 +154,7 @@ def test_a_server_without_a_way_to_a_token_is_refused_by_name(
     voice: VoiceConfig, given: dict[str, str], environ: dict[str, str], named: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        named_livekit(voice, **given, environ=environ)  # type: ignore[arg-type]
+        named_livekit(voice, **given, environ=environ)
     assert named in caught.value.title
 
 

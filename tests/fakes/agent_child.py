@@ -1,10 +1,10 @@
 """An agent that speaks the protocol of ``agent_tui.voice_agent`` with the backend and nothing else.
 
 Run as a program with the arguments of the real one. What it was told stands in the file ``told.jsonl`` of its
-working folder, a line for each start. How it behaves says the room's name: "joins" is the default, "crash"
-ends as soon as it has joined, "broken" fails before, "rude" does not end when it is asked to, "chatty" prints
-what is no part of the protocol. Against a real LiveKit server it joins the room; against the fake one of
-``livekit_server`` it says so there.
+working folder, a line for each start. How it behaves says the room's name: "crash" ends as soon as it has
+joined, "broken" fails before, "hangs" never joins, "leaves" goes at once, "rude" does not end when it is asked
+to, "chatty" prints what is no part of the protocol; in every other room it joins and stays. Against a real
+LiveKit server it joins the room; against the fake one of ``livekit_server`` it says so there.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ def main() -> int:
     if "broken" in told["room"]:
         say("failed", detail="there is no model")
         return 1
+    while "hangs" in told["room"]:
+        signal.pause()
     if "chatty" in told["room"]:
         sys.stdout.write("not json\n[1]\n")
     if "FAKE_LIVEKIT" in os.environ:

@@ -22,6 +22,7 @@ from agent_tui.backend.voice.program import Command, Program, ProgramDone, Progr
 from agent_tui.voice_config import VoiceAgentConfig
 
 MODULE = "agent_tui.voice_agent"
+JOIN_SECONDS = 120.0  # from its start: models are loaded, on slow machines slowly
 # Where things are, and how many cores a model may use: nothing secret. ``passed_environment`` knows the rest.
 PASSED_VARIABLES = frozenset(
     {
@@ -45,15 +46,18 @@ class VoiceAgent:
         config: Callable[[], VoiceAgentConfig],
         orders: Callable[[], Awaitable[Orders]],
         is_over: Callable[[], Awaitable[bool]],
+        join_seconds: float,
     ) -> None:
         """``program`` is its Python and the folder it works in. ``orders`` waits until there is a server and
-        returns what to tell it; ``is_over`` says whether nobody is in the room any more.
+        returns what to tell it; ``is_over`` says whether nobody is in the room any more. Within
+        ``join_seconds`` of its start it has to be in the room.
         """
         self.identity = f"agent-{room}"
         self._python, self._folder = program
         self._config = config
         self._orders = orders
         self._is_over = is_over
+        self._join_seconds = join_seconds
         self._words = LastWords(file, f"agent of {room}")
         self._program = Program("a voice agent", self._words, self._command, self._live)
 
@@ -87,24 +91,32 @@ class VoiceAgent:
         listening = asyncio.create_task(self._words.listen(child.stderr))
         has_joined = False
         try:
-            async for line in lines_of(child.stdout):
-                match said(line):
-                    case "warm", _:
-                        child.stdin.write(json.dumps(await self._orders()).encode() + b"\n")
-                        with suppress(ConnectionError):  # it has ended: its output says so next
-                            await child.stdin.drain()
-                    case "joined", _:
-                        has_joined = True
-                        self._program.is_running()
-                    case "failed", detail:
-                        raise ProgramEnded(detail or "it failed without a reason")
-                    case _:
-                        self._words.add(line)
-            await listening
+            async with asyncio.timeout(self._join_seconds) as limit:
+                async for line in lines_of(child.stdout):
+                    match said(line):
+                        case "warm", _:
+                            await _tell(child, await self._orders())
+                        case "joined", _:
+                            has_joined = True
+                            limit.reschedule(None)
+                            self._program.is_running()
+                        case "failed", detail:
+                            raise ProgramEnded(detail or "it failed without a reason")
+                        case _:
+                            self._words.add(line)
+                await listening
+        except TimeoutError:
+            raise ProgramEnded(f"it did not join within {self._join_seconds:.0f} seconds") from None
         finally:
             listening.cancel()
         if await child.wait() == 0 and has_joined and await self._is_over():
             raise ProgramDone
+
+
+async def _tell(child: Child, orders: Orders) -> None:
+    child.stdin.write(json.dumps(orders).encode() + b"\n")
+    with suppress(ConnectionError):  # it has ended: its output says so next
+        await child.stdin.drain()
 
 
 def said(line: str) -> tuple[str, str]:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent_tui.backend.engine.chats import Chats, NewConversation
 from agent_tui.backend.engine.unwatched import Presence
-from agent_tui.backend.voice.agent import Orders, VoiceAgent, agent_settings
+from agent_tui.backend.voice.agent import JOIN_SECONDS, Orders, VoiceAgent, agent_settings
 from agent_tui.backend.voice.last_words import LogFile
 from agent_tui.backend.voice.program import ProgramEnded
-from agent_tui.backend.voice.server import KEY, VoiceServer, server_version
-from agent_tui.errors import NotFound, Refused
+from agent_tui.backend.voice.server import KEY, VoiceServer, is_old, server_version
+from agent_tui.errors import NotFound, Refused, StoreError
 from agent_tui.inert import inert_line
 from agent_tui.network import has_interface
 from agent_tui.voice_config import MAX_ROOM_CHARACTERS, VoiceConfig
@@ -85,6 +85,7 @@ class VoiceRooms:
         *,
         left_seconds: float = LEFT_SECONDS,
         look_seconds: float = LOOK_SECONDS,
+        join_seconds: float = JOIN_SECONDS,
     ) -> None:
         self._data = data
         self._config = config
@@ -93,6 +94,7 @@ class VoiceRooms:
         self._home = home
         self._left_seconds = left_seconds
         self._look_seconds = look_seconds
+        self._join_seconds = join_seconds
         folder = voice_folder(data)
         self._server_file = LogFile(folder / "server.log")
         self._agent_file = LogFile(folder / "agent.log")
@@ -159,12 +161,14 @@ class VoiceRooms:
         await self._look()
         found, python = located_server(self._data), find_agent_python(self._data)
         server = self._server
+        version = "" if found is None else await server_version(found[0])
         return {
             "server": {
                 "state": "stopped" if server is None else server.state,
                 "path": None if found is None else str(found[0]),
                 "source": None if found is None else found[1],
-                "version": (await server_version(found[0]) or None) if found is not None else None,
+                "version": version or None,
+                "is_old": is_old(version),
                 "url": server.url if server is not None and server.state == "running" else None,
                 "detail": "" if server is None else server.why,
             },
@@ -274,9 +278,15 @@ class VoiceRooms:
                 await self._look()
                 return not room.people
 
-            program = python, voice_folder(self._data)
-            config = self._config
-            room.agent = VoiceAgent(name, program, self._agent_file, lambda: config().agent, orders, is_over)
+            room.agent = VoiceAgent(
+                name,
+                (python, voice_folder(self._data)),
+                self._agent_file,
+                lambda: self._config().agent,
+                orders,
+                is_over,
+                self._join_seconds,
+            )
         room.agent.start()
 
     async def _orders(self, name: str, room: VoiceRoom) -> Orders:
@@ -377,7 +387,9 @@ async def end_conversation(chats: Chats, conversation_id: str) -> None:
         if not (await chats.messages(conversation_id, None, 1)).messages:
             await chats.delete(conversation_id)
     except NotFound:  # somebody has deleted it
-        return
+        pass
+    except StoreError as error:  # the room is over all the same
+        log.warning("an empty voice conversation stays: %s", error)
 
 
 def checked(request: TokenRequest) -> TokenRequest:

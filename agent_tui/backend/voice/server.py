@@ -29,6 +29,7 @@ LEAVE_SECONDS = 0.5  # between the first SIGTERM and the second
 ROOM_SECONDS = 30  # a room nobody is in, or everybody has left, stays that long
 SECRET_BYTES = 32
 VERSION_SECONDS = 5.0
+OLDEST_VERSION = (1, 12)
 
 
 class VoiceServer:
@@ -162,6 +163,12 @@ async def answered_status(port: int) -> int:
         if writer is not None:
             writer.close()
     return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+
+
+def is_old(version: str) -> bool:
+    """Say whether a livekit-server is older than the oldest that is known to work with us."""
+    numbers = [int(word) for word in version.split(".")[:2] if word.isdigit()]
+    return bool(numbers) and tuple(numbers) < OLDEST_VERSION
 
 
 async def server_version(path: Path) -> str:

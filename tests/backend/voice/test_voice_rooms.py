@@ -226,6 +226,17 @@ async def test_an_agent_that_cannot_work_says_why(tmp_path: Path, monkeypatch: p
         assert (await backend.until_agent("broken", "failed"))["detail"] == "there is no model"
 
 
+async def test_an_agent_that_never_joins_is_ended_and_said_to_be_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with voice_backend(tmp_path, monkeypatch, join_seconds=1.0) as backend:
+        await backend.join("hangs")
+        agent = await backend.until_agent("hangs", "failed")
+        assert agent["detail"].splitlines()[0] == "it did not join within 1 seconds"
+        for told in backend.told():
+            await until(lambda pid=told["pid"]: not Path(f"/proc/{pid}").exists())  # type: ignore[misc]
+
+
 async def test_what_an_agent_prints_beside_its_states_is_kept_and_does_no_harm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

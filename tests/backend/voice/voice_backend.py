@@ -148,6 +148,7 @@ async def voice_backend(
     server: str | Path = "good",
     config: VoiceConfig | None = None,
     left_seconds: float = 60.0,
+    join_seconds: float = 60.0,
     is_near: bool = True,
 ) -> AsyncIterator[VoiceBackend]:
     """Give voice rooms with the fake agent, and the fake server in mode ``server`` ("": there is none), or
@@ -169,7 +170,14 @@ async def voice_backend(
     home = Home("http://127.0.0.1:1", BACKEND_TOKEN, is_near)
     voice = config or VoiceConfig()
     rooms = VoiceRooms(
-        data, lambda: voice, chats, presence, home, left_seconds=left_seconds, look_seconds=0.05
+        data,
+        lambda: voice,
+        chats,
+        presence,
+        home,
+        left_seconds=left_seconds,
+        look_seconds=0.05,
+        join_seconds=join_seconds,
     )
     try:
         await chats.start()
