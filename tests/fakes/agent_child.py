@@ -1,10 +1,10 @@
 """An agent that speaks the protocol of ``agent_tui.voice_agent`` with the backend and nothing else.
 
-Run as a program with the arguments of the real one. What it was told stands in the file ``told.jsonl`` of its
-working folder, a line for each start. How it behaves says the room's name: "crash" ends as soon as it has
-joined, "broken" fails before, "hangs" never joins, "leaves" goes at once, "rude" does not end when it is asked
-to, "chatty" prints what is no part of the protocol; in every other room it joins and stays. Against a real
-LiveKit server it joins the room; against the fake one of ``livekit_server`` it says so there.
+Run as a program with the arguments of the real one. What it was told stands in the file ``told.jsonl`` of
+its working folder, a line for each start. How it behaves says the room's name: "crash" ends as soon as it has
+joined, "broken" fails before, "hangs" never joins, "leaves" goes at once, "rude" does not end when it is
+asked to, "chatty" prints what is no part of the protocol; in every other room it joins and stays. Against a
+real LiveKit server it joins the room; against the fake one of ``livekit_server`` it says so there.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ behaves: "good"; "broken" says what is wrong with its configuration and ends wit
 ``join`` and ``leave`` {room, identity, kind, attributes}; ``GET /fake/looks`` says how often it was asked for
 its rooms. Calls need a token that the key of the configuration has signed and that has the grant, as the real
 one asks for. Each start leaves a line with the process id in
-the file ``servers`` of its working folder, and one with the secret on its output.
+the file ``servers`` of its working folder, and one with the secret on its output; whoever joins while they
+are in the room leaves a file ``doubles``.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class Calls(BaseHTTPRequestHandler):
 def play(act: str, fields: dict[str, Any]) -> None:
     """Let something happen."""
     if act == "join":
-        ROOMS.setdefault(fields["room"], {})[fields["identity"]] = fields
+        people = ROOMS.setdefault(fields["room"], {})
+        if fields["identity"] in people:
+            Path("doubles").touch()
+        people[fields["identity"]] = fields
     elif act == "leave":
         ROOMS.get(fields["room"], {}).pop(fields["identity"], None)
 

@@ -63,6 +63,19 @@ async def test_a_killed_backend_leaves_neither_server_nor_agent(tmp_path: Path) 
             await gone(pid)
 
 
+async def test_programs_whose_keepers_are_killed_with_the_backend_end_too(tmp_path: Path) -> None:
+    async with running(*serve(tmp_path), folder=tmp_path, env=environment(tmp_path)) as backend:
+        await joined(backend.client, "den")
+        pids, kept = children(backend.child.pid), keepers(backend)
+        for keeper in kept:
+            os.kill(keeper, signal.SIGSTOP)  # or they would have a moment to do their work
+        await backend.kill()
+        for keeper in kept:
+            os.kill(keeper, signal.SIGKILL)
+        for pid in pids:
+            await gone(pid)
+
+
 async def test_a_killed_keeper_takes_its_program_along_and_all_starts_again(tmp_path: Path) -> None:
     async with running(*serve(tmp_path), folder=tmp_path, env=environment(tmp_path)) as backend:
         await joined(backend.client, "den")

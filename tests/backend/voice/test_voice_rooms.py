@@ -201,6 +201,7 @@ async def test_an_agent_that_dies_comes_back_as_the_same_and_its_ghost_is_sent_a
             second["identity"],
             second["conversation_id"],
         )
+        assert not (tmp_path / "voice/doubles").exists()
 
 
 async def test_an_agent_that_dies_again_and_again_is_left_alone_until_somebody_comes(
