@@ -378,7 +378,7 @@ class VoiceRooms:
 
 async def begin_conversation(chats: Chats, room: str) -> str:
     """Make the conversation that a voice room's session is kept in; return its id."""
-    return (await chats.create(NewConversation(title=f"Voice: {room}", kind="voice"))).id
+    return (await chats.create(NewConversation(title=room, kind="voice"))).id
 
 
 async def end_conversation(chats: Chats, conversation_id: str) -> None:

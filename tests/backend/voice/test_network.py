@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.voice_parts import has_network
+from agent_tui.network import has_interface
 from tests.backend.voice import on_loopback_alone
 
 ROOT = Path(__file__).parents[3]
@@ -44,4 +44,4 @@ def test_without_a_network_the_refusal_says_so_at_once_and_nothing_is_started(tm
 def test_a_machine_with_a_default_route_has_a_network() -> None:
     routes = Path("/proc/net/route").read_text().splitlines()[1:]
     if any(line.split()[1] == "00000000" for line in routes):
-        assert has_network()
+        assert has_interface()

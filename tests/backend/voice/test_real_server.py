@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 from livekit import api, rtc
 
-from agent_tui.voice_parts import find_server, has_network
+from agent_tui.network import has_interface
+from agent_tui.voice_parts import find_server
 from tests.backend.processes import Process, running, serve
 from tests.backend.test_chat_commands import gone
 from tests.backend.test_chat_process import children
@@ -29,7 +30,7 @@ SERVER = find_server()
 pytestmark = [
     pytest.mark.voice,
     pytest.mark.skipif(SERVER is None, reason="no livekit-server: set LIVEKIT_SERVER or put it on PATH"),
-    pytest.mark.skipif(not has_network(), reason="WebRTC needs a network interface beside loopback"),
+    pytest.mark.skipif(not has_interface(), reason="WebRTC needs a network interface beside loopback"),
 ]
 
 SIGNED = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+")

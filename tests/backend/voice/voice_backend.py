@@ -16,6 +16,7 @@ import jwt
 import pytest
 from starlette.applications import Starlette
 
+from agent_tui import __version__
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
@@ -24,6 +25,7 @@ from agent_tui.backend.store.store import Store
 from agent_tui.backend.voice.rooms import Home, VoiceRooms
 from agent_tui.backend.voice.routes import Voice
 from agent_tui.voice_config import VoiceConfig
+from agent_tui.voice_parts import STAMP_FILE
 from tests.backend.served import served
 from tests.backend.wire_client import PATIENCE_SECONDS, Answer, WireClient
 from tests.fakes import agent_child, livekit_server
@@ -48,7 +50,9 @@ def write_agent(data: Path, *, is_fake: bool = True) -> None:
     """Put the fake agent where ``voice setup`` puts the agent's Python; ``is_fake``: so is the server."""
     fake = ["export FAKE_LIVEKIT=1"] if is_fake else []
     script = Path(agent_child.__file__).resolve()
-    write_program(data / "voice/env/bin/python", *fake, f'exec "{sys.executable}" "{script}" "$@"')
+    folder = data / "voice/env"
+    write_program(folder / "bin/python", *fake, f'exec "{sys.executable}" "{script}" "$@"')
+    (folder / STAMP_FILE).write_text(__version__)
 
 
 def write_server(data: Path, mode: str = "good") -> Path:
