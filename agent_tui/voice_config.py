@@ -18,7 +18,8 @@ URL_VARIABLE = "LIVEKIT_URL"
 KEY_VARIABLE = "LIVEKIT_API_KEY"
 SECRET_VARIABLE = "LIVEKIT_API_SECRET"  # noqa: S105 - a name
 TOKEN_VARIABLE = "LIVEKIT_TOKEN"  # noqa: S105 - a name
-TURN_DETECTION = ("vad", "stt", "realtime", "manual", "model")
+TURN_DETECTION = ("vad", "stt", "realtime", "manual", "detector")
+END_OF_TURN_SECONDS = (0.2, 10.0)  # least and most
 DEFAULT_ROOM = "demo"
 MAX_ROOM_CHARACTERS = 100
 
@@ -40,14 +41,18 @@ Fail = Callable[[str, str], ConfigError]
 class VoiceAgentConfig:
     """The ``[voice.agent]`` table. ``name`` is that of an agent to dispatch on a LiveKit server; the rest is
     about our own: ``stt``, ``llm``, ``tts`` as "plugin:model" ("" is what works offline, or a conversation of
-    ours for ``llm``), ``pass_env`` names variables it gets beside those of the plugins named.
+    ours for ``llm``); ``hearing`` and ``voice`` name offline models; ``end_of_turn`` is the silence in
+    seconds that ends a turn; ``pass_env`` names variables it gets beside those of the plugins named.
     """
 
     name: str = ""
     stt: str = ""
     llm: str = ""
     tts: str = ""
+    hearing: str = ""
+    voice: str = ""
     turn_detection: str = ""
+    end_of_turn: float | None = None
     pass_env: tuple[str, ...] = ()
 
     def passes(self, variable: str) -> bool:
@@ -160,19 +165,26 @@ def read_voice(table: Mapping[str, Any], fail: Fail, warnings: list[str]) -> Voi
 def _read_agent(table: Mapping[str, Any], fail: Fail, warnings: list[str]) -> VoiceAgentConfig:
     known = tuple(one.name for one in fields(VoiceAgentConfig))
     warnings += [f"voice.agent.{key}: unknown setting, ignored" for key in table if key not in known]
-    texts = {key: _text(table, key, "voice.agent", fail) for key in known if key != "pass_env"}
+    texts = {
+        key: _text(table, key, "voice.agent", fail) for key in known if key not in ("pass_env", "end_of_turn")
+    }
     for key in ("stt", "llm", "tts"):
         plugin, colon, _ = texts[key].partition(":")
         if colon and not _PLUGIN.fullmatch(plugin):
             raise fail(f"voice.agent.{key}", 'must look like "deepgram:nova-3"')
     if texts["turn_detection"] not in ("", *TURN_DETECTION):
         raise fail("voice.agent.turn_detection", f"must be one of {', '.join(TURN_DETECTION)}")
+    end_of_turn = table.get("end_of_turn")
+    least, most = END_OF_TURN_SECONDS
+    is_number = isinstance(end_of_turn, int | float) and not isinstance(end_of_turn, bool)
+    if end_of_turn is not None and not (is_number and least <= end_of_turn <= most):
+        raise fail("voice.agent.end_of_turn", f"must be {least:g} to {most:g} seconds")
     passed = table.get("pass_env", [])
     if not isinstance(passed, list) or not all(isinstance(name, str) and name for name in passed):
         raise fail("voice.agent.pass_env", "must be a list of names of environment variables")
     for name in passed:
         _check_variable(name, "voice.agent.pass_env", fail)
-    return VoiceAgentConfig(**texts, pass_env=tuple(passed))
+    return VoiceAgentConfig(**texts, end_of_turn=end_of_turn, pass_env=tuple(passed))
 
 
 def _text(table: Mapping[str, Any], key: str, where: str, fail: Fail) -> str:

@@ -26,7 +26,10 @@ name = "inbound"
 stt = "deepgram:nova-3"
 llm = "openai:gpt-x"
 tts = "cartesia:sonic-3"
+hearing = "small"
+voice = "de_DE-x"
 turn_detection = "vad"
+end_of_turn = 1
 pass_env = ["MY_PROXY_LOGIN"]
 """
 KEYS = {"LIVEKIT_API_KEY": "k", "LIVEKIT_API_SECRET": "s"}
@@ -57,7 +60,10 @@ def test_voice_is_read_whole(tmp_path: Path) -> None:
             stt="deepgram:nova-3",
             llm="openai:gpt-x",
             tts="cartesia:sonic-3",
+            hearing="small",
+            voice="de_DE-x",
             turn_detection="vad",
+            end_of_turn=1,
             pass_env=("MY_PROXY_LOGIN",),
         ),
     )
@@ -77,6 +83,9 @@ def test_voice_is_read_whole(tmp_path: Path) -> None:
         ("[voice]\nagent = 1", "voice.agent"),
         ('[voice.agent]\nstt = "Not a plugin:x"', "voice.agent.stt"),
         ('[voice.agent]\nturn_detection = "guess"', "voice.agent.turn_detection"),
+        ("[voice.agent]\nend_of_turn = 0.1", "voice.agent.end_of_turn"),
+        ("[voice.agent]\nend_of_turn = true", "voice.agent.end_of_turn"),
+        ("[voice.agent]\nend_of_turn = nan", "voice.agent.end_of_turn"),
         ('[voice.agent]\npass_env = "A"', "voice.agent.pass_env"),
         ('[voice.agent]\npass_env = ["a b"]', "voice.agent.pass_env"),
     ],

@@ -81,11 +81,12 @@ def main() -> int:
     note(told)
     if "broken" in told["room"]:
         say("failed", detail="there is no model")
-        return 1
+        return 2
     while "hangs" in told["room"]:
         signal.pause()
     if "chatty" in told["room"]:
         sys.stdout.write("not json\n[1]\n")
+        say("notice", detail="I hear English only\x1b[31m")
     if "FAKE_LIVEKIT" in os.environ:
         return play(told)
     asyncio.run(join(told))

@@ -1,7 +1,7 @@
 """Our agent in one voice room: a process of its own (``agent_tui.voice_agent``), started with the room.
 
-It says on its output what it does, one JSON object a line (``state``: warm, joined, failed with ``detail``),
-and is told on its input, in one line, where to join and as whom.
+It says on its output what it does, one JSON object a line (``state``: warm, joined, notice or failed, these
+with ``detail``), and is told on its input, in one line, where to join and as whom.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from agent_tui.backend.tools.child import Child
 from agent_tui.backend.tools.environment import passed_environment
 from agent_tui.backend.voice.last_words import LastWords, LogFile, lines_of
-from agent_tui.backend.voice.program import Command, Program, ProgramDone, ProgramEnded, State
+from agent_tui.backend.voice.program import Command, Program, ProgramDone, ProgramEnded, ProgramFailed, State
+from agent_tui.inert import inert_line
 from agent_tui.voice_config import VoiceAgentConfig
 
 MODULE = "agent_tui.voice_agent"
+EXIT_USAGE = 2  # of the agent: a setting is wrong
+MAX_NOTICE_CHARACTERS = 500
 JOIN_SECONDS = 120.0  # from its start: models are loaded, on slow machines slowly
 # Where things are, and how many cores a model may use: nothing secret. ``passed_environment`` knows the rest.
 PASSED_VARIABLES = frozenset(
@@ -58,6 +61,7 @@ class VoiceAgent:
         self._orders = orders
         self._is_over = is_over
         self._join_seconds = join_seconds
+        self.notices: list[str] = []  # what it wants people to know, as that it cannot hear their language
         self._words = LastWords(file, f"agent of {room}")
         self._program = Program("a voice agent", self._words, self._command, self._live)
 
@@ -91,6 +95,7 @@ class VoiceAgent:
         listening = asyncio.create_task(self._words.listen(child.stderr))
         has_joined = False
         try:
+            self.notices = []
             async with asyncio.timeout(self._join_seconds) as limit:
                 async for line in lines_of(child.stdout):
                     match said(line):
@@ -100,8 +105,10 @@ class VoiceAgent:
                             has_joined = True
                             limit.reschedule(None)
                             self._program.is_running()
+                        case "notice", detail:
+                            self.notices.append(inert_line(detail, MAX_NOTICE_CHARACTERS))
                         case "failed", detail:
-                            raise ProgramEnded(detail or "it failed without a reason")
+                            await self._failed(child, detail)
                         case _:
                             self._words.add(line)
                 await listening
@@ -111,6 +118,13 @@ class VoiceAgent:
             listening.cancel()
         if await child.wait() == 0 and has_joined and await self._is_over():
             raise ProgramDone
+
+    async def _failed(self, child: Child, detail: str) -> NoReturn:
+        """Raise what its failure means: wrong settings are wrong the next time, too."""
+        why = inert_line(detail, MAX_NOTICE_CHARACTERS) or "it failed without a reason"
+        if await child.wait() == EXIT_USAGE:
+            raise ProgramFailed(why)
+        raise ProgramEnded(why)
 
 
 async def _tell(child: Child, orders: Orders) -> None:

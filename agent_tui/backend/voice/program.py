@@ -36,7 +36,7 @@ class Program:
     """One program, started again when it ends by itself; three ends within a minute are a failure.
 
     ``command`` says what to start, each time anew; ``live`` is given the running child, and returns or raises
-    ``ProgramEnded`` once it is over, ``ProgramDone`` when it is not to be started again.
+    ``ProgramEnded`` once it is over, ``ProgramDone`` or ``ProgramFailed`` when it is not to be started again.
     """
 
     def __init__(
@@ -102,6 +102,9 @@ class Program:
             except ProgramDone:
                 self._become("stopped")
                 return
+            except ProgramFailed as error:
+                self._become("failed", str(error))
+                return
             now = time.monotonic()
             ends.append(now)
             log.warning("%s ended: %s", self._name, why)
@@ -137,6 +140,10 @@ class Program:
 
 class ProgramEnded(Exception):
     """The program is no use any more; says why."""
+
+
+class ProgramFailed(Exception):
+    """The program says that it cannot work, and would say so again; says why."""
 
 
 class ProgramDone(Exception):

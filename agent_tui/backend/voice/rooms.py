@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # half a second, and only needed once somebody talks
 
 LEFT_SECONDS = 30.0  # a room that everybody has left for so long is over
 LOOK_SECONDS = 2.0  # between looks at who is in the rooms
+LOCALE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 OWNER_PREFIX = "owner-"
 GUEST_PREFIX = "guest-"
 MAX_NAME_CHARACTERS = 60
@@ -308,7 +310,7 @@ class VoiceRooms:
             "backend_token": self._home.token,
             "conversation_id": room.conversation_id,
             "owners": [OWNER_PREFIX],
-            "locale": config.locale or room.locale,
+            "locale": config.locale or room.locale or own_locale(),
             "agent": agent_settings(config.agent),
         }
 
@@ -421,6 +423,11 @@ def identity_of(request: TokenRequest) -> str:
     return f"{prefix}{plain}{'-' if plain else ''}{secrets.token_hex(SUFFIX_BYTES)}"
 
 
+def own_locale() -> str:
+    """Return the language of this process's environment, as "de_DE.UTF-8", empty where it has none."""
+    return next((os.environ[key] for key in LOCALE_VARIABLES if os.environ.get(key)), "")
+
+
 def no_server(title: str, detail: str, code: str = "voice.no_server") -> NoReturn:
     """Refuse: there can be no server."""
     raise Refused(title, detail, status=409, code=code)
@@ -435,7 +442,12 @@ def _about_room(name: str, room: VoiceRoom) -> dict[str, Any]:
         "people": people,
         "agent": None
         if agent is None
-        else {"identity": agent.identity, "state": agent.state, "detail": agent.why},
+        else {
+            "identity": agent.identity,
+            "state": agent.state,
+            "detail": agent.why,
+            "notices": agent.notices,
+        },
     }
 
 

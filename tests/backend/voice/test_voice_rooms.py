@@ -225,6 +225,7 @@ async def test_an_agent_that_cannot_work_says_why(tmp_path: Path, monkeypatch: p
     async with voice_backend(tmp_path, monkeypatch) as backend:
         await backend.join("broken")
         assert (await backend.until_agent("broken", "failed"))["detail"] == "there is no model"
+        assert len(backend.told()) == 1  # it would fail again
 
 
 async def test_an_agent_that_never_joins_is_ended_and_said_to_be_late(
@@ -243,7 +244,8 @@ async def test_what_an_agent_prints_beside_its_states_is_kept_and_does_no_harm(
 ) -> None:
     async with voice_backend(tmp_path, monkeypatch) as backend:
         await backend.join("chatty")
-        await backend.until_agent("chatty", "running")
+        agent = await backend.until_agent("chatty", "running")
+        assert agent["notices"] == ["I hear English only\u241b[31m"]
         assert "agent of chatty: not json" in (tmp_path / "voice/agent.log").read_text()
 
 
