@@ -214,7 +214,7 @@ async def test_what_cannot_be_ended_is_said_and_not_waited_for_again(
     refusing = Orphans(kill=lambda pids: None)
     refusing.adopt()
     monkeypatch.setattr(child_module, "ORPHANS", refusing)
-    said = await run(tmp_path, "sleep 600 & echo $!; kill -9 $PPID; exec sleep 601")
+    said = await run(tmp_path, "sleep 600 & sleep 601 & kill -9 $PPID; wait")
     below = keeper.below({os.getpid()}, keeper.processes())
     mine = [pid for pid in below if name_of(pid) == "sleep"]
     try:
@@ -228,7 +228,7 @@ async def test_what_cannot_be_ended_is_said_and_not_waited_for_again(
 
 @LINUX
 async def test_where_orphans_cannot_be_found_nobody_says_that_they_ended(tmp_path: Path) -> None:
-    said = await run(tmp_path, "echo $$; kill -9 $PPID; exec sleep 600")
+    said = await run(tmp_path, "sleep 600 & echo $!; kill -9 $PPID; wait")
     os.kill(int(said["output"]), signal.SIGKILL)
     assert "could not be ended: programs that this system does not let us find" in said["error"]
 
