@@ -10,6 +10,7 @@ SAMPLE_RATE: Final = 48_000
 BLOCK_SECONDS: Final = 0.01
 BLOCK_SAMPLES: Final = 480
 BLOCK_BYTES: Final = 960
+SILENT_DBFS: Final = -96.0  # what 16 bits can tell from nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,143 @@
+"""Why there is no sound, and what helps: a line for the screen, and records for ``agent-tui doctor``."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from agent_tui.audio.devices import (
+    NO_LIBRARY,
+    PULSE_BRIDGES,
+    DeviceList,
+    Direction,
+    has_pactl,
+    list_devices,
+    portaudio_listed,
+    pulse_answers,
+)
+
+NOUNS: Final[Mapping[Direction, str]] = {"input": "microphone", "output": "speaker"}
+WSLG_SERVER: Final = Path("/mnt/wslg/PulseServer")
+RUNTIME_FOLDERS: Final = Path("/run/user")
+
+
+@dataclass(frozen=True, slots=True)
+class SoundCheck:
+    """One thing that sound needs. When it ``is_ok``, ``problem`` and ``fix`` are empty; ``found`` says what
+    is there.
+    """
+
+    name: str
+    is_ok: bool
+    found: str = ""
+    problem: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What decides where sound can be: the system, the user and the environment."""
+
+    system: str  # as sys.platform
+    is_wsl: bool = False
+    is_root: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+    pulse_sockets: Sequence[str] = ()  # of PulseAudio or PipeWire servers on this machine
+
+    @classmethod
+    def of_this_process(cls) -> Surroundings:
+        """Look around."""
+        sockets = [str(WSLG_SERVER)] if WSLG_SERVER.exists() else []
+        with suppress(OSError):  # not ours to look into
+            sockets += sorted(str(found) for found in RUNTIME_FOLDERS.glob("*/pulse/native"))
+        return cls(
+            sys.platform,
+            "microsoft" in platform.release().lower(),
+            hasattr(os, "geteuid") and os.geteuid() == 0,
+            os.environ,
+            sockets,
+        )
+
+
+def no_device(direction: Direction, problem: str, around: Surroundings) -> str:
+    """Return one line: there is no microphone or speaker, and what helps. ``problem`` is that of the
+    listing.
+    """
+    if problem == NO_LIBRARY:
+        return f"{NO_LIBRARY}: {library_fix(around)}"
+    if problem:
+        return problem
+    return f"There is no {NOUNS[direction]}: {device_fix(around)}"
+
+
+def library_fix(around: Surroundings) -> str:
+    """Return how to get PortAudio."""
+    if around.system.startswith("linux"):
+        return "install libportaudio2 (Debian, Ubuntu) or portaudio (Fedora, Arch)"
+    return "install the package sounddevice again; it contains PortAudio"
+
+
+def server_fix(around: Surroundings) -> str:
+    """Return what is likely to be wrong when no PulseAudio or PipeWire server answers."""
+    named = around.environment.get("PULSE_SERVER", "")
+    if named:
+        return f"nothing answers at PULSE_SERVER={named}: correct or unset it"
+    if around.pulse_sockets:
+        return f"set PULSE_SERVER=unix:{around.pulse_sockets[0]}"
+    if around.is_wsl:
+        return 'run "wsl --update" in Windows: WSLg brings the sound server'
+    if not around.environment.get("XDG_RUNTIME_DIR"):
+        whose = "of the user who is logged in" if around.is_root else "/run/user/$(id -u)"
+        return f"set XDG_RUNTIME_DIR to the folder {whose}; the sound server is found there"
+    return "start PipeWire or PulseAudio (systemctl --user start pipewire-pulse)"
+
+
+def device_fix(around: Surroundings) -> str:
+    """Return what helps when there are no devices at all."""
+    if around.system.startswith("linux"):
+        return f"plug one in, or {server_fix(around)}"
+    if around.system == "darwin":
+        return "plug one in, or allow this terminal the microphone (System Settings, Privacy)"
+    return "plug one in"
+
+
+async def check_sound() -> list[SoundCheck]:
+    """Return what sound needs on this machine, in the order in which it should be mended. Never raises."""
+    around = Surroundings.of_this_process()
+    raw = await portaudio_listed()
+    if raw.problem:
+        fix = library_fix(around) if raw.problem == NO_LIBRARY else "see what agent-tui voice devices says"
+        return [SoundCheck("sound library", is_ok=False, problem=raw.problem, fix=fix)]
+    checks = [SoundCheck("sound library", is_ok=True, found="PortAudio")]
+    if around.system.startswith("linux"):
+        checks.append(await _server_check(raw, around))
+    listed = await list_devices()
+    for direction, noun in NOUNS.items():
+        found = listed.of(direction)
+        if found:
+            checks.append(SoundCheck(noun, is_ok=True, found=found[0].name))
+        else:
+            problem = f"There is no {noun}"
+            checks.append(SoundCheck(noun, is_ok=False, problem=problem, fix=device_fix(around)))
+    return checks
+
+
+async def _server_check(raw: DeviceList, around: Surroundings) -> SoundCheck:
+    """Sound cards may do without a server: then that there is none is no problem."""
+    name = "sound server"
+    has_bridge = any(device.name in PULSE_BRIDGES for device in raw.devices)
+    if await pulse_answers():
+        if has_bridge:
+            return SoundCheck(name, is_ok=True, found="PulseAudio or PipeWire")
+        fix = "install libasound2-plugins (Debian, Ubuntu) or alsa-plugins-pulseaudio (Fedora, Arch)"
+        return SoundCheck(name, is_ok=False, problem="ALSA has no way to PulseAudio", fix=fix)
+    if raw.devices:
+        found = "none that answers; sound cards are used directly" if has_pactl() else "not asked: no pactl"
+        return SoundCheck(name, is_ok=True, found=found)
+    return SoundCheck(name, is_ok=False, problem="No sound server answers", fix=server_fix(around))

@@ -1,0 +1,130 @@
+"""A session without devices: the clock takes their place. A file may be the microphone, or nothing is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, suppress
+from itertools import repeat
+
+from agent_tui.audio.levels import LevelMeter
+from agent_tui.audio.pace import ticks
+from agent_tui.audio.recording import Recording
+from agent_tui.audio.rings import CONSOLE_LIMITS, CaptureQueue, PlayRing, RingLimits
+from agent_tui.audio.sound import BLOCK_BYTES, Level, SoundStatus
+
+
+class ClockedSound:
+    """``Sound`` in real time without devices: every 10 ms one block is heard and one is played.
+
+    ``microphone`` yields blocks of ``BLOCK_BYTES``; when it ends, silence goes on. Without one there is only
+    silence. ``status`` is told as it is given. What is played goes to ``recording``, or nowhere.
+    """
+
+    def __init__(
+        self,
+        status: SoundStatus,
+        microphone: Iterator[bytes] | None = None,
+        recording: Recording | None = None,
+        limits: RingLimits = CONSOLE_LIMITS,
+    ) -> None:
+        self._status = status
+        self._microphone = microphone if microphone is not None else repeat(bytes(BLOCK_BYTES))
+        self._recording = recording
+        self._ring = PlayRing(limits)
+        self._input_meter, self._output_meter = LevelMeter(), LevelMeter()
+        self._captured: CaptureQueue[bytes] | None = None
+        self._clock: asyncio.Task[None] | None = None
+        self._has_begun = asyncio.Event()
+        self.is_microphone_over = asyncio.Event()
+
+    async def open(self) -> None:
+        """Start the clock. The microphone's file begins with the first reader of ``captured``."""
+        self._captured = CaptureQueue()
+        self._clock = asyncio.create_task(self._run(self._captured))
+
+    async def aclose(self) -> None:
+        """Stop the clock and finish the recording."""
+        if self._clock is not None:
+            self._clock.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._clock
+            self._clock = None
+        if self._recording is not None:
+            self._recording.close()
+
+    async def captured(self) -> AsyncGenerator[bytes, None]:
+        """Yield what the microphone gives, from when this is first read."""
+        assert self._captured is not None, "open() comes first"
+        self._has_begun.set()
+        while True:
+            yield await self._captured.get()
+
+    def play(self, sound: bytes) -> None:
+        """Queue sound."""
+        self._ring.play(sound)
+
+    @property
+    def queued_seconds(self) -> float:
+        """How much was not played yet."""
+        return self._ring.seconds
+
+    def hold(self) -> None:
+        """Play silence and keep what is queued."""
+        self._ring.hold()
+
+    def resume(self) -> None:
+        """Go on after ``hold``."""
+        self._ring.resume()
+
+    def drop(self) -> float:
+        """Forget what is queued; return how many seconds that was."""
+        return self._ring.drop()
+
+    @property
+    def input_level(self) -> Level:
+        """How loud the microphone is."""
+        return self._input_meter.level
+
+    @property
+    def output_level(self) -> Level:
+        """How loud the played sound is."""
+        return self._output_meter.level
+
+    @property
+    def status(self) -> SoundStatus:
+        """What was said at the beginning."""
+        return self._status
+
+    async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
+        """Do nothing: there is nothing to choose from."""
+
+    def use_headphones(self, on: bool) -> None:
+        """Do nothing: nobody hears, so there is no echo."""
+
+    async def _run(self, captured: CaptureQueue[bytes]) -> None:
+        async with aclosing(ticks()) as clock:
+            async for _ in clock:
+                heard = self._next_heard() if self._has_begun.is_set() else bytes(BLOCK_BYTES)
+                played = self._ring.read()
+                self._input_meter.feed(heard)
+                self._output_meter.feed(played)
+                if self._has_begun.is_set():
+                    captured.put(heard)
+                if self._recording is not None:
+                    self._recording.add(heard, played)
+                    self._recording.flush()
+
+    def _next_heard(self) -> bytes:
+        heard = next(self._microphone, None)
+        if heard is None:
+            self.is_microphone_over.set()
+        return heard or bytes(BLOCK_BYTES)
+
+
+def silent_sound(problem: str = "", limits: RingLimits = CONSOLE_LIMITS) -> ClockedSound:
+    """Return a session's sound that is none: silence is heard, and what is played passes unheard.
+
+    ``problem`` is one line that says why.
+    """
+    return ClockedSound(SoundStatus(input_problem=problem, output_problem=problem), limits=limits)

@@ -1,0 +1,405 @@
+"""The sound of a session through real devices: lost ones are waited for, other ones taken while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
+from math import inf
+from typing import Final, TypeVar, cast
+
+from agent_tui.audio.check import Surroundings, no_device
+from agent_tui.audio.devices import PULSE, Device, DeviceList, Direction, list_devices, with_pulse
+from agent_tui.audio.echo import ALL_PROCESSING, SILENCE, Lockstep, MicrophoneFilter, Processing
+from agent_tui.audio.levels import LevelMeter
+from agent_tui.audio.library import DeviceFailed, Library, Stream
+from agent_tui.audio.pace import LATE_SECONDS
+from agent_tui.audio.portaudio import PortAudio
+from agent_tui.audio.recording import Recording
+from agent_tui.audio.resampling import OURS, Format, FromDevice, ToDevice
+from agent_tui.audio.rings import ROOM_LIMITS, CaptureQueue, PlayRing, RingLimits
+from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SECONDS, SAMPLE_RATE, Level, SoundStatus
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 0.25  # how often streams are looked after
+STALLED_SECONDS: Final = 5.0  # a device that did not call for so long is lost, whatever it says
+RETRY_SECONDS: Final = (1.0, 2.0, 3.0, 5.0)  # then always the last
+PULSE_WATCH_SECONDS: Final = 3.0  # for another default, or a device that came back
+WATCH_SECONDS: Final = 15.0  # where that takes a child process that loads PortAudio
+CLOSE_SECONDS: Final = 2.0
+WORDS: Final = {"input": "heard with", "output": "played on"}
+Lister = Callable[..., Awaitable[DeviceList]]
+R = TypeVar("R")
+
+
+class Port:
+    """One direction: the device that is wanted and the one that runs."""
+
+    def __init__(self, direction: Direction, wanted: str) -> None:
+        self.direction = direction
+        self.wanted = wanted
+        self.device: Device | None = None
+        self.stream: Stream | None = None
+        self.problem = ""
+        self.ended = threading.Event()
+        self.called_at = 0.0
+        self.tries = 0
+        self.retry_at = 0.0
+
+    @property
+    def name(self) -> str:
+        """The device that runs, or ""."""
+        return self.device.name if self.device is not None and self.stream is not None else ""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether a device that ran does no longer."""
+        silent_for = time.monotonic() - self.called_at
+        return self.stream is not None and (self.ended.is_set() or silent_for > STALLED_SECONDS)
+
+    @property
+    def is_as_wanted(self) -> bool:
+        """Whether nothing better can come: the device that was asked for by name runs."""
+        return self.stream is not None and bool(self.wanted) and not self.problem
+
+    def begins(self) -> None:
+        """A device is about to run: the end of the last one means nothing any more."""
+        self.ended = threading.Event()
+        self.called_at = time.monotonic()
+
+    def is_on(self, device: Device) -> bool:
+        """Whether it is ``device`` that runs."""
+        ours = self.device
+        return ours is not None and (ours.key, ours.pulse) == (device.key, device.pulse)
+
+    def failed(self, problem: str) -> None:
+        """Note why there is no device, and when to try again."""
+        self.problem = problem
+        self.retry_at = time.monotonic() + RETRY_SECONDS[min(self.tries, len(RETRY_SECONDS) - 1)]
+        self.tries += 1
+
+    def runs(self, device: Device, stream: Stream) -> None:
+        """Note the device that runs now."""
+        is_wanted = not self.wanted or DeviceList((device,)).find(self.wanted, self.direction) is not None
+        self.problem = (
+            "" if is_wanted else f'"{self.wanted}" is not there; "{device.name}" is used until it is'
+        )
+        self.device, self.stream, self.tries = device, stream, 0
+
+
+class DeviceSound:
+    """``Sound`` of a microphone and a speaker.
+
+    ``input_name`` and ``output_name`` are what ``Device.key`` gave, or names; empty is the system's default.
+    ``limits`` say how much may wait to be played: ``ROOM_LIMITS`` or ``CONSOLE_LIMITS``.
+    """
+
+    def __init__(
+        self,
+        *,
+        input_name: str = "",
+        output_name: str = "",
+        limits: RingLimits = ROOM_LIMITS,
+        processing: Processing = ALL_PROCESSING,
+        recording: Recording | None = None,
+        library: Library | None = None,
+        lister: Lister = list_devices,
+    ) -> None:
+        self._ports: dict[Direction, Port] = {
+            "input": Port("input", input_name),
+            "output": Port("output", output_name),
+        }
+        self._library: Library = library or PortAudio()
+        self._lister = lister
+        self._filter = MicrophoneFilter(processing)
+        self._lockstep = Lockstep()
+        self._recording = recording
+        self._ring = PlayRing(limits)
+        self._input_meter, self._output_meter = LevelMeter(), LevelMeter()
+        self._captured: CaptureQueue[tuple[bytes, bytes]] | None = None
+        self._one_at_a_time = asyncio.Lock()
+        self._wake = asyncio.Event()
+        self._watcher: asyncio.Task[None] | None = None
+        self._glitches = 0  # of streams that were closed
+        self._last_sound_at = 0.0
+        self._unheard_at = time.monotonic()
+        self._listed = DeviceList()
+
+    async def open(self) -> None:
+        """Start both devices, as far as there are any."""
+        self._captured = CaptureQueue()
+        async with self._one_at_a_time:
+            listed, pulse = await asyncio.gather(
+                _in_thread(self._library.begin), self._lister(only_pulse=True)
+            )
+            self._listed = with_pulse(listed, pulse.devices)
+            for port in self._ports.values():
+                await self._connect(port)
+        self._watcher = asyncio.create_task(self._watch())
+
+    async def aclose(self) -> None:
+        """Stop both devices."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._watcher
+            self._watcher = None
+        async with self._one_at_a_time:
+            for port in self._ports.values():
+                await self._close(port)
+        if self._recording is not None:
+            self._recording.close()
+
+    async def captured(self) -> AsyncGenerator[bytes, None]:
+        """Yield what the microphone hears, without the echo of the speaker. While there is none, silence: who
+        listens then knows that a sentence is over.
+        """
+        assert self._captured is not None, "open() comes first"
+        due = time.monotonic()
+        while True:
+            try:
+                async with asyncio.timeout_at(asyncio.get_running_loop().time() + LATE_SECONDS):
+                    heard, played = await self._captured.get()
+            except TimeoutError:
+                if self._ports["input"].stream is None:
+                    due = max(due, time.monotonic() - 2 * LATE_SECONDS)
+                    while due < time.monotonic():
+                        due += BLOCK_SECONDS
+                        yield bytes(BLOCK_BYTES)
+                continue
+            due = time.monotonic()
+            yield self._filter.filtered(heard, played, self._delay_seconds())
+
+    def play(self, sound: bytes) -> None:
+        """Queue sound for the speaker."""
+        self._ring.play(sound)
+
+    @property
+    def queued_seconds(self) -> float:
+        """How much was not heard yet, what is in the device included."""
+        stream = self._ports["output"].stream
+        in_device = self._last_sound_at + stream.latency_seconds - time.monotonic() if stream else 0.0
+        return self._ring.seconds + max(0.0, in_device)
+
+    def hold(self) -> None:
+        """Be silent at once and keep what is queued."""
+        self._ring.hold()
+
+    def resume(self) -> None:
+        """Go on after ``hold``."""
+        self._ring.resume()
+
+    def drop(self) -> float:
+        """Forget what is queued; return how many seconds of it were never heard."""
+        return self._ring.drop()
+
+    @property
+    def input_level(self) -> Level:
+        """How loud the microphone is, before anything is done to its sound."""
+        return self._input_meter.level
+
+    @property
+    def output_level(self) -> Level:
+        """How loud what is played is."""
+        return self._output_meter.level
+
+    @property
+    def status(self) -> SoundStatus:
+        """The devices that run, and what is wrong with them."""
+        heard, played = self._ports["input"], self._ports["output"]
+        glitches = played.stream.glitches if played.stream is not None else 0
+        return SoundStatus(
+            input_name=heard.name,
+            input_problem=heard.problem,
+            output_name=played.name,
+            output_problem=played.problem,
+            has_signal=heard.stream is None or self._input_meter.has_signal,
+            uses_headphones=self._filter.uses_headphones,
+            underruns=self._ring.underruns + self._glitches + glitches,
+        )
+
+    async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
+        """Change over to other devices while running; an empty name is the system's default."""
+        names: dict[Direction, str | None] = {"input": input_name, "output": output_name}
+        async with self._one_at_a_time:
+            self._listed = await self._lister()
+            for direction, name in names.items():
+                if name is not None:
+                    self._ports[direction].wanted = name
+                    await self._connect(self._ports[direction])
+
+    def use_headphones(self, on: bool) -> None:
+        """With headphones nothing of the speaker reaches the microphone: the echo canceller is off."""
+        self._filter.use_headphones(on)
+
+    # --- devices ---
+
+    def _delay_seconds(self) -> float:
+        """Return how long after a pair's played block its echo is heard, without the way through the air."""
+        streams = [port.stream for port in self._ports.values() if port.stream is not None]
+        waiting = self._lockstep.waiting_blocks * BLOCK_SECONDS
+        return sum(stream.latency_seconds for stream in streams) - waiting
+
+    async def _connect(self, port: Port) -> None:
+        """Run the device that is wanted, else the default one."""
+        await self._close(port)
+        device = self._meant(port)
+        if device is None:
+            port.failed(no_device(port.direction, self._listed.problem, Surroundings.of_this_process()))
+            return
+        if not await _in_thread(lambda: self._library.knows(device, port.direction)):
+            await self._begin_anew()  # it was plugged in after PortAudio began
+        await self._run(port, device)
+
+    async def _begin_anew(self) -> None:
+        running = [(port, port.device) for port in self._ports.values() if port.stream is not None]
+        for port, _ in running:
+            await self._close(port)
+        await _in_thread(self._library.begin_anew)
+        for port, device in running:
+            if device is not None:
+                await self._run(port, device)
+
+    async def _run(self, port: Port, device: Device) -> None:
+        port.begins()
+        try:
+            stream = await _in_thread(lambda: self._opened(port, device))
+        except DeviceFailed as error:
+            port.failed(f'"{device.name}" cannot be {WORDS[port.direction]}: {error}')
+            return
+        port.runs(device, stream)
+
+    def _opened(self, port: Port, device: Device) -> Stream:
+        own = Format(device.rate, 1), Format(device.rate, min(2, device.channels(port.direction)))
+        forms = (OURS, Format(SAMPLE_RATE, 2), *own)
+        form = next((form for form in forms if self._library.accepts(device, port.direction, form)), OURS)
+        if port.direction == "input":
+            self._input_meter.reset()
+            return self._library.open_input(device, form, FromDevice(form, self._took), port.ended.set)
+        return self._library.open_output(device, form, ToDevice(form, self._give), port.ended.set)
+
+    async def _close(self, port: Port) -> None:
+        stream, port.stream = port.stream, None
+        if stream is None:
+            return
+        self._glitches += stream.glitches if port.direction == "output" else 0
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await _in_thread(stream.close)
+        except TimeoutError:
+            log.warning("%s does not end", port.direction)
+
+    def _meant(self, port: Port) -> Device | None:
+        """Return the device that should run: the one that is wanted, else the default."""
+        wanted = self._listed.find(port.wanted, port.direction)
+        return wanted or self._listed.find("", port.direction)
+
+    async def _look(self) -> None:
+        """List the devices anew, as cheaply as it can be done."""
+        others = [device for device in self._listed.devices if device.host_api != PULSE]
+        if len(others) < len(self._listed.devices):
+            pulse = await self._lister(only_pulse=True)
+            if pulse.devices:
+                self._listed = DeviceList((*pulse.devices, *others))
+                return
+        self._listed = await self._lister()
+
+    async def _watch(self) -> None:
+        looked_at = time.monotonic()
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), LOOK_SECONDS)
+            self._wake.clear()
+            self._pass_unheard()
+            if self._recording is not None:
+                self._recording.flush()
+            async with self._one_at_a_time:
+                for port in self._ports.values():
+                    if port.is_lost:
+                        problem = f'"{port.name}" is gone; it is tried again every few seconds'
+                        await self._close(port)
+                        port.failed(problem)
+                now = time.monotonic()
+                missing = [port for port in self._ports.values() if port.stream is None]
+                if any(now >= port.retry_at for port in missing) or now - looked_at >= self._watch_seconds():
+                    await self._look()
+                    looked_at = time.monotonic()
+                    for port in self._ports.values():
+                        await self._mend(port)
+
+    def _pass_unheard(self) -> None:
+        """Without a speaker, let what is queued go by as if it were heard: who sent it waits for its end."""
+        now = time.monotonic()
+        due = int((now - self._unheard_at) / BLOCK_SECONDS)
+        self._unheard_at += due * BLOCK_SECONDS
+        if self._ports["output"].stream is None:
+            for _ in range(due):
+                self._ring.read()
+
+    async def _mend(self, port: Port) -> None:
+        """Change over when another device is meant by now, or none runs and it is time to try again."""
+        meant = self._meant(port)
+        is_other = port.stream is not None and meant is not None and not port.is_on(meant)
+        if is_other or (port.stream is None and time.monotonic() >= port.retry_at):
+            await self._connect(port)
+
+    def _watch_seconds(self) -> float:
+        if all(port.is_as_wanted for port in self._ports.values()):
+            return inf
+        has_pulse = any(device.host_api == PULSE for device in self._listed.devices)
+        return PULSE_WATCH_SECONDS if has_pulse else WATCH_SECONDS
+
+    # --- in the threads of the devices ---
+
+    def _took(self, heard: bytes) -> None:
+        self._ports["input"].called_at = time.monotonic()
+        self._input_meter.feed(heard)
+        played = self._lockstep.pair()
+        if self._captured is not None:
+            self._captured.put((heard, played))
+        if self._recording is not None and self._recording.has_microphone:
+            self._recording.add(heard, played)
+
+    def _give(self) -> bytes:
+        played = self._ring.read()
+        now = time.monotonic()
+        self._ports["output"].called_at = now
+        if played != SILENCE:
+            self._last_sound_at = now
+        self._output_meter.feed(played)
+        self._lockstep.played(played)
+        if self._recording is not None and not self._recording.has_microphone:
+            self._recording.add(b"", played)
+        return played
+
+
+async def _in_thread(call: Callable[[], R]) -> R:
+    """Return what ``call`` returns in a thread that the program's end does not wait for: a device may
+    hang.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[R] = loop.create_future()
+
+    def tell(result: R | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(cast("R", result))
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = call()
+        except Exception as raised:  # noqa: BLE001  # handed on to the caller
+            error = raised
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(tell, result, error)
+
+    threading.Thread(target=run, name="sound-device", daemon=True).start()
+    return await done

@@ -1,0 +1,126 @@
+"""What makes a microphone's sound fit for listening: WebRTC's echo canceller, noise suppression, high pass,
+gain.
+
+The canceller subtracts what the speaker plays from what the microphone hears. It learns the delay between
+both, so the two must come to it in lockstep: one played block with each heard block, in one place, at a
+distance that stays the same. ``Lockstep`` pairs the blocks as the devices' threads take and give them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import Final
+
+from livekit import rtc
+
+from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SAMPLES, SAMPLE_RATE
+
+SILENCE: Final = bytes(BLOCK_BYTES)
+KEPT_BLOCKS: Final = 2  # played blocks that wait: devices take and give in bursts of a few
+MOST_BLOCKS: Final = 50
+WINDOW_BLOCKS: Final = 100
+MAX_DELAY_MS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Processing:
+    """What is done to the microphone's sound. With nothing of it the sound passes bit by bit as it came."""
+
+    echo: bool = True
+    noise: bool = True
+    high_pass: bool = True
+    gain: bool = True
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything is done."""
+        return self.echo or self.noise or self.high_pass or self.gain
+
+
+ALL_PROCESSING: Final = Processing()
+NO_PROCESSING: Final = Processing(echo=False, noise=False, high_pass=False, gain=False)
+
+
+class MicrophoneFilter:
+    """Applies ``processing`` to blocks of 10 ms; the echo canceller is off with headphones."""
+
+    def __init__(self, processing: Processing = ALL_PROCESSING) -> None:
+        self._wanted = processing
+        self._uses_headphones = False
+        self._start()
+
+    @property
+    def uses_headphones(self) -> bool:
+        """Whether the echo canceller is off."""
+        return self._uses_headphones
+
+    def use_headphones(self, on: bool) -> None:
+        """Turn the echo canceller off or on; it learns anew then."""
+        if on != self._uses_headphones:
+            self._uses_headphones = on
+            self._start()
+
+    def filtered(self, heard: bytes, played: bytes, delay_seconds: float) -> bytes:
+        """Return ``heard`` without the echo of ``played``. ``delay_seconds``: from handing a block to the
+        speaker until its echo comes from the microphone, as far as the devices know.
+        """
+        if self._apm is None:
+            return heard
+        if self._processing.echo:
+            self._apm.process_reverse_stream(_frame(played))
+            self._apm.set_stream_delay_ms(min(MAX_DELAY_MS, max(0, round(delay_seconds * 1000))))
+        frame = _frame(heard)
+        self._apm.process_stream(frame)
+        return bytes(frame.data)
+
+    def _start(self) -> None:
+        self._processing = replace(self._wanted, echo=self._wanted.echo and not self._uses_headphones)
+        self._apm = (
+            rtc.AudioProcessingModule(
+                echo_cancellation=self._processing.echo,
+                noise_suppression=self._processing.noise,
+                high_pass_filter=self._processing.high_pass,
+                auto_gain_control=self._processing.gain,
+            )
+            if self._processing.is_any
+            else None
+        )
+
+
+def _frame(block: bytes) -> rtc.AudioFrame:
+    return rtc.AudioFrame(bytearray(block), SAMPLE_RATE, 1, BLOCK_SAMPLES)
+
+
+class Lockstep:
+    """Pairs heard and played blocks by their number. ``played`` is called by the speaker's thread, ``pair``
+    by the microphone's.
+
+    Both devices run at the same rate but in bursts. A pair that comes too early gets silence; the block that
+    was late then waits for good, and is taken out once every pair of a second found more waiting than needed.
+    """
+
+    def __init__(self) -> None:
+        self._played: deque[bytes] = deque(maxlen=MOST_BLOCKS)
+        self._lowest = MOST_BLOCKS
+        self._pairs = 0
+
+    @property
+    def waiting_blocks(self) -> int:
+        """How many played blocks wait for their heard ones."""
+        return len(self._played)
+
+    def played(self, block: bytes) -> None:
+        """Note a block that was handed to the speaker."""
+        self._played.append(block)
+
+    def pair(self) -> bytes:
+        """Return the played block that belongs to the heard block that came now."""
+        waiting = len(self._played)
+        self._lowest = min(self._lowest, waiting)
+        self._pairs += 1
+        if self._pairs >= WINDOW_BLOCKS:
+            for _ in range(self._lowest - KEPT_BLOCKS):
+                self._played.popleft()
+            self._lowest, self._pairs = MOST_BLOCKS, 0
+        return self._played.popleft() if self._played else SILENCE

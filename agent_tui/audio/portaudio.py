@@ -1,0 +1,182 @@
+"""PortAudio, by way of ``sounddevice``: the ``Library`` of real devices.
+
+Two separate streams, never a duplex one: that one called back 39 times in two seconds instead of 200. Nothing
+here is logged or waited for in a callback.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from agent_tui.audio.devices import PULSE, PULSE_BRIDGES, Device, DeviceList, Direction, portaudio_devices
+from agent_tui.audio.library import LATENCY_SECONDS, DeviceFailed, Stream
+from agent_tui.audio.resampling import Format
+from agent_tui.audio.sound import BLOCK_SECONDS
+
+PULSE_VARIABLES = {"input": "PULSE_SOURCE", "output": "PULSE_SINK"}  # pulseaudio(1)
+
+
+class PortAudio:
+    """The ``Library`` of this process's PortAudio."""
+
+    def begin(self) -> DeviceList:
+        """Load PortAudio if it is not yet, and return its devices."""
+        return portaudio_devices()
+
+    def begin_anew(self) -> DeviceList:
+        """End PortAudio and begin again: it looks for devices only then."""
+        if portaudio_devices().problem:
+            return portaudio_devices()
+        library = _sounddevice()
+        with suppress(library.PortAudioError):
+            library._terminate()
+        with suppress(library.PortAudioError):
+            library._initialize()
+        return portaudio_devices()
+
+    def knows(self, device: Device, direction: Direction) -> bool:
+        """Return whether PortAudio has a number for the device."""
+        try:
+            _number(device, direction)
+        except DeviceFailed:
+            return False
+        return True
+
+    def accepts(self, device: Device, direction: Direction, form: Format) -> bool:
+        """Ask PortAudio whether the device runs at this rate with so many channels."""
+        library = _sounddevice()
+        check = library.check_input_settings if direction == "input" else library.check_output_settings
+        try:
+            with _pulse_device(device, direction):
+                check(_number(device, direction), form.channels, "int16", samplerate=form.rate)
+        except (library.PortAudioError, ValueError, DeviceFailed):
+            return False
+        return True
+
+    def open_input(
+        self, device: Device, form: Format, taken: Callable[[bytes], None], ended: Callable[[], None]
+    ) -> Stream:
+        """Start a microphone."""
+        return _InputStream(device, form, taken, ended)
+
+    def open_output(
+        self, device: Device, form: Format, given: Callable[[int], bytes], ended: Callable[[], None]
+    ) -> Stream:
+        """Start a speaker."""
+        return _OutputStream(device, form, given, ended)
+
+
+class _InputStream:
+    def __init__(
+        self, device: Device, form: Format, taken: Callable[[bytes], None], ended: Callable[[], None]
+    ) -> None:
+        self._taken = taken
+        self.glitches = 0
+        self._stream = _started(device, "input", form, self._came, ended)
+        self.latency_seconds = float(self._stream.latency)
+
+    def close(self) -> None:
+        """Stop at once."""
+        _close(self._stream)
+
+    def _came(self, heard: Any, _frames: int, _time: Any, status: Any) -> None:
+        if status:
+            self.glitches += 1
+        self._taken(bytes(heard))
+
+
+class _OutputStream:
+    def __init__(
+        self, device: Device, form: Format, given: Callable[[int], bytes], ended: Callable[[], None]
+    ) -> None:
+        self._given = given
+        self.glitches = 0
+        self._stream = _started(device, "output", form, self._asked, ended)
+        self.latency_seconds = float(self._stream.latency)
+
+    def close(self) -> None:
+        """Stop at once."""
+        _close(self._stream)
+
+    def _asked(self, played: Any, _frames: int, _time: Any, status: Any) -> None:
+        if status:
+            self.glitches += 1
+        played[:] = self._given(len(played))
+
+
+def _started(
+    device: Device, direction: Direction, form: Format, called: Callable[..., None], ended: Callable[[], None]
+) -> Any:
+    library = _sounddevice()
+    kind = library.RawInputStream if direction == "input" else library.RawOutputStream
+    try:
+        with _pulse_device(device, direction):
+            stream = kind(
+                samplerate=form.rate,
+                blocksize=round(form.rate * BLOCK_SECONDS),
+                device=_number(device, direction),
+                channels=form.channels,
+                dtype="int16",
+                latency=LATENCY_SECONDS,
+                callback=called,
+                finished_callback=ended,
+            )
+            try:
+                stream.start()
+            except library.PortAudioError:
+                stream.close()
+                raise
+    except (library.PortAudioError, ValueError) as error:
+        raise DeviceFailed(str(error).splitlines()[0]) from error
+    return stream
+
+
+def _close(stream: Any) -> None:
+    with suppress(_sounddevice().PortAudioError):
+        stream.abort()
+    with suppress(_sounddevice().PortAudioError):
+        stream.close()
+
+
+@contextmanager
+def _pulse_device(device: Device, direction: Direction) -> Iterator[None]:
+    """Have ALSA's bridge connect to this device of PulseAudio: it takes the name from the environment."""
+    if not device.pulse:
+        yield
+        return
+    variable = PULSE_VARIABLES[direction]
+    before = os.environ.get(variable)
+    os.environ[variable] = device.pulse
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[variable]
+        else:
+            os.environ[variable] = before
+
+
+def _number(device: Device, direction: Direction) -> int:
+    """Return PortAudio's number of a device, as of now. Raises ``DeviceFailed`` when it has none."""
+    library = _sounddevice()
+    apis = [api["name"] for api in library.query_hostapis()]
+    known = [(known["name"], apis[known["hostapi"]], known) for known in library.query_devices()]
+    wanted = (
+        [(name, "ALSA") for name in PULSE_BRIDGES]
+        if device.host_api == PULSE
+        else [(device.name, device.host_api)]
+    )
+    for name, api in wanted:
+        for number, (its_name, its_api, told) in enumerate(known):
+            if (its_name, its_api) == (name, api) and told[f"max_{direction}_channels"]:
+                return number
+    raise DeviceFailed("it is not there")
+
+
+def _sounddevice() -> Any:
+    import sounddevice  # after silence_libraries(), in begin()
+
+    return sounddevice
