@@ -18,13 +18,15 @@ class Output(Thread):
     """Writes to a terminal without ever making the writer wait.
 
     Nothing is lost or reordered while the terminal is there. ``took(size)`` is called from this thread with
-    the number of characters that the terminal has taken since the last call. It writes to the descriptor
-    itself: a thread that is stuck in Python's own ``stderr`` would abort the interpreter at its end.
+    the number of characters that the terminal has taken since the last call. It writes to a descriptor: a
+    thread that is stuck in Python's own ``stderr`` would abort the interpreter at its end. The descriptor is a
+    copy: libraries that send descriptor 2 elsewhere for a moment (the binding of PortAudio while it looks for
+    devices) would swallow what is drawn meanwhile.
     """
 
     def __init__(self, descriptor: int, encoding: str, took: Callable[[int], None]) -> None:
         super().__init__(daemon=True, name="terminal-output")
-        self._descriptor = descriptor
+        self._descriptor = os.dup(descriptor)
         self._encoding = encoding
         self._took = took
         self._waiting: deque[str] = deque()
@@ -59,12 +61,15 @@ class Output(Thread):
 
     def run(self) -> None:
         """Write until ``stop`` was called and nothing is left."""
-        while piece := self._next_piece():
-            self._write_all(piece.encode(self._encoding, "backslashreplace"))
-            if self.is_given_up:
-                return
-            self._progress += 1
-            self._took(len(piece))
+        try:
+            while piece := self._next_piece():
+                self._write_all(piece.encode(self._encoding, "backslashreplace"))
+                if self.is_given_up:
+                    return
+                self._progress += 1
+                self._took(len(piece))
+        finally:
+            os.close(self._descriptor)
 
     def _next_piece(self) -> str:
         """Return what is to be written next, "" at the end. Small writes go together, large ones in parts."""

@@ -92,3 +92,19 @@ def test_characters_without_an_encoding_stop_nothing(line: Line) -> None:
     line.output.start()
     line.output.write("a\ud800b")
     assert line.read(8) == rb"a\ud800b"
+
+
+def test_a_library_that_sends_the_descriptor_elsewhere_swallows_nothing(line: Line) -> None:
+    line.output.start()
+    line.output.write("before ")
+    assert line.read(7) == b"before "
+    kept, nowhere = os.dup(line.writer), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, line.writer)  # as sounddevice does with descriptor 2 while PortAudio begins
+    line.output.write("meanwhile ")
+    line.output.write("after")
+    line.output.stop()
+    os.dup2(kept, line.writer)
+    for copy in (kept, nowhere):
+        os.close(copy)
+    os.set_blocking(line.reader, False)
+    assert line.read(15) == b"meanwhile after"
