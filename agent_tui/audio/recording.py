@@ -33,8 +33,12 @@ class Recording:
         self._size = 0
         try:
             self._file = path.open("w+b", buffering=0)
+        except OSError as error:
+            raise not_written(f"{path} cannot be written", error) from error
+        try:
             self._file.write(self._header())
         except OSError as error:
+            self._file.close()
             raise not_written(f"{path} cannot be written", error) from error
 
     @property
