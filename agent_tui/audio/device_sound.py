@@ -6,12 +6,12 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import suppress
 from math import inf
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
-from agent_tui.audio.check import Surroundings, no_device
+from agent_tui.audio.check import NOUNS, Surroundings, no_device
 from agent_tui.audio.devices import PULSE, Device, DeviceList, Direction, list_devices, with_pulse
 from agent_tui.audio.echo import ALL_PROCESSING, SILENCE, Lockstep, MicrophoneFilter, Processing
 from agent_tui.audio.levels import LevelMeter
@@ -31,8 +31,9 @@ RETRY_SECONDS: Final = (1.0, 2.0, 3.0, 5.0)  # then always the last
 PULSE_WATCH_SECONDS: Final = 3.0  # for another default, or a device that came back
 WATCH_SECONDS: Final = 15.0  # where that takes a child process that loads PortAudio
 CLOSE_SECONDS: Final = 2.0
+ANSWER_SECONDS: Final = 15.0
 WORDS: Final = {"input": "heard with", "output": "played on"}
-Lister = Callable[..., Awaitable[DeviceList]]
+Lister = Callable[..., Coroutine[Any, Any, DeviceList]]
 R = TypeVar("R")
 
 
@@ -133,10 +134,7 @@ class DeviceSound:
         """Start both devices, as far as there are any."""
         self._captured = CaptureQueue()
         async with self._one_at_a_time:
-            listed, pulse = await asyncio.gather(
-                _in_thread(self._library.begin), self._lister(only_pulse=True)
-            )
-            self._listed = with_pulse(listed, pulse.devices)
+            self._listed = await self._first_look()
             for port in self._ports.values():
                 await self._connect(port)
         self._watcher = asyncio.create_task(self._watch())
@@ -244,6 +242,14 @@ class DeviceSound:
         waiting = self._lockstep.waiting_blocks * BLOCK_SECONDS
         return sum(stream.latency_seconds for stream in streams) - waiting
 
+    async def _first_look(self) -> DeviceList:
+        pulse = asyncio.create_task(self._lister(only_pulse=True))
+        try:
+            listed = await _answered(self._library.begin)
+        except DeviceFailed as error:
+            listed = DeviceList(problem=str(error))
+        return with_pulse(listed, (await pulse).devices)
+
     async def _connect(self, port: Port) -> None:
         """Run the device that is wanted, else the default one."""
         await self._close(port)
@@ -251,24 +257,37 @@ class DeviceSound:
         if device is None:
             port.failed(no_device(port.direction, self._listed.problem, Surroundings.of_this_process()))
             return
-        if not await _in_thread(lambda: self._library.knows(device, port.direction)):
-            await self._begin_anew()  # it was plugged in after PortAudio began
+        try:
+            if not await _answered(lambda: self._library.knows(device, port.direction)):
+                await self._begin_anew()  # it was plugged in after PortAudio began
+        except DeviceFailed as error:
+            port.failed(str(error))
+            return
         await self._run(port, device)
 
     async def _begin_anew(self) -> None:
         running = [(port, port.device) for port in self._ports.values() if port.stream is not None]
         for port, _ in running:
             await self._close(port)
-        await _in_thread(self._library.begin_anew)
+        await _answered(self._library.begin_anew)
         for port, device in running:
             if device is not None:
                 await self._run(port, device)
 
     async def _run(self, port: Port, device: Device) -> None:
         port.begins()
+        is_too_late = threading.Event()
+
+        def opened() -> Stream:
+            stream = self._opened(port, device)
+            if is_too_late.is_set():
+                stream.close()
+            return stream
+
         try:
-            stream = await _in_thread(lambda: self._opened(port, device))
+            stream = await _answered(opened)
         except DeviceFailed as error:
+            is_too_late.set()
             port.failed(f'"{device.name}" cannot be {WORDS[port.direction]}: {error}')
             return
         port.runs(device, stream)
@@ -288,10 +307,9 @@ class DeviceSound:
             return
         self._glitches += stream.glitches if port.direction == "output" else 0
         try:
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await _in_thread(stream.close)
-        except TimeoutError:
-            log.warning("%s does not end", port.direction)
+            await _answered(stream.close, CLOSE_SECONDS)
+        except DeviceFailed:
+            log.warning("The %s does not close", NOUNS[port.direction])
 
     def _meant(self, port: Port) -> Device | None:
         """Return the device that should run: the one that is wanted, else the default."""
@@ -377,10 +395,20 @@ class DeviceSound:
         return played
 
 
-async def _in_thread(call: Callable[[], R]) -> R:
-    """Return what ``call`` returns in a thread that the program's end does not wait for: a device may
-    hang.
+async def _answered(call: Callable[[], R], seconds: float = ANSWER_SECONDS) -> R:
+    """Return what ``call`` returns in a thread that nothing waits for longer: a device may hang for ever.
+
+    Raises ``DeviceFailed`` when it does not return within ``seconds``.
     """
+    try:
+        async with asyncio.timeout(seconds):
+            return await _in_thread(call)
+    except TimeoutError as error:
+        raise DeviceFailed("the sound system does not answer") from error
+
+
+async def _in_thread(call: Callable[[], R]) -> R:
+    """Return what ``call`` returns in a thread that the program's end does not wait for."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[R] = loop.create_future()
 

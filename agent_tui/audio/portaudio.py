@@ -6,17 +6,28 @@ here is logged or waited for in a callback.
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
-from agent_tui.audio.devices import PULSE, PULSE_BRIDGES, Device, DeviceList, Direction, portaudio_devices
+from agent_tui.audio.devices import (
+    NO_LIBRARY,
+    PULSE,
+    PULSE_BRIDGES,
+    Device,
+    DeviceList,
+    Direction,
+    portaudio_devices,
+)
 from agent_tui.audio.library import LATENCY_SECONDS, DeviceFailed, Stream
 from agent_tui.audio.resampling import Format
 from agent_tui.audio.sound import BLOCK_SECONDS
 
-PULSE_VARIABLES = {"input": "PULSE_SOURCE", "output": "PULSE_SINK"}  # pulseaudio(1)
+_closing: Final[list[Any]] = []  # streams that are being closed
+PULSE_VARIABLES: Final = {"input": "PULSE_SOURCE", "output": "PULSE_SINK"}  # pulseaudio(1)
 
 
 class PortAudio:
@@ -24,11 +35,16 @@ class PortAudio:
 
     def begin(self) -> DeviceList:
         """Load PortAudio if it is not yet, and return its devices."""
-        return portaudio_devices()
+        listed = portaudio_devices()
+        if listed.problem != NO_LIBRARY:
+            _end_without_waiting()
+        return listed
 
     def begin_anew(self) -> DeviceList:
-        """End PortAudio and begin again: it looks for devices only then."""
-        if portaudio_devices().problem:
+        """End PortAudio and begin again: it looks for devices only then. It cannot end below a stream that
+        does not close; then nothing new is found.
+        """
+        if portaudio_devices().problem or _closing:
             return portaudio_devices()
         library = _sounddevice()
         with suppress(library.PortAudioError):
@@ -135,10 +151,21 @@ def _started(
 
 
 def _close(stream: Any) -> None:
+    """Close a stream. That may never return: ALSA's bridge may wait for a server that is gone."""
+    _closing.append(stream)
     with suppress(_sounddevice().PortAudioError):
         stream.abort()
     with suppress(_sounddevice().PortAudioError):
         stream.close()
+    _closing.remove(stream)
+
+
+@cache
+def _end_without_waiting() -> None:
+    """At the end of the program, leave PortAudio alone when a stream does not close: it would wait, too."""
+    at_exit = _sounddevice()._exit_handler
+    atexit.unregister(at_exit)
+    atexit.register(lambda: None if _closing else at_exit())
 
 
 @contextmanager

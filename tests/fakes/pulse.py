@@ -17,8 +17,9 @@ PATIENCE_SECONDS: Final = 20.0
 COMMANDS: Final = ("pulseaudio", "pactl", "paplay", "parec")
 SETUP: Final = """\
 load-module module-native-protocol-unix auth-anonymous=1
-load-module module-null-sink sink_name=speaker sink_properties=device.description=Speaker rate=48000 channels=1
-load-module module-null-sink sink_name=voice sink_properties=device.description=Voice rate=48000 channels=1
+load-module module-null-sink sink_name=speaker rate=48000 channels=1 \
+sink_properties=device.description=Speaker
+load-module module-null-sink sink_name=voice rate=48000 channels=1 sink_properties=device.description=Voice
 load-module module-remap-source master=voice.monitor source_name=microphone \
 source_properties=device.description=Microphone
 set-default-sink speaker
@@ -27,8 +28,8 @@ set-default-source microphone
 
 
 class Pulse:
-    """The daemon. Who plays into the sink ``voice`` is heard by the source ``microphone``; what is played on the
-    sink ``speaker`` is in ``speaker.monitor``. Programs reach it by the variables in ``environ``.
+    """The daemon. Who plays into the sink ``voice`` is heard by the source ``microphone``; what is played on
+    the sink ``speaker`` is in ``speaker.monitor``. Programs reach it by the variables in ``environ``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,8 +61,8 @@ class Pulse:
 
     def add_sink(self, name: str) -> str:
         """Plug a speaker in; return what ``remove`` wants."""
-        words = f"module-null-sink sink_name={name} sink_properties=device.description={name} rate=48000 channels=1"
-        return self._told("load-module", *words.split())
+        words = f"sink_name={name} sink_properties=device.description={name} rate=48000 channels=1"
+        return self._told("load-module", "module-null-sink", *words.split())
 
     def remove(self, module: str) -> None:
         """Pull a speaker out."""
