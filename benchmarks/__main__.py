@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from benchmarks import chat, engine, long, panes, readers, search, soak, startup, steps
+from benchmarks import chat, engine, long, panes, readers, search, soak, startup, steps, voice_audio
 from benchmarks import list as rooms_list
 from benchmarks.table import heads
 
@@ -25,6 +25,7 @@ PARTS: Final[Mapping[str, Callable[[], None]]] = {
     "steps": steps.main,
     "search": search.main,
     "soak": soak.main,
+    "voice_audio": voice_audio.main,
 }
 
 
