@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from itertools import repeat
 
 from agent_tui.audio.levels import LevelMeter
@@ -93,7 +94,9 @@ class ClockedSound:
 
     @property
     def status(self) -> SoundStatus:
-        """What was said at the beginning."""
+        """What was said at the beginning, or that the recording ended."""
+        if self._recording is not None and self._recording.problem:
+            return replace(self._status, output_problem=self._recording.problem)
         return self._status
 
     async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:

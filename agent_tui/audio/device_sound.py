@@ -214,7 +214,7 @@ class DeviceSound:
             input_name=heard.name,
             input_problem=heard.problem,
             output_name=played.name,
-            output_problem=played.problem,
+            output_problem=played.problem or (self._recording.problem if self._recording is not None else ""),
             has_signal=heard.stream is None or self._input_meter.has_signal,
             uses_headphones=self._filter.uses_headphones,
             underruns=self._ring.underruns + self._glitches + glitches,

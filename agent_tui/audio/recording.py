@@ -53,6 +53,8 @@ class Recording:
 
     def add(self, heard: bytes, played: bytes) -> None:
         """Add a block of both directions, of one length. Called from any thread; nothing is written yet."""
+        if self._file.closed:
+            return
         if self.has_microphone:
             both = np.empty((len(played) // 2, 2), np.int16)
             both[:, 0] = np.frombuffer(heard, np.int16)

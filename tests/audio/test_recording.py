@@ -29,6 +29,19 @@ while True:
         print("long", flush=True)
         sys.stdin.read()
 """
+FULL = """
+import resource
+import sys
+from pathlib import Path
+from agent_tui.audio.recording import Recording
+resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
+recording = Recording(Path(sys.argv[1]))
+for _ in range(1_000):
+    recording.add(b"", b"\\x01\\x02" * 480)
+    recording.flush()
+recording.close()
+print(recording.problem)
+"""
 
 
 def read(path: Path) -> tuple[int, int, bytes]:
@@ -80,3 +93,12 @@ def test_a_place_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
 def test_a_full_disk_is_an_error_and_no_crash() -> None:
     with pytest.raises(ConfigError, match="cannot be written"):
         Recording(Path("/dev/full"))
+
+
+def test_a_disk_that_is_full_later_ends_the_recording_and_keeps_what_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "full.wav"
+    done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, check=True)
+    assert done.stdout == "The recording ended: File too large\n"
+    _, _, frames = read(path)
+    assert frames == b"\1\2" * (len(frames) // 2)
+    assert len(frames) > 400_000
