@@ -14,7 +14,7 @@ from contextlib import aclosing
 import numpy as np
 
 from agent_tui.audio.device_sound import DeviceSound
-from agent_tui.audio.echo import ALL_PROCESSING, NO_PROCESSING, MicrophoneFilter, Processing
+from agent_tui.audio.echo import DEFAULT_PROCESSING, NO_PROCESSING, MicrophoneFilter, Processing
 from agent_tui.audio.levels import LevelMeter
 from agent_tui.audio.resampling import Format, FromDevice
 from agent_tui.audio.rings import ROOM_LIMITS, PlayRing
@@ -39,12 +39,12 @@ def main() -> None:
     share("levels of one direction, 100 blocks a second", "≤ 1 %", blocks, meter.feed)
     share("play ring, in and out", "", blocks, through_ring)
     only_echo = Processing(noise=False, high_pass=False, gain=False)
-    for name, processing in (("echo canceller", only_echo), ("echo, noise, high pass, gain", ALL_PROCESSING)):
+    for name, processing in (("echo canceller", only_echo), ("echo, noise, high pass", DEFAULT_PROCESSING)):
         share(name, "≤ 3 %", blocks, _filter(processing))
     own = sound[: 2_000 * 882]
     parts = [own[start : start + 882] for start in range(0, len(own), 882)]
     share("a microphone of 44.1 kHz", "", parts, FromDevice(Format(44_100, 1), meter.feed))
-    for name, processing in (("nothing done", NO_PROCESSING), ("all of it", ALL_PROCESSING)):
+    for name, processing in (("nothing done", NO_PROCESSING), ("echo, noise, high pass", DEFAULT_PROCESSING)):
         asyncio.run(_streams(name, processing))
 
 

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeVar, cast
 
 from agent_tui.audio.check import NOUNS, Surroundings, no_device
 from agent_tui.audio.devices import PULSE, Device, DeviceList, Direction, list_devices, with_pulse
-from agent_tui.audio.echo import ALL_PROCESSING, SILENCE, Lockstep, MicrophoneFilter, Processing
+from agent_tui.audio.echo import DEFAULT_PROCESSING, SILENCE, Lockstep, MicrophoneFilter, Processing
 from agent_tui.audio.levels import LevelMeter
-from agent_tui.audio.library import DeviceFailed, Library, Stream
+from agent_tui.audio.library import LATENCY_SECONDS, LONG_LATENCY_SECONDS, DeviceFailed, Library, Stream
 from agent_tui.audio.pace import LATE_SECONDS
 from agent_tui.audio.portaudio import PortAudio
 from agent_tui.audio.recording import Recording
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 0.25  # how often streams are looked after
 STALLED_SECONDS: Final = 5.0  # a device that did not call for so long is lost, whatever it says
+GLITCHES: Final = 5  # of one stream, until it gets a longer latency
 RETRY_SECONDS: Final = (1.0, 2.0, 3.0, 5.0)  # then always the last
 PULSE_WATCH_SECONDS: Final = 3.0  # for another default, or a device that came back
 WATCH_SECONDS: Final = 15.0  # where that takes a child process that loads PortAudio
@@ -46,6 +47,7 @@ class Port:
         self.device: Device | None = None
         self.stream: Stream | None = None
         self.problem = ""
+        self.latency_seconds = LATENCY_SECONDS
         self.ended = threading.Event()
         self.called_at = 0.0
         self.tries = 0
@@ -61,6 +63,12 @@ class Port:
         """Whether a device that ran does no longer."""
         silent_for = time.monotonic() - self.called_at
         return self.stream is not None and (self.ended.is_set() or silent_for > STALLED_SECONDS)
+
+    @property
+    def needs_longer(self) -> bool:
+        """Whether the device is called too late too often for how little sound it keeps."""
+        is_late = self.stream is not None and self.stream.glitches >= GLITCHES
+        return is_late and self.latency_seconds < LONG_LATENCY_SECONDS
 
     @property
     def is_as_wanted(self) -> bool:
@@ -105,7 +113,7 @@ class DeviceSound:
         input_name: str = "",
         output_name: str = "",
         limits: RingLimits = ROOM_LIMITS,
-        processing: Processing = ALL_PROCESSING,
+        processing: Processing = DEFAULT_PROCESSING,
         recording: Recording | None = None,
         library: Library | None = None,
         lister: Lister = list_devices,
@@ -123,7 +131,6 @@ class DeviceSound:
         self._input_meter, self._output_meter = LevelMeter(), LevelMeter()
         self._captured: CaptureQueue[tuple[bytes, bytes]] | None = None
         self._one_at_a_time = asyncio.Lock()
-        self._wake = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
         self._glitches = 0  # of streams that were closed
         self._last_sound_at = 0.0
@@ -160,7 +167,8 @@ class DeviceSound:
         due = time.monotonic()
         while True:
             try:
-                async with asyncio.timeout_at(asyncio.get_running_loop().time() + LATE_SECONDS):
+                has_microphone = self._ports["input"].stream is not None
+                async with asyncio.timeout(LATE_SECONDS if has_microphone else BLOCK_SECONDS):
                     heard, played = await self._captured.get()
             except TimeoutError:
                 if self._ports["input"].stream is None:
@@ -237,10 +245,10 @@ class DeviceSound:
     # --- devices ---
 
     def _delay_seconds(self) -> float:
-        """Return how long after a pair's played block its echo is heard, without the way through the air."""
-        streams = [port.stream for port in self._ports.values() if port.stream is not None]
-        waiting = self._lockstep.waiting_blocks * BLOCK_SECONDS
-        return sum(stream.latency_seconds for stream in streams) - waiting
+        """Return how long after it was handed over a block comes back as echo, without the way through the
+        air: a constant of the two devices.
+        """
+        return sum(port.stream.latency_seconds for port in self._ports.values() if port.stream is not None)
 
     async def _first_look(self) -> DeviceList:
         pulse = asyncio.create_task(self._lister(only_pulse=True))
@@ -286,6 +294,9 @@ class DeviceSound:
 
         try:
             stream = await _answered(opened)
+        except asyncio.CancelledError:
+            is_too_late.set()
+            raise
         except DeviceFailed as error:
             is_too_late.set()
             port.failed(f'"{device.name}" cannot be {WORDS[port.direction]}: {error}')
@@ -298,8 +309,12 @@ class DeviceSound:
         form = next((form for form in forms if self._library.accepts(device, port.direction, form)), OURS)
         if port.direction == "input":
             self._input_meter.reset()
-            return self._library.open_input(device, form, FromDevice(form, self._took), port.ended.set)
-        return self._library.open_output(device, form, ToDevice(form, self._give), port.ended.set)
+            return self._library.open_input(
+                device, form, port.latency_seconds, FromDevice(form, self._took), port.ended.set
+            )
+        return self._library.open_output(
+            device, form, port.latency_seconds, ToDevice(form, self._give), port.ended.set
+        )
 
     async def _close(self, port: Port) -> None:
         stream, port.stream = port.stream, None
@@ -329,9 +344,7 @@ class DeviceSound:
     async def _watch(self) -> None:
         looked_at = time.monotonic()
         while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), LOOK_SECONDS)
-            self._wake.clear()
+            await asyncio.sleep(LOOK_SECONDS)
             self._pass_unheard()
             if self._recording is not None:
                 self._recording.flush()
@@ -341,6 +354,10 @@ class DeviceSound:
                         problem = f'"{port.name}" is gone; it is tried again every few seconds'
                         await self._close(port)
                         port.failed(problem)
+                    elif port.needs_longer and port.device is not None:
+                        port.latency_seconds = LONG_LATENCY_SECONDS
+                        await self._close(port)
+                        await self._run(port, port.device)
                 now = time.monotonic()
                 missing = [port for port in self._ports.values() if port.stream is None]
                 if any(now >= port.retry_at for port in missing) or now - looked_at >= self._watch_seconds():

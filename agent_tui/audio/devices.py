@@ -197,8 +197,12 @@ def portaudio_devices() -> DeviceList:
         import sounddevice  # it looks for devices at once, and fails without the library
     except OSError:
         return DeviceList(problem=NO_LIBRARY)
-    apis = [api["name"] for api in sounddevice.query_hostapis()]
-    default_input, default_output = sounddevice.default.device
+    try:
+        apis = [api["name"] for api in sounddevice.query_hostapis()]
+        defaults = sounddevice.default.device
+        known = sounddevice.query_devices()
+    except sounddevice.PortAudioError as error:
+        return DeviceList(problem=f"PortAudio cannot list devices: {error}")
     devices = tuple(
         Device(
             device["name"],
@@ -206,10 +210,10 @@ def portaudio_devices() -> DeviceList:
             inputs=device["max_input_channels"],
             outputs=device["max_output_channels"],
             rate=round(device["default_samplerate"]),
-            is_default_input=number == default_input,
-            is_default_output=number == default_output,
+            is_default_input=number == defaults[0],
+            is_default_output=number == defaults[1],
         )
-        for number, device in enumerate(sounddevice.query_devices())
+        for number, device in enumerate(known)
     )
     return DeviceList(devices)
 

@@ -4,6 +4,14 @@ gain.
 The canceller subtracts what the speaker plays from what the microphone hears. It learns the delay between
 both, so the two must come to it in lockstep: one played block with each heard block, in one place, at a
 distance that stays the same. ``Lockstep`` pairs the blocks as the devices' threads take and give them.
+
+Measured through two null sinks of PulseAudio, a loop-back of 40 ms and -13 dB as the echo, synthetic voices,
+one that is played and one that cuts in; two runs, small numbers. Loudness of the echo alone: untreated 56 dB,
+echo canceller 41 dB, with noise suppression 1 dB. The voice that cuts in while the other is played loses 1.5
+to 2.4 dB, its envelope correlates 0.89 to 0.93 with what was said (untreated 0.99); the gain makes it 4 dB louder and
+correlates 0.85. On an overloaded machine, with 18 to 24 underruns within twelve seconds, the step is lost for
+moments: 47 dB of echo are left, and the correlation is 0.54 to 0.86. No acoustic path and no human voice was
+tried.
 """
 
 from __future__ import annotations
@@ -25,12 +33,15 @@ MAX_DELAY_MS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Processing:
-    """What is done to the microphone's sound. With nothing of it the sound passes bit by bit as it came."""
+    """What is done to the microphone's sound. With nothing of it the sound passes bit by bit as it came.
+
+    The gain evens out loud and quiet, which those who listen do not need: it is off unless asked for.
+    """
 
     echo: bool = True
     noise: bool = True
     high_pass: bool = True
-    gain: bool = True
+    gain: bool = False
 
     @property
     def is_any(self) -> bool:
@@ -38,14 +49,14 @@ class Processing:
         return self.echo or self.noise or self.high_pass or self.gain
 
 
-ALL_PROCESSING: Final = Processing()
+DEFAULT_PROCESSING: Final = Processing()
 NO_PROCESSING: Final = Processing(echo=False, noise=False, high_pass=False, gain=False)
 
 
 class MicrophoneFilter:
     """Applies ``processing`` to blocks of 10 ms; the echo canceller is off with headphones."""
 
-    def __init__(self, processing: Processing = ALL_PROCESSING) -> None:
+    def __init__(self, processing: Processing = DEFAULT_PROCESSING) -> None:
         self._wanted = processing
         self._uses_headphones = False
         self._start()

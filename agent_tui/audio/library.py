@@ -9,6 +9,7 @@ from agent_tui.audio.devices import Device, DeviceList, Direction
 from agent_tui.audio.resampling import Format
 
 LATENCY_SECONDS: Final = 0.06  # of the devices: as long as Python may hold back their threads
+LONG_LATENCY_SECONDS: Final = 0.12  # where that is not long enough
 
 
 class DeviceFailed(Exception):
@@ -55,13 +56,23 @@ class Library(Protocol):
         ...
 
     def open_input(
-        self, device: Device, form: Format, taken: Callable[[bytes], None], ended: Callable[[], None]
+        self,
+        device: Device,
+        form: Format,
+        latency_seconds: float,
+        taken: Callable[[bytes], None],
+        ended: Callable[[], None],
     ) -> Stream:
         """Start a microphone: ``taken`` gets what it hears. Raises ``DeviceFailed``."""
         ...
 
     def open_output(
-        self, device: Device, form: Format, given: Callable[[int], bytes], ended: Callable[[], None]
+        self,
+        device: Device,
+        form: Format,
+        latency_seconds: float,
+        given: Callable[[int], bytes],
+        ended: Callable[[], None],
     ) -> Stream:
         """Start a speaker: ``given`` returns so many bytes to play. Raises ``DeviceFailed``."""
         ...

@@ -10,6 +10,7 @@ import atexit
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from agent_tui.audio.devices import (
     Direction,
     portaudio_devices,
 )
-from agent_tui.audio.library import LATENCY_SECONDS, DeviceFailed, Stream
+from agent_tui.audio.library import DeviceFailed, Stream
 from agent_tui.audio.resampling import Format
 from agent_tui.audio.sound import BLOCK_SECONDS
 
@@ -57,7 +58,7 @@ class PortAudio:
         """Return whether PortAudio has a number for the device."""
         try:
             _number(device, direction)
-        except DeviceFailed:
+        except (DeviceFailed, _sounddevice().PortAudioError):
             return False
         return True
 
@@ -73,25 +74,44 @@ class PortAudio:
         return True
 
     def open_input(
-        self, device: Device, form: Format, taken: Callable[[bytes], None], ended: Callable[[], None]
+        self,
+        device: Device,
+        form: Format,
+        latency_seconds: float,
+        taken: Callable[[bytes], None],
+        ended: Callable[[], None],
     ) -> Stream:
         """Start a microphone."""
-        return _InputStream(device, form, taken, ended)
+        return _InputStream(_Opening(device, "input", form, latency_seconds, ended), taken)
 
     def open_output(
-        self, device: Device, form: Format, given: Callable[[int], bytes], ended: Callable[[], None]
+        self,
+        device: Device,
+        form: Format,
+        latency_seconds: float,
+        given: Callable[[int], bytes],
+        ended: Callable[[], None],
     ) -> Stream:
         """Start a speaker."""
-        return _OutputStream(device, form, given, ended)
+        return _OutputStream(_Opening(device, "output", form, latency_seconds, ended), given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """What a stream is opened with."""
+
+    device: Device
+    direction: Direction
+    form: Format
+    latency_seconds: float
+    ended: Callable[[], None]
 
 
 class _InputStream:
-    def __init__(
-        self, device: Device, form: Format, taken: Callable[[bytes], None], ended: Callable[[], None]
-    ) -> None:
+    def __init__(self, opening: _Opening, taken: Callable[[bytes], None]) -> None:
         self._taken = taken
         self.glitches = 0
-        self._stream = _started(device, "input", form, self._came, ended)
+        self._stream = _started(opening, self._came)
         self.latency_seconds = float(self._stream.latency)
 
     def close(self) -> None:
@@ -105,12 +125,10 @@ class _InputStream:
 
 
 class _OutputStream:
-    def __init__(
-        self, device: Device, form: Format, given: Callable[[int], bytes], ended: Callable[[], None]
-    ) -> None:
+    def __init__(self, opening: _Opening, given: Callable[[int], bytes]) -> None:
         self._given = given
         self.glitches = 0
-        self._stream = _started(device, "output", form, self._asked, ended)
+        self._stream = _started(opening, self._asked)
         self.latency_seconds = float(self._stream.latency)
 
     def close(self) -> None:
@@ -123,10 +141,9 @@ class _OutputStream:
         played[:] = self._given(len(played))
 
 
-def _started(
-    device: Device, direction: Direction, form: Format, called: Callable[..., None], ended: Callable[[], None]
-) -> Any:
+def _started(opening: _Opening, called: Callable[..., None]) -> Any:
     library = _sounddevice()
+    device, direction, form = opening.device, opening.direction, opening.form
     kind = library.RawInputStream if direction == "input" else library.RawOutputStream
     try:
         with _pulse_device(device, direction):
@@ -136,9 +153,9 @@ def _started(
                 device=_number(device, direction),
                 channels=form.channels,
                 dtype="int16",
-                latency=LATENCY_SECONDS,
+                latency=opening.latency_seconds,
                 callback=called,
-                finished_callback=ended,
+                finished_callback=opening.ended,
             )
             try:
                 stream.start()

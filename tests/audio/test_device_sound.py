@@ -211,3 +211,21 @@ async def test_the_echo_canceller_is_off_with_headphones() -> None:
         assert not sound.status.uses_headphones
         sound.use_headphones(True)
         assert sound.status.uses_headphones
+
+
+async def test_a_speaker_that_is_served_too_late_keeps_more_sound_from_then_on() -> None:
+    library = FakeLibrary(MICROPHONE, SPEAKER)
+    async with opened(library) as sound:
+        speaker = library.stream_of("Screen")
+        sound.play(tone(1))
+        speaker.glitches = 5
+        await until(lambda: speaker.is_closed and bool(sound.status.output_name))
+        longer = library.stream_of("Screen")
+        assert longer.latency_seconds == 2 * speaker.latency_seconds
+        assert longer.ask(BLOCK_BYTES) == tone(1)[:BLOCK_BYTES]
+        assert sound.status.underruns == 5
+        longer.glitches = 9
+        library.stream_of("Desk Microphone").pull_out()
+        await until(lambda: not sound.status.input_name)
+        await until(lambda: bool(sound.status.input_name))
+        assert not longer.is_closed  # once is enough

@@ -16,13 +16,14 @@ class FakeStream:
         self,
         device: Device,
         form: Format,
+        latency_seconds: float,
         ended: Callable[[], None],
         taken: Callable[[bytes], None] | None = None,
         given: Callable[[int], bytes] | None = None,
     ) -> None:
         self.device = device
         self.form = form
-        self.latency_seconds = 0.04
+        self.latency_seconds = latency_seconds
         self.glitches = 0
         self.is_closed = False
         self._ended = ended
@@ -96,16 +97,26 @@ class FakeLibrary:
         return form in self.forms
 
     def open_input(
-        self, device: Device, form: Format, taken: Callable[[bytes], None], ended: Callable[[], None]
+        self,
+        device: Device,
+        form: Format,
+        latency_seconds: float,
+        taken: Callable[[bytes], None],
+        ended: Callable[[], None],
     ) -> FakeStream:
         """Start a microphone."""
-        return self._opened(device, FakeStream(device, form, ended, taken=taken))
+        return self._opened(device, FakeStream(device, form, latency_seconds, ended, taken=taken))
 
     def open_output(
-        self, device: Device, form: Format, given: Callable[[int], bytes], ended: Callable[[], None]
+        self,
+        device: Device,
+        form: Format,
+        latency_seconds: float,
+        given: Callable[[int], bytes],
+        ended: Callable[[], None],
     ) -> FakeStream:
         """Start a speaker."""
-        return self._opened(device, FakeStream(device, form, ended, given=given))
+        return self._opened(device, FakeStream(device, form, latency_seconds, ended, given=given))
 
     def _opened(self, device: Device, stream: FakeStream) -> FakeStream:
         if device.name in self.busy:
