@@ -1,0 +1,110 @@
+"""Whom people talk with: the guide, the other voice it hands over to, and the question for consent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from livekit.agents import (
+    NOT_GIVEN,
+    Agent,
+    AgentTask,
+    ModelSettings,
+    NotGivenOr,
+    RunContext,
+    function_tool,
+    llm,
+    tts,
+)
+
+from agent_tui.voice_agent.conversation_llm import MAY_ACT
+from agent_tui.voice_agent.talk import Talk
+from agent_tui.voice_agent.wishes import agrees
+
+# For providers that answer instead of the conversation of ours, which has its own.
+INSTRUCTIONS = (
+    "You are in a live spoken conversation. Give only the final answer, in natural short spoken language, one "
+    "to three sentences. No markdown, no code, no lists."
+)
+
+
+class Guide(Agent):
+    """Greets once, marks whose words a turn is, and carries out what is wished of the session itself."""
+
+    def __init__(
+        self,
+        talk: Talk,
+        chat_ctx: NotGivenOr[llm.ChatContext] = NOT_GIVEN,
+        voice: NotGivenOr[tts.TTS] = NOT_GIVEN,
+    ) -> None:
+        super().__init__(instructions=INSTRUCTIONS, chat_ctx=chat_ctx, tts=voice)
+        self.talk = talk
+
+    async def on_enter(self) -> None:
+        if self.talk.greets and not self.talk.has_greeted:
+            self.talk.has_greeted = True
+            self.session.say(self.talk.greeting())
+
+    async def on_exit(self) -> None:
+        self.talk.turn.take()  # what was begun here is not the next one's turn
+
+    async def on_user_turn_completed(self, turn_ctx: llm.ChatContext, new_message: llm.ChatMessage) -> None:
+        new_message.extra[MAY_ACT] = self.talk.turn.take()
+
+    @function_tool
+    async def start_recording(self, context: RunContext[Talk]) -> str:
+        """Record this conversation as a sound file, after the person has agreed."""
+        if not self.talk.is_owners():
+            return "Only the owner of this program can have it recorded."
+        if self.talk.recorder:
+            return "I am recording already."
+        if not await Consent(chat_ctx=self.chat_ctx):
+            return "Then I record nothing."
+        path = await self.talk.start_recording(self.session)
+        return "I am recording now." if path else "There is no sound here to record."
+
+    @function_tool
+    async def stop_recording(self, context: RunContext[Talk]) -> str:
+        """Stop the recording."""
+        path = await self.talk.stop_recording()
+        return f"I have stopped. The file is {path.name}." if path else "Nothing is being recorded."
+
+    @function_tool
+    async def other_voice(self, context: RunContext[Talk]) -> Agent | str:
+        """Hand over to the other voice."""
+        if self.talk.other_voice is None:
+            return "There is only one voice on this machine."
+        return OtherVoice(self.talk, self.chat_ctx, self.talk.other_voice)
+
+
+class OtherVoice(Guide):
+    """The same with the second voice; asked again, it hands back."""
+
+    async def on_enter(self) -> None:
+        self.session.say("Here I am. This is my other voice.")
+
+    @function_tool
+    async def other_voice(self, context: RunContext[Talk]) -> Agent:
+        """Hand back to the first voice."""
+        return Guide(self.talk, self.chat_ctx)
+
+
+class Consent(AgentTask[bool]):
+    """Asks until there is a yes or a no."""
+
+    def __init__(self, chat_ctx: llm.ChatContext) -> None:
+        super().__init__(instructions="Ask whether the person agrees to being recorded.", chat_ctx=chat_ctx)
+
+    async def on_enter(self) -> None:
+        self.session.say("Do you agree that I record your voice and mine? Please say yes or no.")
+
+    async def llm_node(
+        self, chat_ctx: llm.ChatContext, tools: list[llm.Tool], model_settings: ModelSettings
+    ) -> AsyncGenerator[str, None]:
+        """Answer without a model: consent is nothing to guess at."""
+        messages = [item for item in chat_ctx.items if isinstance(item, llm.ChatMessage)]
+        said = next((message.text_content for message in reversed(messages) if message.role == "user"), "")
+        agreed = agrees(said or "")
+        if agreed is None:
+            yield "Please say yes or no."
+        else:
+            self.complete(agreed)

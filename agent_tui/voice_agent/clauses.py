@@ -1,0 +1,83 @@
+"""Text that arrives in pieces, cut where a voice may breathe: the first cut early, the others at sentences."""
+
+from __future__ import annotations
+
+import re
+
+_FIRST_CHARACTERS = 12  # a first clause shorter than this would sound torn off
+_LONGEST_CHARACTERS = 240  # a "sentence" of a list without full stops
+
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*(?:\n|$)", re.MULTILINE)
+# The end of a sentence: its sign, what may close behind it, and white space that proves it is the end.
+_SENTENCE = re.compile(
+    r"[.!?…]+[\"'”’)\]]*\s+|[\u3002\uff01\uff1f]+[\u300d\u300f”]?"
+    r"|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)|:\s*\n"
+)
+_CLAUSE = re.compile(r"[,;:—–]\s+|\s[—–-]\s+|[\uff0c\uff1b\uff1a\u3001]|\n")
+# What ends in a full stop and is no end of a sentence.
+_SHORT = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Nr|Fig|cf|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept"
+    r"|Oct|Nov|Dec)|\b[A-Z]|(?:^|\n)\s*\d{1,3})\.\s+$"
+)
+
+
+class Clauses:
+    """Cuts one answer. What is pushed comes out again, every character once and in order."""
+
+    def __init__(self) -> None:
+        self._open = ""
+        self._is_first = True
+
+    def push(self, text: str) -> list[str]:
+        """Return the clauses that ``text`` completes."""
+        self._open += text
+        done: list[str] = []
+        while clause := self._next():
+            done.append(clause)
+        return done
+
+    def finish(self) -> list[str]:
+        """Return what is left, and begin anew."""
+        rest, self._open, self._is_first = self._open, "", True
+        return [rest] if rest.strip() else []
+
+    def _next(self) -> str:
+        end = self._end()
+        if not end:
+            return ""
+        clause, self._open = self._open[:end], self._open[end:]
+        if clause.strip():
+            self._is_first = False
+        return clause
+
+    def _end(self) -> int:
+        """Return where the first clause of what is open ends, 0 while it does not."""
+        fence = _FENCE.search(self._open)
+        if fence and not self._open[: fence.start()].strip():
+            closed = _FENCE.search(self._open, fence.end())
+            return closed.end() if closed else 0
+        end = self._plain_end()
+        return fence.start() if fence and (not end or end > fence.start()) else end
+
+    def _plain_end(self) -> int:
+        sentence = self._sentence_end()
+        if self._is_first:
+            for found in _CLAUSE.finditer(self._open):
+                if found.end() > _FIRST_CHARACTERS:
+                    return min(found.end(), sentence) if sentence else found.end()
+        if sentence:
+            return sentence
+        if len(self._open) > _LONGEST_CHARACTERS:
+            return self._last_breath()
+        return 0
+
+    def _sentence_end(self) -> int:
+        for found in _SENTENCE.finditer(self._open):
+            if self._open[: found.start()].strip() and not _SHORT.search(self._open[: found.end()]):
+                return found.end()
+        return 0
+
+    def _last_breath(self) -> int:
+        ends = [found.end() for found in _CLAUSE.finditer(self._open, 0, _LONGEST_CHARACTERS)]
+        space = self._open.rfind(" ", 0, _LONGEST_CHARACTERS) + 1
+        return ends[-1] if ends else space or _LONGEST_CHARACTERS

@@ -1,0 +1,240 @@
+"""The conversation of ours that answers what was heard: one question at a time, as spoken words and tool steps."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agent_tui import events as ev
+from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.net import Net
+from agent_tui.errors import AgentTuiError, ModelError, NotFound, NotOffered, Refused
+from agent_tui.tool_config import TOOL_VARIABLE
+
+log = logging.getLogger(__name__)
+
+# What a person who does not own this program may have done: looking. The owner has every tool there is.
+LOOKING_TOOLS: Final = ("list_rooms", "room_about")
+STOP_SECONDS: Final = 2.0
+_NOT_KNOWN = (400, 422)  # a backend before it could be told what was said
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """More of the answer, to be spoken."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool runs; ``id`` is unique in the conversation."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTold:
+    """How far a tool is, in a line."""
+
+    id: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    """A tool has ended; ``message`` is its result as text."""
+
+    id: str
+    message: str
+    success: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """A call waits for a key on the owner's screen."""
+
+    name: str
+
+
+AnswerEvent = Words | ToolStarted | ToolTold | ToolEnded | Asks
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What was really said of the answer ``message_id``; times are seconds of the Unix clock."""
+
+    message_id: str
+    text: str
+    interrupted: bool
+    started_at: float | None = None
+    ended_at: float | None = None
+
+    def json(self) -> dict[str, Any]:
+        """Return the body of the call: only what is known."""
+        fields = {
+            "message_id": self.message_id,
+            "text": self.text,
+            "interrupted": self.interrupted,
+            "started_at": self.started_at,
+            "ended_at": self.ended_at,
+        }
+        return {"recorded": {name: value for name, value in fields.items() if value is not None}}
+
+
+class Conversation:
+    """The conversation ``conversation_id`` of the backend at ``url``.
+
+    Calls are made as a program that nobody sits at: the owner's terminal is asked what needs a key. Raises
+    ``ConfigError`` for an unusable address or token.
+    """
+
+    def __init__(self, url: str, token: str, conversation_id: str) -> None:
+        self._net = Net(url, token, environ={**os.environ, TOOL_VARIABLE: "voice"})
+        self._client = ChatClient(self._net)
+        self._id = conversation_id
+        self._stopping: asyncio.Task[None] | None = None
+        self._files: list[ev.Attachment] = []
+        self.answer_id = ""  # of the newest answer, once the backend has named it
+
+    def attach(self, file: ev.Attachment) -> None:
+        """Send ``file`` along with the next question."""
+        self._files.append(file)
+
+    async def ask(self, question: str, *, key: str, may_act: bool) -> AsyncGenerator[AnswerEvent, None]:
+        """Ask, and yield the answer as it comes. Closing it early ends the answer in the backend, too.
+
+        ``key``: the same question asked again is answered once. Not ``may_act``: tools that only look.
+        Raises ``AgentTuiError``; after ``Words`` nothing may be asked again.
+        """
+        await self.stopped()
+        files: Sequence[ev.Attachment] = tuple(self._files)
+        events = self._client.ask(
+            self._id,
+            question,
+            attachments=files,
+            enabled_tools=None if may_act else LOOKING_TOOLS,
+            client_key=key,
+        )
+        self.answer_id = ""
+        answer = _Answer()
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    if isinstance(event, ev.TurnStarted):
+                        self.answer_id = event.turn_id
+                        del self._files[: len(files)]
+                    for part in answer.parts(event):
+                        yield part
+        finally:
+            if self.answer_id and not answer.is_over:
+                self._stopping = asyncio.create_task(self._stop(), name="conversation.stop")
+
+    async def stopped(self) -> None:
+        """Wait until the answer that was broken off has ended in the backend, too."""
+        if self._stopping:
+            await asyncio.shield(self._stopping)
+
+    async def _stop(self) -> None:
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._client.stop(self._id)
+        except (AgentTuiError, TimeoutError) as error:
+            log.warning("an answer that was broken off could not be stopped", exc_info=error)
+
+    async def record(self, recorded: Recorded) -> None:
+        """Tell the backend what was really said of an answer. Never raises: the talk goes on without."""
+        path = f"/api/conversations/{self._id}/messages"
+        try:
+            await self._net.call("POST", path, json=recorded.json())
+        except (NotFound, NotOffered):
+            log.info("the backend does not take what was said")
+        except Refused as error:
+            if error.status not in _NOT_KNOWN:
+                log.warning("the backend refused what was said", exc_info=error)
+        except AgentTuiError as error:
+            log.warning("what was said could not be recorded", exc_info=error)
+
+    async def aclose(self) -> None:
+        """Close the connections, after a stop that is under way."""
+        with suppress(asyncio.CancelledError):
+            await self.stopped()
+        await self._client.aclose()
+
+
+class _Answer:
+    """The parts of one answer, from the events of a chat."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._turn_id = ""
+        self._said: dict[str, str] = {}  # step id → its text so far
+        self._speaking = ""  # id of the text step that was spoken last
+        self._calls: dict[str, str] = {}  # step id → name, of the calls that were told
+
+    def parts(self, event: ev.Event) -> list[AnswerEvent]:
+        """Return what ``event`` means for who listens; raises ``ModelError`` where the answer failed."""
+        match event:
+            case ev.TurnStarted(turn_id):
+                self._turn_id = turn_id
+            case ev.StepSet(_, step):
+                return self._step(step)
+            case ev.StepAdded(_, step_id, content):
+                return self._more(step_id, content) if step_id in self._said else []
+            case ev.ToolStatusChanged():
+                return self._status(event)
+            case ev.TurnEnded(_, error=error):
+                self.is_over = True
+                if error:
+                    raise ModelError(error)
+            case ev.RunFailed(content):
+                self.is_over = True
+                raise ModelError(content)
+            case ev.TurnDone():
+                self.is_over = True
+            case _:
+                pass
+        return []
+
+    def _step(self, step: ev.Step) -> list[AnswerEvent]:
+        if step.type == "text":
+            known = self._said.setdefault(step.id, "")
+            more = step.content[len(known) :] if step.content.startswith(known) else ""
+            return self._more(step.id, more)
+        if step.type == "tool_call":
+            return self._call(step)
+        if step.type == "tool_result" and step.id_ref in self._calls:
+            return [ToolEnded(self._call_id(step.id_ref), step.content, step.success)]
+        return []
+
+    def _more(self, step_id: str, text: str) -> list[AnswerEvent]:
+        if not text:
+            return []
+        apart = "\n\n" if self._speaking and self._speaking != step_id else ""
+        self._speaking = step_id
+        self._said[step_id] += text
+        return [Words(apart + text)]
+
+    def _call(self, step: ev.Step) -> list[AnswerEvent]:
+        """A call is told once its arguments are whole: it comes a second time then."""
+        if step.id in self._calls or not (step.arguments or step.status):
+            return []
+        self._calls[step.id] = step.name
+        return [ToolStarted(self._call_id(step.id), step.name, step.arguments)]
+
+    def _status(self, event: ev.ToolStatusChanged) -> list[AnswerEvent]:
+        if event.status == "asks":
+            return [Asks(self._calls.get(event.step_id, ""))]
+        if event.progress and event.step_id in self._calls:
+            return [ToolTold(self._call_id(event.step_id), event.progress)]
+        return []
+
+    def _call_id(self, step_id: str) -> str:
+        return f"{self._turn_id}:{step_id}"

@@ -1,0 +1,151 @@
+"""The LLM plugin on a conversation of ours (livekit-agents 1.8): the newest words are the question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any, Final
+
+from livekit.agents import (
+    DEFAULT_API_CONNECT_OPTIONS,
+    NOT_GIVEN,
+    APIConnectionError,
+    APIConnectOptions,
+    APIError,
+    NotGivenOr,
+    llm,
+    utils,
+)
+
+from agent_tui.errors import AgentBusy, AgentTuiError, TransportError
+from agent_tui.voice_agent.conversation import (
+    AnswerEvent,
+    Asks,
+    Conversation,
+    ToolEnded,
+    ToolStarted,
+    ToolTold,
+    Words,
+)
+from agent_tui.voice_agent.wishes import Wish, wish
+
+APPROVAL_WORDS: Final = "That needs your approval on the screen. "
+MAY_ACT: Final = "agent-tui.may_act"  # in the extra of a person's message: whether an owner said it
+MESSAGE: Final = "agent-tui.message"  # in the extra of an answer: its id in the conversation
+
+StepSink = Callable[[ToolStarted | ToolTold | ToolEnded], None]
+
+
+class ConversationLLM(llm.LLM):
+    """Asks ``conversation``. ``may_act`` says whether who is listened to now is an owner, for words that carry
+    no mark of their own; ``on_step`` is told what tools do.
+    """
+
+    def __init__(self, conversation: Conversation, may_act: Callable[[], bool], on_step: StepSink) -> None:
+        super().__init__()
+        self.conversation = conversation
+        self.may_act = may_act
+        self.on_step = on_step
+
+    @property
+    def model(self) -> str:
+        return "conversation"
+
+    @property
+    def provider(self) -> str:
+        return "agent-tui"
+
+    def chat(
+        self,
+        *,
+        chat_ctx: llm.ChatContext,
+        tools: list[llm.Tool] | None = None,
+        conn_options: APIConnectOptions = DEFAULT_API_CONNECT_OPTIONS,
+        parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN,
+        tool_choice: NotGivenOr[llm.ToolChoice] = NOT_GIVEN,
+        extra_kwargs: NotGivenOr[dict[str, Any]] = NOT_GIVEN,
+    ) -> ConversationStream:
+        return ConversationStream(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
+
+    async def aclose(self) -> None:
+        await self.conversation.aclose()
+
+
+class ConversationStream(llm.LLMStream):
+    """One answer. Closing it (the person cut in) ends the answer in the backend, too."""
+
+    def __init__(
+        self,
+        owner: ConversationLLM,
+        *,
+        chat_ctx: llm.ChatContext,
+        tools: list[llm.Tool],
+        conn_options: APIConnectOptions,
+    ) -> None:
+        super().__init__(owner, chat_ctx=chat_ctx, tools=tools, conn_options=conn_options)
+        self._owner = owner
+        self._answer = utils.shortuuid("answer_")
+        self._has_spoken = False
+
+    async def _run(self) -> None:
+        newest = self._chat_ctx.items[-1] if self._chat_ctx.items else None
+        if isinstance(newest, llm.FunctionCallOutput):  # a wish of the session itself was carried out
+            self._say(newest.output)
+            return
+        question = _question(self._chat_ctx)
+        if question is None:
+            return
+        text = question.text_content or ""
+        named = {tool.info.name for tool in self._tools if isinstance(tool, llm.FunctionTool)}
+        wanted = wish(text)
+        if wanted is not None and wanted.tool in named:
+            self._call(wanted)
+            return
+        may_act = bool(question.extra.get(MAY_ACT, self._owner.may_act()))
+        try:
+            events = self._owner.conversation.ask(text, key=question.id, may_act=may_act)
+            async with aclosing(events):
+                async for event in events:
+                    self._tell(event)
+        except AgentTuiError as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: AgentTuiError) -> APIError:
+        """Return the framework's error; only what said nothing yet is tried again, by the framework."""
+        if isinstance(error, TransportError):
+            return APIConnectionError(error.title, retryable=error.retryable and not self._has_spoken)
+        # Busy: the answer that was broken off has not ended yet.
+        return APIError(error.title, retryable=isinstance(error, AgentBusy) and not self._has_spoken)
+
+    def _tell(self, event: AnswerEvent) -> None:
+        match event:
+            case Words(text):
+                self._say(text)
+            case Asks():
+                self._say(("\n\n" if self._has_spoken else "") + APPROVAL_WORDS)
+            case _:
+                self._owner.on_step(event)
+
+    def _say(self, text: str) -> None:
+        self._has_spoken = True
+        extra = {MESSAGE: self._owner.conversation.answer_id}
+        self._send(llm.ChoiceDelta(role="assistant", content=text, extra=extra))
+
+    def _call(self, wanted: Wish) -> None:
+        call = llm.FunctionToolCall(
+            name=wanted.tool, arguments=json.dumps(wanted.arguments), call_id=utils.shortuuid("call_")
+        )
+        self._send(llm.ChoiceDelta(role="assistant", tool_calls=[call]))
+
+    def _send(self, delta: llm.ChoiceDelta) -> None:
+        self._event_ch.send_nowait(llm.ChatChunk(id=self._answer, delta=delta))
+
+
+def _question(context: llm.ChatContext) -> llm.ChatMessage | None:
+    """Return the newest message of a person; without one, the first instruction."""
+    messages = [item for item in context.items if isinstance(item, llm.ChatMessage) and item.text_content]
+    for message in reversed(messages):
+        if message.role == "user":
+            return message
+    return next((message for message in messages if message.role in ("system", "developer")), None)

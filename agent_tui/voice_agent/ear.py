@@ -1,0 +1,135 @@
+"""When to decode what is heard: pure, told only what a voice detector says about each piece of sound."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+RATE: Final = 16_000  # samples a second, mono int16
+_BYTES_PER_SECOND: Final = RATE * 2
+LEAD_SECONDS: Final = 0.5  # kept from before the detector was sure of a voice
+INTERIM_SECONDS: Final = 1.0  # between interim words
+SILENCE_SECONDS: Final = 0.2  # after which the end is decoded, in the hope that it is one
+EARLY_SECONDS: Final = 0.05  # before the end of the turn, words are given away
+LONGEST_SECONDS: Final = 24.0  # from here on the next short pause is an end: decoders look at 30 s at most
+HARD_END_SECONDS: Final = 28.0  # somebody speaks without a pause
+PAUSE_SECONDS: Final = 0.1  # how short a pause is enough to cut a longer utterance
+
+Act = Literal["nothing", "interim", "final", "over"]
+
+
+class Ear:
+    """One utterance after the other: from the first voice to a silence of ``end_seconds``.
+
+    ``interim``: decode for the screen; ``final``: decode, it may be the end; ``over``: the silence has lasted,
+    what the last ``final`` decode gave (or gives) is what was said. Speech that goes on in between makes
+    that decode void: ``version`` counts how often that happened.
+    """
+
+    def __init__(self, end_seconds: float) -> None:
+        self._end_seconds = max(end_seconds - EARLY_SECONDS, SILENCE_SECONDS)
+        self._lead = bytearray()
+        self._pcm = bytearray()
+        self._voiced_bytes = 0  # how much there was at the last voice
+        self._asked_bytes = 0  # how much there was when words were last asked for
+        self._speech_seconds = 0.0
+        self._is_open = False
+        self._is_speaking = False
+        self._has_final = False
+        self.version = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether an utterance is under way."""
+        return self._is_open
+
+    @property
+    def is_speaking(self) -> bool:
+        """Say whether a voice is heard right now: only then interim words are asked for."""
+        return self._is_speaking
+
+    @property
+    def pcm(self) -> bytes:
+        """Return the utterance so far."""
+        return bytes(self._pcm)
+
+    @property
+    def speech_seconds(self) -> float:
+        """Return how much of the utterance is voice."""
+        return self._speech_seconds
+
+    @property
+    def silence_seconds(self) -> float:
+        """Return how long nothing was said."""
+        return (len(self._pcm) - self._voiced_bytes) / _BYTES_PER_SECOND
+
+    def start(self) -> None:
+        """Take note that the detector is sure of a voice; what led up to it belongs to the utterance."""
+        if not self._is_open:
+            self._is_open = True
+            self._pcm[:] = self._lead
+            self._asked_bytes = 0
+            self._speech_seconds = 0.0
+        self._voice()
+
+    def hear(self, pcm: bytes, *, is_voice: bool) -> Act:
+        """Take the next piece of sound; return what to do now."""
+        if not self._is_open:
+            self._lead += pcm
+            del self._lead[: max(0, len(self._lead) - int(LEAD_SECONDS * _BYTES_PER_SECOND))]
+            return "nothing"
+        self._pcm += pcm
+        if len(self._pcm) > HARD_END_SECONDS * _BYTES_PER_SECOND:
+            return "over"
+        if is_voice:
+            self._speech_seconds += len(pcm) / _BYTES_PER_SECOND
+            self._voice()
+            return self._while_speaking()
+        self._is_speaking = False
+        silence = self.silence_seconds
+        length = len(self._pcm) / _BYTES_PER_SECOND
+        if not self._has_final and (silence >= SILENCE_SECONDS or self._is_cut(length, silence)):
+            self._has_final = True
+            return "final"
+        if self._has_final and (silence >= self._end_seconds or length > LONGEST_SECONDS):
+            return "over"
+        return "nothing"
+
+    def ask_again(self) -> None:
+        """Take back the last ``interim``: it could not be decoded now, the next piece of voice asks again."""
+        self._asked_bytes = 0
+
+    def flush(self) -> Act:
+        """End the utterance now (push to talk): ``final`` where that is still to be decoded."""
+        self._is_speaking = False
+        if not self._is_open:
+            return "over"
+        if self._has_final:
+            return "over"
+        self._has_final = True
+        return "final"
+
+    def close(self) -> None:
+        """Begin anew; the last of the sound leads up to what comes next."""
+        self._lead[:] = self._pcm[-int(LEAD_SECONDS * _BYTES_PER_SECOND) :]
+        self._pcm.clear()
+        self._is_open = self._is_speaking = self._has_final = False
+        self._voiced_bytes = self._asked_bytes = 0
+        self.version += 1
+
+    def _voice(self) -> None:
+        self._is_speaking = True
+        self._voiced_bytes = len(self._pcm)
+        if self._has_final:  # it was no end
+            self._has_final = False
+            self.version += 1
+
+    def _while_speaking(self) -> Act:
+        if len(self._pcm) - self._asked_bytes >= INTERIM_SECONDS * _BYTES_PER_SECOND:
+            self._asked_bytes = len(self._pcm)
+            return "interim"
+        return "nothing"
+
+    @staticmethod
+    def _is_cut(length: float, silence: float) -> bool:
+        """Say whether a long utterance ends at this short pause, before it gets too long to decode."""
+        return length > LONGEST_SECONDS and silence >= PAUSE_SECONDS

@@ -1,0 +1,64 @@
+"""What a decoder believes was said, and whether that can be believed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+_LEAST_LOGPROB = -1.1  # the decoder's own guess, per token: below this it is one
+_NO_SPEECH = 0.7  # above this it says itself that nobody spoke …
+_UNSURE_LOGPROB = -0.55  # … unless it is sure of the words
+_LEAST_SPEECH_SECONDS = 0.12  # a click
+_MOST_WORDS_PER_SECOND = 8.0
+_SPARE_WORDS = 3  # short words take less time than the rate says
+_FEWEST_WORDS_PER_SECOND = 0.25  # four seconds of speech are more than one word
+_LONG_SPEECH_SECONDS = 4.0
+
+# What models of speech write for noise: captions of videos, music, brackets around sounds.
+_NOISE = re.compile(
+    r"[\s.…♪*-]*|\(.*\)|\[.*\]|(?:thank you|thanks)(?: (?:so|very) much)?(?: for watching)[.!]*"
+    r"|(?:please )?subscribe.*|subtitles by .*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """``logprob`` is the mean per token, ``no_speech`` the probability that there is none to hear."""
+
+    text: str
+    logprob: float = 0.0
+    no_speech: float = 0.0
+
+    def is_plausible(self, speech_seconds: float) -> bool:
+        """Say whether it can be what was said in so much speech, as the voice detector measured it."""
+        if _NOISE.fullmatch(self.text.strip()) or speech_seconds < _LEAST_SPEECH_SECONDS:
+            return False
+        if self.logprob < _LEAST_LOGPROB:
+            return False
+        if self.no_speech > _NO_SPEECH and self.logprob < _UNSURE_LOGPROB:
+            return False
+        words = len(self.text.split())
+        if words > _MOST_WORDS_PER_SECOND * speech_seconds + _SPARE_WORDS:
+            return False
+        return speech_seconds < _LONG_SPEECH_SECONDS or words >= _FEWEST_WORDS_PER_SECOND * speech_seconds
+
+
+def is_looped(text: str) -> bool:
+    """Say whether the decoder went round in circles: it said the same three or more words thrice."""
+    words = re.sub(r"[^\w\s']", "", text.lower()).split()
+    for length in range(1, len(words) // 3 + 1):
+        tail = words[-length:]
+        times = 1
+        while words[-length * (times + 1) : -length * times] == tail:
+            times += 1
+        if times >= 3 and length * times >= 6:
+            return True
+    # The last round may be cut off by the limit of tokens.
+    half = len(words) // 2
+    return len(words) >= 6 and any(words[:n] == words[n : 2 * n] and 2 * n >= 6 for n in range(3, half + 1))
+
+
+def tidied(hypothesis: Hypothesis) -> Hypothesis:
+    """Return it with white space as in a sentence."""
+    return replace(hypothesis, text=" ".join(hypothesis.text.split()))

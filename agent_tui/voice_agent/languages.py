@@ -1,0 +1,51 @@
+"""Whether the offline models hear and speak a person's language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+NAMES = {
+    "ar": "Arabic", "cs": "Czech", "da": "Danish", "de": "German", "en": "English", "es": "Spanish",
+    "fi": "Finnish", "fr": "French", "hi": "Hindi", "it": "Italian", "ja": "Japanese", "ko": "Korean",
+    "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ru": "Russian", "sv": "Swedish",
+    "tr": "Turkish", "uk": "Ukrainian", "zh": "Chinese",
+}  # fmt: skip
+_LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[_.@-].*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a person should know before talking: ``code`` for programs, the others for reading."""
+
+    code: str
+    title: str
+    detail: str = ""
+
+
+def language_of(locale: str) -> str:
+    """Return the two or three letters of a locale ("de_DE.UTF-8" → "de"); English for "C" and for none."""
+    found = _LANGUAGE.fullmatch(locale.strip())
+    return found[1].lower() if found and found[1].upper() != "C" else "en"
+
+
+def mismatch(language: str, *, hears: Collection[str] | None, speaks: Collection[str] | None) -> list[Notice]:
+    """Return what to say where ``language`` is not heard or not spoken; ``None``: a provider does it, who
+    knows more languages than we do. Nothing installed at all is another matter.
+    """
+    deaf = hears is not None and bool(hears) and language not in hears
+    dumb = speaks is not None and bool(speaks) and language not in speaks
+    if not deaf and not dumb:
+        return []
+    name = NAMES.get(language, language)
+    can = "heard or spoken" if deaf and dumb else "heard" if deaf else "spoken"
+    known = ", ".join(NAMES.get(one, one) for one in sorted(hears or ()) if deaf) or "English"
+    heard = f"What I hear is {known}." if deaf else "I answer in text as well."
+    return [
+        Notice(
+            "voice.language",
+            f"{name} is not {can} by the models on this machine",
+            f"{heard} Type in {name}, speak another language, or get a model: agent-tui voice setup",
+        )
+    ]

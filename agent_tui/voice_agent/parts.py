@@ -1,0 +1,164 @@
+"""What the agent hears, thinks and speaks with: the one place where that is chosen."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from livekit.agents import inference, llm, stt, tts, vad
+
+from agent_tui.errors import AgentTuiError, ConfigError
+from agent_tui.voice_agent import whisper
+from agent_tui.voice_agent.assignment import Choice
+from agent_tui.voice_agent.hearing import ACTIVATION, DEACTIVATION, WhisperSTT
+from agent_tui.voice_agent.languages import Notice, language_of, mismatch
+from agent_tui.voice_agent.speaking import OfflineTTS
+from agent_tui.voice_agent.voices import Voice, find_voices
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Parts:
+    """``whisper`` is the offline ear, ``other_voice`` a second voice where there is one. ``notices`` say what is
+    missing, one line each.
+    """
+
+    detector: vad.VAD
+    stt: stt.STT | None = None
+    tts: tts.TTS | None = None
+    other_voice: tts.TTS | None = None
+    whisper: WhisperSTT | None = None
+    language: str = "en"  # the voice's
+    notices: list[Notice] = field(default_factory=list)
+
+    async def aclose(self) -> None:
+        """End the voices and the ear."""
+        if self.whisper:
+            self.whisper.decoding.close()
+        for voice in (self.tts, self.other_voice):
+            if voice:
+                await voice.aclose()
+
+
+async def load_parts(choice: Choice, locale: str) -> Parts:
+    """Load and warm up what ``choice`` names, ear and voices side by side.
+
+    What is missing becomes a notice: without an ear people type, without a voice they read. Raises
+    ``ConfigError`` for a provider that was named and cannot be used.
+    """
+    language = language_of(locale)
+    detector = inference.VAD(activation_threshold=ACTIVATION, deactivation_threshold=DEACTIVATION)
+    parts = Parts(detector)
+    named_stt = provider("STT", choice.stt) if choice.stt else None
+    named_tts = provider("TTS", choice.tts) if choice.tts else None
+    heard, spoken = await asyncio.gather(
+        _ear(choice, detector, language), _voices(choice, language), return_exceptions=True
+    )
+    if isinstance(heard, WhisperSTT):
+        parts.whisper = heard
+    else:
+        _note(parts, heard, is_needed=named_stt is None)
+    if isinstance(spoken, list):
+        parts.tts, parts.other_voice = (*spoken, None, None)[:2]
+    else:
+        _note(parts, spoken, is_needed=named_tts is None)
+    hears = parts.whisper.decoding.languages if parts.whisper else ()
+    speaks = spoken[0].language if isinstance(spoken, list) and spoken else ""
+    parts.language = speaks or language
+    if not (named_stt and named_tts):
+        parts.notices += mismatch(
+            language,
+            hears=None if named_stt else hears,
+            speaks=None if named_tts else ((speaks,) if speaks else ()),
+        )
+    if named_stt:
+        spare_stt = [parts.whisper] if parts.whisper else []
+        parts.stt = stt.FallbackAdapter([named_stt, *spare_stt], vad=detector)
+    else:
+        parts.stt = parts.whisper
+    if named_tts:
+        spare_tts = [parts.tts] if parts.tts else []
+        parts.tts = tts.FallbackAdapter([named_tts, *spare_tts])
+    return parts
+
+
+def choose_llm(choice: Choice, conversation: Callable[[], llm.LLM]) -> llm.LLM:
+    """Return what thinks: the conversation of ours, or the provider that was named with it as the spare."""
+    if not choice.llm:
+        return conversation()
+    return llm.FallbackAdapter([provider("LLM", choice.llm), conversation()])
+
+
+def provider(kind: str, spec: str) -> Any:
+    """Return ``STT``, ``LLM`` or ``TTS`` of ``livekit.plugins.NAME`` for ``NAME:MODEL`` (or ``NAME``).
+
+    The plugin takes its key from the environment. Raises ``ConfigError`` with what to install or to set.
+    """
+    name, _, model = spec.partition(":")
+    if not name.isidentifier():
+        raise ConfigError(f"{kind.lower()}: {spec!r} names no provider", 'write it as "deepgram:nova-3"')
+    try:
+        plugin = importlib.import_module(f"livekit.plugins.{name}")
+    except ImportError as error:
+        raise ConfigError(
+            f"{kind.lower()} = {spec!r} needs a package that is not installed",
+            f"install livekit-agents[{name}] where the agent runs",
+        ) from error
+    made = getattr(plugin, kind, None)
+    if made is None:
+        raise ConfigError(f"{kind.lower()}: the provider {name!r} offers none")
+    try:
+        return made(model=model) if model else made()
+    except Exception as error:  # foreign code: a missing key, an unknown model
+        # What it says names the variable that is missing; keys are never in it, but who knows.
+        raise ConfigError(f"{kind.lower()} = {spec!r} cannot be used", _first_line(error)) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+async def _ear(choice: Choice, detector: vad.VAD, language: str) -> WhisperSTT:
+    decoding = await whisper.load(choice.hearing, language)
+    name = choice.hearing or whisper.BUNDLED
+    return WhisperSTT(decoding, detector, end_seconds=choice.end_of_turn, name=name)
+
+
+class _Spoken(OfflineTTS):
+    """An offline voice that knows its language."""
+
+    language = ""
+
+
+async def _voices(choice: Choice, language: str) -> list[_Spoken]:
+    """Return the best voice that starts, and a second one."""
+    started: list[_Spoken] = []
+    failed: AgentTuiError | None = None
+    for model in find_voices(choice.voice, language):
+        if len(started) == 2:
+            break
+        try:
+            voice = _Spoken(await Voice.start(model))
+        except AgentTuiError as error:
+            failed = error
+            log.warning("a voice did not start", exc_info=error)
+            continue
+        voice.language = model.language
+        started.append(voice)
+    if not started:
+        raise failed or ConfigError("no voice is installed", "install the extra voice-offline")
+    return started
+
+
+def _note(parts: Parts, error: object, *, is_needed: bool) -> None:
+    if isinstance(error, ConfigError | AgentTuiError):
+        if is_needed:
+            parts.notices.append(Notice("voice.missing", error.title, error.detail))
+    elif isinstance(error, BaseException):
+        raise error

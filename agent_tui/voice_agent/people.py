@@ -1,0 +1,37 @@
+"""Who is listened to, and whether their words may act."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agent_tui.voice_agent.assignment import OWNER_ATTRIBUTE
+
+
+class Owners:
+    """Knows the owner's terminals: by the attribute of their token, or by how their identity begins."""
+
+    def __init__(self, prefixes: Sequence[str]) -> None:
+        self._prefixes = tuple(prefixes)
+
+    def has(self, identity: str, attributes: Mapping[str, str]) -> bool:
+        """Say whether it is the owner's. Nobody can give themselves the attribute: no token allows it."""
+        return attributes.get(OWNER_ATTRIBUTE) == "1" or any(map(identity.startswith, self._prefixes))
+
+
+class TurnOfWords:
+    """Whether all words of a turn are an owner's: what a guest began is no command of the owner."""
+
+    def __init__(self) -> None:
+        self._is_owners = True
+        self._has_words = False
+
+    def heard(self, *, by_owner: bool) -> None:
+        """Take note of words."""
+        self._is_owners = self._is_owners and by_owner
+        self._has_words = True
+
+    def take(self) -> bool:
+        """Return whether the turn may act, and begin the next; a turn without words may not."""
+        may_act = self._is_owners and self._has_words
+        self._is_owners, self._has_words = True, False
+        return may_act

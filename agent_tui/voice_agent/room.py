@@ -1,0 +1,180 @@
+"""The agent in a LiveKit room: whom it listens to, push to talk, files."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, Final
+
+from livekit import rtc
+from livekit.agents import llm
+from livekit.agents.voice import room_io
+from livekit.agents.voice.remote_session import SessionHost
+
+from agent_tui.events import Attachment
+from agent_tui.voice_agent.assignment import Assignment
+from agent_tui.voice_agent.conversation_llm import MAY_ACT
+from agent_tui.voice_agent.parts import Parts
+from agent_tui.voice_agent.people import Owners
+from agent_tui.voice_agent.session import Session
+from agent_tui.voice_agent.transport import RoomTransport
+
+NAME_ATTRIBUTE: Final = "lk.agent.name"
+PUSH_TO_TALK_ATTRIBUTE: Final = "push-to-talk"
+FILES_ATTRIBUTE: Final = "agent-tui.files"
+FILE_TOPIC: Final = "agent-tui.file"
+AGENT_NAME: Final = "agent-tui"
+MAX_FILE_BYTES: Final = 1 << 20
+MAX_FILES: Final = 16
+
+log = logging.getLogger(__name__)
+
+
+class RoomAgent:
+    """One session in ``room``, which is connected already."""
+
+    def __init__(self, assignment: Assignment, parts: Parts, room: rtc.Room) -> None:
+        self._owners = Owners(assignment.owners)
+        self._room = room
+        self._session = Session(assignment, parts, self._is_owners)
+        self._host = SessionHost(RoomTransport(room, self._is_linked))
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Listen, speak, and say what is offered."""
+        session = self._session.livekit
+        self._host.register_session(session)
+        await session.start(
+            self._session.agent,
+            room=self._room,
+            room_options=room_io.RoomOptions(
+                close_on_disconnect=False,
+                text_input=room_io.TextInputOptions(text_input_cb=self._on_typed),
+            ),
+            session_host=False,  # the framework's takes orders from everybody
+            record=False,
+        )
+        await self._host.start()
+        self._room.on("participant_connected", self._on_joined)
+        self._room.on("participant_disconnected", self._on_left)
+        self._offer("talk_to_me", self._talk_to_me)
+        self._offer("start_turn", self._start_turn)
+        self._offer("end_turn", self._end_turn)
+        self._offer("cancel_turn", self._cancel_turn)
+        self._room.register_byte_stream_handler(FILE_TOPIC, self._on_file)
+        if self._session.is_manual:
+            session.input.set_audio_enabled(False)
+        offers = {NAME_ATTRIBUTE: AGENT_NAME, FILES_ATTRIBUTE: "1"}
+        if self._session.parts.stt:
+            offers[PUSH_TO_TALK_ATTRIBUTE] = "1"
+        await self._room.local_participant.set_attributes(offers)
+
+    async def aclose(self) -> None:
+        """End the session; the room is left by its owner."""
+        await self._host.aclose()
+        await self._session.aclose()
+
+    # --- who is listened to ----------------------------------------------------------------------------
+
+    def _linked(self) -> rtc.RemoteParticipant | None:
+        return self._session.livekit.room_io.linked_participant
+
+    def _is_linked(self, identity: str) -> bool:
+        linked = self._linked()
+        return linked is not None and linked.identity == identity
+
+    def _is_owners(self) -> bool:
+        linked = self._linked()
+        return linked is not None and self._owners.has(linked.identity, linked.attributes)
+
+    def _listen_to(self, identity: str | None) -> None:
+        """Listen to somebody else. What was begun under the one before is nobody's command any more."""
+        if identity is not None and self._is_linked(identity):
+            return
+        self._session.interrupt()
+        self._session.livekit.clear_user_turn()
+        self._session.talk.turn.take()
+        self._session.livekit.room_io.set_participant(identity)
+
+    def _on_joined(self, person: rtc.RemoteParticipant) -> None:
+        if self._linked() is None and _is_person(person):
+            self._session.livekit.room_io.set_participant(person.identity)
+
+    def _on_left(self, person: rtc.RemoteParticipant) -> None:
+        linked = self._session.livekit.room_io.linked_participant
+        if linked is not None and linked.identity != person.identity:
+            return
+        rest = [one for one in self._room.remote_participants.values() if _is_person(one)]
+        owners = [one for one in rest if self._owners.has(one.identity, one.attributes)]
+        following = next(iter(owners or rest), None)
+        self._listen_to(following.identity if following else None)
+
+    # --- what people may ask for -----------------------------------------------------------------------
+
+    def _offer(self, name: str, act: Callable[[str], Coroutine[Any, Any, None]]) -> None:
+        async def called(data: rtc.RpcInvocationData) -> str:
+            await act(data.caller_identity)
+            return "ok"
+
+        self._room.local_participant.register_rpc_method(name, called)
+
+    async def _talk_to_me(self, identity: str) -> None:
+        self._listen_to(identity)
+
+    async def _start_turn(self, identity: str) -> None:
+        self._listen_to(identity)
+        self._session.start_turn()
+
+    async def _end_turn(self, identity: str) -> None:
+        if self._is_linked(identity):
+            self._spawn(self._session.end_turn())
+
+    async def _cancel_turn(self, identity: str) -> None:
+        if self._is_linked(identity):
+            self._session.cancel_turn()
+
+    async def _on_typed(self, session: Any, event: room_io.TextInputEvent) -> None:
+        """Answer typed words; they interrupt."""
+        person = event.participant
+        may_act = person is not None and self._owners.has(person.identity, person.attributes)
+        self._session.interrupt()
+        message = llm.ChatMessage(role="user", content=[event.text], extra={MAY_ACT: may_act})
+        session.generate_reply(user_input=message)
+
+    def _on_file(self, reader: rtc.ByteStreamReader, identity: str) -> None:
+        if self._is_linked(identity):
+            self._spawn(self._take_file(reader))
+
+    async def _take_file(self, reader: rtc.ByteStreamReader) -> None:
+        data = bytearray()
+        with suppress(rtc.StreamError):
+            async for chunk in reader:
+                data += chunk
+                if len(data) > MAX_FILE_BYTES:
+                    return self._say_of_file("That file is too large for me.")
+            try:
+                text = data.decode()
+            except UnicodeDecodeError:
+                return self._say_of_file("I can only read text files.")
+            self._session.conversation.attach(Attachment(reader.info.name, text, reader.info.mime_type))
+            self._say_of_file("I have the file. What do you want to know?")
+        return None
+
+    def _say_of_file(self, words: str) -> None:
+        self._session.livekit.say(words)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.warning("a request from the room failed", exc_info=error)
+
+
+def _is_person(participant: rtc.RemoteParticipant) -> bool:
+    return participant.kind != rtc.ParticipantKind.PARTICIPANT_KIND_AGENT

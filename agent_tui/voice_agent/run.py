@@ -1,0 +1,241 @@
+"""The three ways to run: in a room, at a console, as a worker that is sent to rooms."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TextIO
+
+from livekit import rtc
+from livekit.agents import AgentServer, JobContext, JobExecutorType
+
+from agent_tui.errors import AgentTuiError, ConfigError, ConnectFailed
+from agent_tui.voice_agent.assignment import Assignment, Choice, assignment, read_assignment, tell
+from agent_tui.voice_agent.console import ConsoleAgent, read_address
+from agent_tui.voice_agent.languages import Notice, language_of
+from agent_tui.voice_agent.parts import Parts, load_parts
+from agent_tui.voice_agent.room import AGENT_NAME, RoomAgent
+
+CONNECT_SECONDS = 10.0
+LEAVE_SECONDS = 0.5
+CLOSE_SECONDS = 2.0  # with leaving, a process that was told to end does so within three seconds
+MOST_JOBS = 10  # of a worker, at a time
+MAX_LINE_BYTES = 1 << 20
+
+log = logging.getLogger(__name__)
+
+
+class Life:
+    """When to end: at a signal, at the end of standard input (who started us is gone), or when told to."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+        self.over = asyncio.Event()
+        self._lines = asyncio.StreamReader(limit=MAX_LINE_BYTES)
+        self._watch: asyncio.Task[None] | None = None
+
+    async def begin(self) -> Assignment | None:
+        """Listen to signals, say that we are warm, and return what to do; ``None``: nothing any more."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.over.set)
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self._lines), sys.stdin)
+        tell(self.out, "warm")
+        line = await self.unless_over(self._lines.readline())
+        if not line:
+            return None
+        self._watch = asyncio.create_task(self._watch_input(), name="life.input")
+        return read_assignment(line.decode(errors="replace"))
+
+    async def unless_over(self, work: Awaitable[bytes]) -> bytes:
+        """Return what ``work`` gives, nothing once it is over."""
+        task = asyncio.ensure_future(work)
+        end = asyncio.ensure_future(self.over.wait())
+        await asyncio.wait((task, end), return_when=asyncio.FIRST_COMPLETED)
+        end.cancel()
+        if task.done():
+            return task.result()
+        task.cancel()
+        return b""
+
+    async def _watch_input(self) -> None:
+        with suppress(ValueError):  # a line too long is none of ours
+            while await self._lines.readline():
+                pass
+        self.over.set()
+
+
+class Prepared:
+    """The parts that most people use, loaded while it is not known yet who will come."""
+
+    def __init__(self) -> None:
+        self._locale = os.environ.get("LC_ALL") or os.environ.get("LANG") or ""
+        self._task = asyncio.create_task(load_parts(Choice(), self._locale), name="prepared")
+
+    async def parts(self, told: Assignment) -> Parts:
+        """Return the parts for ``told``."""
+        choice = told.agent
+        is_usual = not (choice.stt or choice.tts or choice.hearing or choice.voice)
+        same_language = language_of(told.locale) == language_of(self._locale)
+        if is_usual and same_language and choice.end_of_turn == Choice().end_of_turn:
+            return await self._task
+        await self.drop()
+        return await load_parts(choice, told.locale)
+
+    async def drop(self) -> None:
+        """Give back what was loaded and not used."""
+        self._task.cancel()
+        with suppress(asyncio.CancelledError, AgentTuiError):
+            await (await self._task).aclose()
+
+
+async def run_room(out: TextIO) -> None:
+    """Join the room that the first line names, with its token; raises ``AgentTuiError``."""
+    life = Life(out)
+    prepared = Prepared()
+    told = await life.begin()
+    if told is None:
+        return await prepared.drop()
+    room = rtc.Room()
+    room.on("disconnected", lambda _reason: life.over.set())
+    agent: RoomAgent | None = None
+    parts: Parts | None = None
+    try:
+        parts, _ = await asyncio.gather(prepared.parts(told), _join(room, told))
+        _notify(out, parts.notices)
+        agent = RoomAgent(told, parts, room)
+        await agent.start()
+        tell(out, "joined")
+        await life.over.wait()
+    finally:
+        with suppress(TimeoutError):  # others should not see a ghost for twenty seconds
+            await asyncio.wait_for(room.disconnect(), LEAVE_SECONDS)
+        await _closed(agent, parts)
+    return None
+
+
+async def run_console(out: TextIO, address: str) -> None:
+    """Talk with the terminal that listens at ``address``; raises ``AgentTuiError``."""
+    where = read_address(address)
+    life = Life(out)
+    prepared = Prepared()
+    told = await life.begin()
+    if told is None:
+        return await prepared.drop()
+    agent: ConsoleAgent | None = None
+    parts: Parts | None = None
+    try:
+        parts = await prepared.parts(told)
+        _notify(out, parts.notices)
+        agent = ConsoleAgent(told, parts, where, life.over.set)
+        try:
+            await agent.start()
+        except OSError as error:
+            raise ConnectFailed(f"nobody listens at {address}", error.strerror or "") from error
+        tell(out, "joined")
+        await life.over.wait()
+    finally:
+        await _closed(agent, parts)
+    return None
+
+
+async def run_worker(out: TextIO, name: str) -> None:
+    """Serve rooms that ask for the agent ``name``; url, key and secret are ``LIVEKIT_…`` of the environment.
+
+    The first line says what all jobs share; the metadata of a job (JSON) what is special to it. Raises
+    ``AgentTuiError``.
+    """
+    missing = [
+        key for key in ("LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET") if not os.environ.get(key)
+    ]
+    if missing:
+        raise ConfigError("a worker needs a LiveKit server", f"set {', '.join(missing)}")
+    life = Life(out)
+    told = await life.begin()
+    if told is None:
+        return
+    server = AgentServer(
+        host="127.0.0.1",  # its health port listens everywhere else
+        port=0,
+        job_executor_type=JobExecutorType.THREAD,
+        num_idle_processes=0,
+        # The machine's load, which it would report, makes the server drop jobs without a word.
+        load_fnc=lambda worker: min(len(worker.active_jobs) / MOST_JOBS, 0.69),
+        load_threshold=float("inf"),
+        drain_timeout=0,
+    )
+
+    async def entry(context: JobContext) -> None:
+        await _serve_job(context, told)
+
+    server.rtc_session(entry, agent_name=name or AGENT_NAME)
+    server.on("worker_registered", lambda *_: tell(out, "joined"))
+    serving = asyncio.create_task(server.run(devmode=False), name="worker")
+    ending = asyncio.create_task(life.over.wait())
+    await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
+    if serving.done():
+        ending.cancel()
+        await serving
+    with suppress(TimeoutError):
+        await asyncio.wait_for(server.aclose(), CLOSE_SECONDS)
+    serving.cancel()
+
+
+async def _serve_job(context: JobContext, shared: Assignment) -> None:
+    """Talk in one room until its job ends."""
+    try:
+        special = assignment(json.loads(context.job.metadata or "{}"))
+    except (ValueError, ConfigError):
+        special = Assignment()
+    told = replace(
+        shared,
+        room=context.room.name,
+        conversation_id=special.conversation_id or shared.conversation_id,
+        locale=special.locale or shared.locale,
+    )
+    parts = await load_parts(told.agent, told.locale)
+    await context.connect()
+    agent = RoomAgent(told, parts, context.room)
+
+    async def close() -> None:
+        await _closed(agent, parts)
+
+    context.add_shutdown_callback(close)
+    await agent.start()
+
+
+async def _join(room: rtc.Room, told: Assignment) -> None:
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            await room.connect(told.url, told.token, rtc.RoomOptions(auto_subscribe=True))
+    except TimeoutError as error:
+        raise ConnectFailed(
+            "the LiveKit server did not let the agent in", "no connection within 10 s"
+        ) from error
+    except rtc.ConnectError as error:
+        # What it says holds the whole token.
+        reason = "the token was refused" if "401" in str(error) else "nobody answered, or it said no"
+        raise ConnectFailed("the LiveKit server did not let the agent in", reason) from None
+
+
+def _notify(out: TextIO, notices: list[Notice]) -> None:
+    for notice in notices:
+        tell(out, "notice", code=notice.code, title=notice.title, detail=notice.detail)
+
+
+async def _closed(agent: RoomAgent | ConsoleAgent | None, parts: Parts | None) -> None:
+    """Close what there is, and give up on what hangs."""
+    closing: list[Callable[[], Awaitable[None]]] = [part.aclose for part in (agent, parts) if part]
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            for close in closing:
+                await close()
+    except TimeoutError:
+        log.warning("the session did not end in time")

@@ -1,0 +1,191 @@
+"""One AgentSession of ours: what it is made of, and what is reported from it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from livekit.agents import AgentSession, inference, llm
+from livekit.agents.voice import events
+from livekit.agents.voice.agent_session import SessionConnectOptions
+
+from agent_tui.voice_agent.agents import Guide
+from agent_tui.voice_agent.assignment import Assignment, Choice
+from agent_tui.voice_agent.conversation import Conversation, Recorded, ToolEnded, ToolStarted, ToolTold
+from agent_tui.voice_agent.conversation_llm import APPROVAL_WORDS, MESSAGE, ConversationLLM
+from agent_tui.voice_agent.parts import Parts, choose_llm
+from agent_tui.voice_agent.speaking import spoken_in
+from agent_tui.voice_agent.talk import Talk
+
+APOLOGY = "Sorry, I cannot answer right now."
+_ERRORS_BORNE = 10_000  # an agent that gives up after three failed answers would leave its room deaf
+_INTERRUPTION_SECONDS = 0.3  # of voice: shorter sounds are coughs
+_FALSE_INTERRUPTION_SECONDS = 1.5
+_APOLOGY_SECONDS = 10.0  # between two
+
+
+class Session:
+    """The session, its agent and the conversation behind it. ``is_owners`` says whose words are heard now."""
+
+    def __init__(self, assignment: Assignment, parts: Parts, is_owners: Callable[[], bool]) -> None:
+        choice = assignment.agent
+        self.parts = parts
+        self.talk = Talk(
+            assignment.room,
+            is_owners,
+            greets=assignment.greets,
+            can_hear=parts.stt is not None,
+            other_voice=parts.other_voice,
+            notices=tuple(parts.notices),
+        )
+        self.conversation = Conversation(
+            assignment.backend_url, assignment.backend_token, assignment.conversation_id
+        )
+        self._recording: set[asyncio.Task[None]] = set()
+        self._apologised_at = 0.0
+        self._turn_detection = _turn_detection(choice.turn_detection)
+        self.is_manual = choice.turn_detection == "manual"
+        if parts.whisper:
+            parts.whisper.flushes(self.is_manual)
+        self.agent = Guide(self.talk)
+        self.livekit = self._made(choice, is_owners)
+        self.livekit.on("user_input_transcribed", self._on_words)
+        self.livekit.on("conversation_item_added", self._on_item)
+        self.livekit.on("error", self._on_error)
+
+    def _made(self, choice: Choice, is_owners: Callable[[], bool]) -> AgentSession[Talk]:
+        def thinking() -> llm.LLM:
+            return ConversationLLM(self.conversation, is_owners, self._on_step)
+
+        return AgentSession(
+            userdata=self.talk,
+            vad=self.parts.detector,
+            **{name: part for name, part in (("stt", self.parts.stt), ("tts", self.parts.tts)) if part},
+            llm=choose_llm(choice, thinking),
+            turn_handling={
+                "turn_detection": self._turn_detection,
+                "endpointing": {"min_delay": choice.end_of_turn},
+                "interruption": {
+                    "mode": "vad",
+                    "min_duration": _INTERRUPTION_SECONDS,
+                    "resume_false_interruption": True,
+                    "false_interruption_timeout": _FALSE_INTERRUPTION_SECONDS,
+                },
+                # It would ask the conversation for half-finished turns.
+                "preemptive_generation": {"enabled": False},
+            },
+            tts_text_transforms=[spoken_in(self.parts.language)],
+            aec_warmup_duration=None,
+            user_away_timeout=None,
+            session_close_transcript_timeout=0.1,  # whoever leaves waits for no words
+            conn_options=SessionConnectOptions(max_unrecoverable_errors=_ERRORS_BORNE),
+        )
+
+    # --- push to talk ----------------------------------------------------------------------------------
+
+    def start_turn(self) -> None:
+        """Listen until ``end_turn``, however long the person is silent in between."""
+        self.interrupt()
+        self.livekit.clear_user_turn()
+        self.talk.turn.take()
+        if self.parts.whisper:
+            self.parts.whisper.flushes(True)
+        if not self.is_manual:
+            self.livekit.update_options(turn_detection="manual")
+        self.livekit.input.set_audio_enabled(True)
+
+    async def end_turn(self) -> None:
+        """Answer what was said since ``start_turn``."""
+        self.livekit.input.set_audio_enabled(False)
+        try:
+            await self.livekit.commit_user_turn(transcript_timeout=10.0, stt_flush_duration=1.0)
+        finally:
+            self._as_configured()
+
+    def cancel_turn(self) -> None:
+        """Forget what was said since ``start_turn``."""
+        self.livekit.input.set_audio_enabled(False)
+        self.livekit.clear_user_turn()
+        self.talk.turn.take()
+        self._as_configured()
+
+    def _as_configured(self) -> None:
+        """Listen as before: to whoever speaks, unless turns are always ended by hand."""
+        if self.is_manual:
+            return
+        if self.parts.whisper:
+            self.parts.whisper.flushes(False)
+        self.livekit.update_options(turn_detection=self._turn_detection)
+        self.livekit.input.set_audio_enabled(True)
+
+    def interrupt(self) -> None:
+        """Be silent, if anything is said."""
+        try:
+            self.livekit.interrupt(force=True)
+        except RuntimeError:  # it is not running yet, or no more
+            return
+
+    # --- what is reported ------------------------------------------------------------------------------
+
+    def _on_words(self, event: events.UserInputTranscribedEvent) -> None:
+        if event.transcript:
+            self.talk.turn.heard(by_owner=self.talk.is_owners())
+
+    def _on_step(self, step: ToolStarted | ToolTold | ToolEnded) -> None:
+        """Tell every client of the session what a tool of the conversation does."""
+        update: Any
+        match step:
+            case ToolStarted(id, name, arguments):
+                call = llm.FunctionCall(id=id, call_id=id, name=name, arguments=arguments)
+                update = events.ToolCallStarted(function_call=call)
+            case ToolTold(id, message):
+                update = events.ToolCallUpdated(id=id, call_id=id, message=message)
+            case ToolEnded(id, message, success):
+                status = "done" if success else "error"
+                update = events.ToolCallEnded(id=id, call_id=id, message=message, status=status)
+        self.livekit.emit("tool_execution_updated", events.ToolExecutionUpdatedEvent(update=update))
+
+    def _on_item(self, event: events.ConversationItemAddedEvent) -> None:
+        item = event.item
+        if not isinstance(item, llm.ChatMessage) or item.role != "assistant":
+            return
+        message_id = item.extra.get(MESSAGE)
+        if not message_id:
+            return  # a greeting, or words of the session itself
+        recorded = Recorded(
+            message_id,
+            (item.text_content or "").replace(APPROVAL_WORDS, ""),
+            item.interrupted,
+            item.metrics.get("started_speaking_at"),
+            item.metrics.get("stopped_speaking_at"),
+        )
+        task = asyncio.create_task(self.conversation.record(recorded), name="session.record")
+        self._recording.add(task)
+        task.add_done_callback(self._recording.discard)
+
+    def _on_error(self, event: events.ErrorEvent) -> None:
+        """Say that no answer comes; silence would be the worst answer."""
+        error = event.error
+        if getattr(error, "type", "") != "llm_error" or getattr(error, "recoverable", True):
+            return
+        now = time.monotonic()
+        if now - self._apologised_at > _APOLOGY_SECONDS or not self._apologised_at:
+            self._apologised_at = now
+            self.livekit.say(APOLOGY)
+
+    async def aclose(self) -> None:
+        """End the session; what was said is still told to the backend."""
+        await self.talk.stop_recording()
+        await self.livekit.aclose()
+        if self._recording:
+            await asyncio.wait(self._recording, timeout=1.0)
+        await self.conversation.aclose()
+
+
+def _turn_detection(word: str) -> Any:
+    """Return the framework's name, or its model, for a word of the config file."""
+    if word == "detector":
+        return inference.TurnDetector()
+    return {"realtime": "realtime_llm"}.get(word, word)

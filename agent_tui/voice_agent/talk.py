@@ -1,0 +1,64 @@
+"""What one session shares: who is listened to, what is recorded, how it greets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from livekit.agents import AgentSession, tts
+from livekit.agents.voice.recorder_io import RecorderIO
+
+from agent_tui.voice_agent.languages import Notice
+from agent_tui.voice_agent.people import TurnOfWords
+from agent_tui.voice_parts import voice_folder
+
+
+@dataclass(slots=True)
+class Talk:
+    """``is_owners``: whether the person who is listened to is an owner."""
+
+    room: str
+    is_owners: Callable[[], bool]
+    greets: bool = True
+    can_hear: bool = True
+    other_voice: tts.TTS | None = None
+    notices: tuple[Notice, ...] = ()
+    turn: TurnOfWords = field(default_factory=TurnOfWords)
+    recorder: RecorderIO | None = None
+    has_greeted: bool = False
+
+    def greeting(self) -> str:
+        """Return the first words: what may be said, and what does not work here."""
+        words = ["Hello."]
+        words += [f"{notice.title}. {notice.detail}." for notice in self.notices]
+        if self.can_hear:
+            words.append("Ask me what rooms are running, or whatever you like.")
+        else:
+            words.append("I cannot hear here. Type to me.")
+        return " ".join(words)
+
+    async def start_recording(self, session: AgentSession[Talk]) -> Path | None:
+        """Record what is heard and said from now on; return the file, ``None`` where there is no sound."""
+        heard, said = session.input.audio, session.output.audio
+        if heard is None or said is None:
+            return None
+        name = "".join(sign if sign.isalnum() else "-" for sign in self.room or "console")[:60]
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        path = voice_folder() / "recordings" / f"{name}-{stamp}.ogg"
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.recorder = RecorderIO(agent_session=session)
+        session.input.audio = self.recorder.record_input(heard)
+        session.output.audio = self.recorder.record_output(said)
+        await self.recorder.start(output_path=path)
+        return path
+
+    async def stop_recording(self) -> Path | None:
+        """Close the file and return it, ``None`` where nothing is recorded."""
+        if self.recorder is None:
+            return None
+        path = self.recorder.output_path
+        recorder, self.recorder = self.recorder, None
+        await recorder.aclose()
+        return path

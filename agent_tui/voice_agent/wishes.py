@@ -1,0 +1,59 @@
+"""What a person may wish of the session itself, without a model: to be recorded, another voice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A tool of the session's agent, and what it is called with."""
+
+    tool: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+_PLEASE = (
+    r"(?:please |could you |can you |would you |will you |i (?:want|would like|'d like) (?:you )?to |let's |"
+    r"hey |ok(?:ay)? |now )*"
+)
+_THIS = r"(?: (?:this|our|the|my)(?: (?:conversation|talk|session|call|chat|voice))?| us| me| it)?"
+_WISHES: tuple[tuple[re.Pattern[str], Wish], ...] = tuple(
+    (re.compile(_PLEASE + pattern + r"(?: (?:please|now|for me|from now on))*"), Wish(tool))
+    for pattern, tool in (
+        (rf"(?:start (?:recording|a recording of)|record|begin recording){_THIS}", "start_recording"),
+        (rf"(?:stop|end|finish)(?: the)? recording{_THIS}", "stop_recording"),
+        (
+            r"(?:(?:use|take|switch to|change to|speak with|talk with|give me|let me hear) "
+            r"(?:another|a different|your other|the other|some other) voice"
+            r"|(?:change|switch) (?:your|the)? ?voices?|speak in (?:another|a different) voice"
+            r"|(?:let me )?(?:talk|speak) (?:to|with) (?:somebody|someone) else)",
+            "other_voice",
+        ),
+    )
+)
+
+
+def wish(text: str) -> Wish | None:
+    """Return what ``text`` wishes of the session, ``None`` for everything else: the model answers it."""
+    words = " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
+    return next((wanted for pattern, wanted in _WISHES if pattern.fullmatch(words)), None)
+
+
+_YES = re.compile(
+    r"(?:yes|yeah|yep|yup|sure|of course|ok|okay|fine|alright|all right|i do|i agree|agreed|go ahead|please do|"
+    r"that's fine|that is fine|no problem|certainly|absolutely|i don't mind|you may|i consent)\b"
+)
+_NO = re.compile(r"\b(?:no|nope|not|don't|do not|never|rather not|stop|cancel)\b")
+_FINE = re.compile(r"\b(?:no problem|don't mind|do not mind|why not)\b")
+
+
+def agrees(text: str) -> bool | None:
+    """Return whether ``text`` is a yes, a no, or neither (``None``): consent is never guessed."""
+    words = " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
+    plain = _FINE.sub("yes", words)
+    if _NO.search(plain):
+        return False
+    return True if _YES.match(plain) else None
