@@ -28,7 +28,7 @@ INSTRUCTIONS = (
 
 
 class Guide(Agent):
-    """Greets once, marks whose words a turn is, and carries out what is wished of the session itself."""
+    """Greets once, marks whose words a turn is, and does what is wished of the session itself."""
 
     def __init__(
         self,

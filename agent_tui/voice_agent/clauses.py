@@ -1,4 +1,4 @@
-"""Text that arrives in pieces, cut where a voice may breathe: the first cut early, the others at sentences."""
+"""Text that arrives in pieces, cut where a voice may breathe: first as early as can be, then at sentences."""
 
 from __future__ import annotations
 

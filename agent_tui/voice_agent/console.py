@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from livekit.agents.cli.tcp_console import TcpAudioInput, TcpAudioOutput
 from livekit.agents.voice.remote_session import SessionHost, TcpSessionTransport
+from livekit.agents.voice.transcription import TranscriptSynchronizer
 from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.errors import ConfigError
@@ -50,14 +51,17 @@ class ConsoleAgent:
         self._session = Session(assignment, parts, lambda: True)
         self._transport = _Transport(address, on_lost)
         self._input = TcpAudioInput()
-        self._output = TcpAudioOutput(self._transport)
-        self._host = SessionHost(self._transport, audio_input=self._input, audio_output=self._output)
+        output = TcpAudioOutput(self._transport)
+        self._host = SessionHost(self._transport, audio_input=self._input, audio_output=output)
+        # Without it an answer that is cut short would count as said to its end.
+        self._synced = TranscriptSynchronizer(next_in_chain_audio=output, next_in_chain_text=None)
 
     async def start(self) -> None:
         """Connect and listen; raises ``OSError`` where nobody does."""
         session = self._session.livekit
         session.input.audio = self._input
-        session.output.audio = self._output
+        session.output.audio = self._synced.audio_output
+        session.output.transcription = self._synced.text_output
         self._host.register_session(session)
         await self._host.start()
         await session.start(self._session.agent, session_host=False, record=False)
@@ -68,4 +72,5 @@ class ConsoleAgent:
         """End the session and the connection."""
         self._input.close()
         await self._session.aclose()
+        await self._synced.aclose()
         await self._host.aclose()

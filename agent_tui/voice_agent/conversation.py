@@ -1,4 +1,4 @@
-"""The conversation of ours that answers what was heard: one question at a time, as spoken words and tool steps."""
+"""The conversation of ours that answers what was heard, one question at a time."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import asyncio
 import importlib
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 

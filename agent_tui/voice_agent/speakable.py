@@ -1,6 +1,6 @@
-"""Text of a model as a voice can say it: no markdown, no addresses, numbers and names as they are spoken.
+"""Text of a model as a voice can say it: no markdown, no addresses, numbers and names as they are said.
 
-Pure, and for English only where it puts words in: other languages keep their numbers, which their voices read.
+Pure. Words are put in for English only: other languages keep their numbers, which their voices read.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable
 
 _ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-_TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = (
+    "zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+)  # fmt: skip
 _SCALES = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"), (1000, "thousand"))
 _TOO_LONG_DIGITS = 15  # longer numbers are read digit by digit
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import aclosing
 
 from livekit.agents import DEFAULT_API_CONNECT_OPTIONS, APIConnectionError, APIConnectOptions, tts, utils
@@ -90,7 +90,7 @@ class OfflineStream(tts.SynthesizeStream):
         output_emitter.flush()
 
 
-def spoken_in(language: str):  # type: ignore[no-untyped-def]
+def spoken_in(language: str) -> Callable[[AsyncIterable[str]], AsyncGenerator[str, None]]:
     """Return what makes the text of an answer speakable in ``language``, clause by clause, for any voice."""
 
     async def spoken(text: AsyncIterable[str]) -> AsyncGenerator[str, None]:

@@ -1,8 +1,8 @@
 """A voice in a process of its own: ``python -P voice_child.py piper MODEL | espeak LANGUAGE``.
 
-Piper and espeak-ng are GPL-3: only this process loads them; the agent talks with it by pipes. It reads lines of
-JSON, ``{"id": N, "text": …}`` to be spoken in turn or ``{"drop": N}`` (no more of that one), and writes frames:
-``FRAME`` (kind, id, number of bytes), then the bytes. First comes ``READY`` with ``{"rate": HZ, "name": …}``, or
+Piper and espeak-ng are GPL-3: only this process loads them; the agent talks with it by pipes. It reads lines
+of JSON, ``{"id": N, "text": …}`` to be spoken in turn or ``{"drop": N}`` (no more of that one), and writes
+frames: ``FRAME`` (kind, id, number of bytes), then the bytes. First comes ``READY`` with ``{"rate": HZ}``, or
 ``FAILED`` with a line of text. Each text gets any number of ``SOUND`` (mono, int16) and one ``END``.
 
 This file imports nothing of ours: it starts in no time, and also under another Python.
@@ -40,7 +40,6 @@ class Speaker(Protocol):
     """Something that says text."""
 
     rate: int
-    name: str
 
     def say(self, text: str, is_dropped: Callable[[], bool]) -> Iterator[bytes]: ...
 
@@ -59,7 +58,6 @@ class Piper:
         self._voice = PiperVoice.load(model)
         self._voice.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         self.rate = int(self._voice.config.sample_rate)
-        self.name = os.path.basename(model).removesuffix(".onnx")  # noqa: PTH119
         for _ in self.say("Ready.", lambda: False):  # the first time is slow
             pass
 
@@ -82,7 +80,6 @@ class Espeak:
         if self._lib.espeak_SetVoiceByName(language.encode()) != 0:
             raise RuntimeError(f"espeak-ng has no voice {language}")
         self._lib.espeak_SetParameter(_WORDS_A_MINUTE, _SPEED, 0)
-        self.name = f"espeak-ng {language}"
         self._callback_type = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
         )
@@ -129,13 +126,13 @@ class Child:
     def run(self) -> None:
         """Speak until the pipe is closed."""
         threading.Thread(target=self._read, daemon=True).start()
-        self._send(READY, 0, json.dumps({"rate": self._speaker.rate, "name": self._speaker.name}).encode())
+        self._send(READY, 0, json.dumps({"rate": self._speaker.rate}).encode())
         while (task := self._texts.get()) is not None:
             number, text = task
             if not self._is_dropped(number):
                 try:
                     self._say(number, text)
-                except Exception as error:  # foreign code: one clause that fails is not the end of the voice
+                except Exception as error:  # noqa: BLE001 - foreign code: one clause is not the end
                     self._send(FAILED, number, f"{type(error).__name__}".encode())
             self._dropped.discard(number)
             self._send(END, number, b"")
@@ -180,7 +177,7 @@ def main(arguments: list[str]) -> int:
     engine, name = arguments
     try:
         speaker: Speaker = Piper(name) if engine == "piper" else Espeak(name)
-    except Exception as error:  # whatever is wrong with it: the agent tells the person
+    except Exception as error:  # noqa: BLE001 - foreign code: the agent tells the person
         send(out, FAILED, 0, f"{type(error).__name__}: {error}".encode())
         return 1
     try:

@@ -20,18 +20,18 @@ _PLEASE = (
     r"hey |ok(?:ay)? |now )*"
 )
 _THIS = r"(?: (?:this|our|the|my)(?: (?:conversation|talk|session|call|chat|voice))?| us| me| it)?"
+_OTHER_VOICE = (
+    r"(?:(?:use|take|switch to|change to|speak with|talk with|give me|let me hear) "
+    r"(?:another|a different|your other|the other|some other) voice"
+    r"|(?:change|switch) (?:your |the )?voices?|speak in (?:another|a different) voice"
+    r"|(?:let me )?(?:talk|speak) (?:to|with) (?:somebody|someone) else)"
+)
 _WISHES: tuple[tuple[re.Pattern[str], Wish], ...] = tuple(
     (re.compile(_PLEASE + pattern + r"(?: (?:please|now|for me|from now on))*"), Wish(tool))
     for pattern, tool in (
         (rf"(?:start (?:recording|a recording of)|record|begin recording){_THIS}", "start_recording"),
         (rf"(?:stop|end|finish)(?: the)? recording{_THIS}", "stop_recording"),
-        (
-            r"(?:(?:use|take|switch to|change to|speak with|talk with|give me|let me hear) "
-            r"(?:another|a different|your other|the other|some other) voice"
-            r"|(?:change|switch) (?:your|the)? ?voices?|speak in (?:another|a different) voice"
-            r"|(?:let me )?(?:talk|speak) (?:to|with) (?:somebody|someone) else)",
-            "other_voice",
-        ),
+        (_OTHER_VOICE, "other_voice"),
     )
 )
 
@@ -43,7 +43,8 @@ def wish(text: str) -> Wish | None:
 
 
 _YES = re.compile(
-    r"(?:yes|yeah|yep|yup|sure|of course|ok|okay|fine|alright|all right|i do|i agree|agreed|go ahead|please do|"
+    r"(?:yes|yeah|yep|yup|sure|of course|ok|okay|fine|alright|all right|i do|i agree|agreed|go ahead|"
+    r"please do|"
     r"that's fine|that is fine|no problem|certainly|absolutely|i don't mind|you may|i consent)\b"
 )
 _NO = re.compile(r"\b(?:no|nope|not|don't|do not|never|rather not|stop|cancel)\b")
