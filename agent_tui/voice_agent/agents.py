@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import Any
 
 from livekit.agents import (
     NOT_GIVEN,
@@ -22,8 +23,8 @@ from agent_tui.voice_agent.wishes import agrees
 
 # For providers that answer instead of the conversation of ours, which has its own.
 INSTRUCTIONS = (
-    "You are in a live spoken conversation. Give only the final answer, in natural short spoken language, one "
-    "to three sentences. No markdown, no code, no lists."
+    "You are in a live spoken conversation. Give only the final answer, in natural short spoken language, "
+    "one to three sentences. No markdown, no code, no lists."
 )
 
 
@@ -34,7 +35,7 @@ class Guide(Agent):
         self,
         talk: Talk,
         chat_ctx: NotGivenOr[llm.ChatContext] = NOT_GIVEN,
-        voice: NotGivenOr[tts.TTS] = NOT_GIVEN,
+        voice: NotGivenOr[tts.TTS[Any]] = NOT_GIVEN,
     ) -> None:
         super().__init__(instructions=INSTRUCTIONS, chat_ctx=chat_ctx, tts=voice)
         self.talk = talk
@@ -83,7 +84,7 @@ class OtherVoice(Guide):
         self.session.say("Here I am. This is my other voice.")
 
     @function_tool
-    async def other_voice(self, context: RunContext[Talk]) -> Agent:
+    async def other_voice(self, context: RunContext[Talk]) -> Agent | str:  # type: ignore[override]
         """Hand back to the first voice."""
         return Guide(self.talk, self.chat_ctx)
 

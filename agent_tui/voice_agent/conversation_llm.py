@@ -37,9 +37,9 @@ MESSAGE: Final = "agent-tui.message"  # in the extra of an answer: its id in the
 StepSink = Callable[[ToolStarted | ToolTold | ToolEnded], None]
 
 
-class ConversationLLM(llm.LLM):
-    """Asks ``conversation``. ``may_act`` says whether who is listened to now is an owner, for words that carry
-    no mark of their own; ``on_step`` is told what tools do.
+class ConversationLLM(llm.LLM[Any]):
+    """Asks ``conversation``. ``may_act`` says whether who is listened to now is an owner, for words that
+    carry no mark of their own; ``on_step`` is told what tools do.
     """
 
     def __init__(self, conversation: Conversation, may_act: Callable[[], bool], on_step: StepSink) -> None:

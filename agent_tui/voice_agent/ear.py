@@ -20,9 +20,9 @@ Act = Literal["nothing", "interim", "final", "over"]
 class Ear:
     """One utterance after the other: from the first voice to a silence of ``end_seconds``.
 
-    ``interim``: decode for the screen; ``final``: decode, it may be the end; ``over``: the silence has lasted,
-    what the last ``final`` decode gave (or gives) is what was said. Speech that goes on in between makes
-    that decode void: ``version`` counts how often that happened.
+    ``interim``: decode for the screen; ``final``: decode, it may be the end; ``over``: the silence has
+    lasted, what the last ``final`` decode gave (or gives) is what was said. Speech that goes on in between
+    makes that decode void: ``version`` counts how often that happened.
     """
 
     def __init__(self, end_seconds: float) -> None:
@@ -71,8 +71,10 @@ class Ear:
             self._speech_seconds = 0.0
         self._voice()
 
-    def hear(self, pcm: bytes, *, is_voice: bool) -> Act:
-        """Take the next piece of sound; return what to do now."""
+    def hear(self, pcm: bytes, *, is_voice: bool, ends_by_silence: bool = True) -> Act:
+        """Take the next piece of sound; return what to do now. Not ``ends_by_silence``: the person says when
+        the turn is over (``flush``), and may think as long as they like.
+        """
         if not self._is_open:
             self._lead += pcm
             del self._lead[: max(0, len(self._lead) - int(LEAD_SECONDS * _BYTES_PER_SECOND))]
@@ -90,7 +92,8 @@ class Ear:
         if not self._has_final and (silence >= SILENCE_SECONDS or self._is_cut(length, silence)):
             self._has_final = True
             return "final"
-        if self._has_final and (silence >= self._end_seconds or length > LONGEST_SECONDS):
+        is_over = ends_by_silence and silence >= self._end_seconds
+        if self._has_final and (is_over or length > LONGEST_SECONDS):
             return "over"
         return "nothing"
 

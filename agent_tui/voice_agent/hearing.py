@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
+from typing import Any
 
 from livekit import rtc
 from livekit.agents import (
@@ -27,7 +28,7 @@ DEACTIVATION = 0.35  # and below which it counts as silence
 _WINDOW_SAMPLES = 512  # the detector looks at so many at once
 
 
-class WhisperSTT(stt.STT):
+class WhisperSTT(stt.STT[Any]):
     """Hears with ``decoding``; ``detector`` is the session's own voice detector. ``end_seconds`` of silence
     end a turn: words are given away just before.
     """
@@ -48,9 +49,14 @@ class WhisperSTT(stt.STT):
     def provider(self) -> str:
         return "faster-whisper"
 
-    def flushes(self, on: bool) -> None:
+    @property
+    def is_flushed(self) -> bool:
         """Say whether a turn ends by a flush (push to talk) instead of by silence."""
-        self._capabilities.manual_flush = on
+        return self.capabilities.manual_flush
+
+    @is_flushed.setter
+    def is_flushed(self, on: bool) -> None:
+        self.capabilities.manual_flush = on
 
     async def _recognize_impl(
         self,
@@ -120,7 +126,9 @@ class WhisperStream(stt.RecognizeStream):
         async for event in detected:
             if event.type == vad.VADEventType.INFERENCE_DONE:
                 sound = b"".join(bytes(frame.data.cast("b")) for frame in event.frames)
-                act = self._ear.hear(sound, is_voice=event.probability >= DEACTIVATION)
+                is_voice = event.probability >= DEACTIVATION
+                by_silence = not self._whisper.is_flushed
+                act = self._ear.hear(sound, is_voice=is_voice, ends_by_silence=by_silence)
                 self._seen = event.samples_index
                 self._caught_up.set()
                 self._do(act)

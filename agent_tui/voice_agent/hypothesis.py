@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 _LEAST_LOGPROB = -1.1  # the decoder's own guess, per token: below this it is one
@@ -57,6 +58,24 @@ def is_looped(text: str) -> bool:
     # The last round may be cut off by the limit of tokens.
     half = len(words) // 2
     return len(words) >= 6 and any(words[:n] == words[n : 2 * n] and 2 * n >= 6 for n in range(3, half + 1))
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the words of ``text`` in lower case, without signs."""
+    return re.findall(r"[\w']+", text.lower())
+
+
+def with_known_words(text: str, other: str, known: Collection[str]) -> str:
+    """Return ``text`` with those words of ``other`` (the same number of words) that are ``known``."""
+    ours, theirs = text.split(), other.split()
+    if len(ours) != len(theirs):
+        return text
+    taken = []
+    for our, their in zip(ours, theirs, strict=True):
+        bare = "".join(plain_words(their))
+        our_bare = "".join(plain_words(our))
+        taken.append(their if bare in known and our_bare not in known else our)
+    return " ".join(taken)
 
 
 def tidied(hypothesis: Hypothesis) -> Hypothesis:

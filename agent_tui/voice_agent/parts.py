@@ -24,14 +24,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Parts:
-    """``whisper`` is the offline ear, ``other_voice`` a second voice where there is one. ``notices`` say what is
-    missing, one line each.
+    """``whisper`` is the offline ear, ``other_voice`` a second voice where there is one. ``notices`` say
+    what is missing, one line each.
     """
 
     detector: vad.VAD
-    stt: stt.STT | None = None
-    tts: tts.TTS | None = None
-    other_voice: tts.TTS | None = None
+    ear: stt.STT[Any] | None = None
+    voice: tts.TTS[Any] | None = None
+    other_voice: tts.TTS[Any] | None = None
     whisper: WhisperSTT | None = None
     language: str = "en"  # the voice's
     notices: list[Notice] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Parts:
         """End the voices and the ear."""
         if self.whisper:
             self.whisper.decoding.close()
-        for voice in (self.tts, self.other_voice):
+        for voice in (self.voice, self.other_voice):
             if voice:
                 await voice.aclose()
 
@@ -64,7 +64,7 @@ async def load_parts(choice: Choice, locale: str) -> Parts:
     else:
         _note(parts, heard, is_needed=named_stt is None)
     if isinstance(spoken, list):
-        parts.tts, parts.other_voice = (*spoken, None, None)[:2]
+        parts.voice, parts.other_voice = (*spoken, None, None)[:2]
     else:
         _note(parts, spoken, is_needed=named_tts is None)
     hears = parts.whisper.decoding.languages if parts.whisper else ()
@@ -78,16 +78,16 @@ async def load_parts(choice: Choice, locale: str) -> Parts:
         )
     if named_stt:
         spare_stt = [parts.whisper] if parts.whisper else []
-        parts.stt = stt.FallbackAdapter([named_stt, *spare_stt], vad=detector)
+        parts.ear = stt.FallbackAdapter([named_stt, *spare_stt], vad=detector)
     else:
-        parts.stt = parts.whisper
+        parts.ear = parts.whisper
     if named_tts:
-        spare_tts = [parts.tts] if parts.tts else []
-        parts.tts = tts.FallbackAdapter([named_tts, *spare_tts])
+        spare_tts = [parts.voice] if parts.voice else []
+        parts.voice = tts.FallbackAdapter([named_tts, *spare_tts])
     return parts
 
 
-def choose_llm(choice: Choice, conversation: Callable[[], llm.LLM]) -> llm.LLM:
+def choose_llm(choice: Choice, conversation: Callable[[], llm.LLM[Any]]) -> llm.LLM[Any]:
     """Return what thinks: the conversation of ours, or the provider that was named with it as the spare."""
     if not choice.llm:
         return conversation()

@@ -67,7 +67,7 @@ class RoomAgent:
         if self._session.is_manual:
             session.input.set_audio_enabled(False)
         offers = {NAME_ATTRIBUTE: AGENT_NAME, FILES_ATTRIBUTE: "1"}
-        if self._session.parts.stt:
+        if self._session.parts.ear:
             offers[PUSH_TO_TALK_ATTRIBUTE] = "1"
         await self._room.local_participant.set_attributes(offers)
 

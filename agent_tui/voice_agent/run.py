@@ -8,10 +8,10 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import replace
-from typing import TextIO
+from typing import Any, Protocol, TextIO, TypeVar
 
 from livekit import rtc
 from livekit.agents import AgentServer, JobContext, JobExecutorType
@@ -29,7 +29,15 @@ CLOSE_SECONDS = 2.0  # with leaving, a process that was told to end does so with
 MOST_JOBS = 10  # of a worker, at a time
 MAX_LINE_BYTES = 1 << 20
 
+T = TypeVar("T")
+
 log = logging.getLogger(__name__)
+
+
+class Closable(Protocol):
+    """Something that was started."""
+
+    async def aclose(self) -> None: ...
 
 
 class Life:
@@ -48,22 +56,23 @@ class Life:
             loop.add_signal_handler(number, self.over.set)
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self._lines), sys.stdin)
         tell(self.out, "warm")
-        line = await self.unless_over(self._lines.readline())
+        line = await self.during(self._lines.readline())
         if not line:
             return None
         self._watch = asyncio.create_task(self._watch_input(), name="life.input")
         return read_assignment(line.decode(errors="replace"))
 
-    async def unless_over(self, work: Awaitable[bytes]) -> bytes:
-        """Return what ``work`` gives, nothing once it is over."""
-        task = asyncio.ensure_future(work)
-        end = asyncio.ensure_future(self.over.wait())
-        await asyncio.wait((task, end), return_when=asyncio.FIRST_COMPLETED)
-        end.cancel()
-        if task.done():
-            return task.result()
-        task.cancel()
-        return b""
+    async def during(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Return what ``work`` gives; it is cancelled, and gives nothing, once it is over."""
+        task = asyncio.create_task(work)
+        end = asyncio.create_task(self.over.wait())
+        try:
+            await asyncio.wait((task, end), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            end.cancel()
+            if not task.done():
+                task.cancel()
+        return task.result() if task.done() else None
 
     async def _watch_input(self) -> None:
         with suppress(ValueError):  # a line too long is none of ours
@@ -105,19 +114,26 @@ async def run_room(out: TextIO) -> None:
         return await prepared.drop()
     room = rtc.Room()
     room.on("disconnected", lambda _reason: life.over.set())
-    agent: RoomAgent | None = None
-    parts: Parts | None = None
-    try:
-        parts, _ = await asyncio.gather(prepared.parts(told), _join(room, told))
+    closing: list[Closable] = []
+
+    async def talk() -> None:
+        loading = asyncio.create_task(prepared.parts(told))
+        await _join(room, told)
+        parts = await loading
+        closing.append(parts)
         _notify(out, parts.notices)
         agent = RoomAgent(told, parts, room)
+        closing.append(agent)
         await agent.start()
         tell(out, "joined")
         await life.over.wait()
+
+    try:
+        await life.during(talk())
     finally:
         with suppress(TimeoutError):  # others should not see a ghost for twenty seconds
             await asyncio.wait_for(room.disconnect(), LEAVE_SECONDS)
-        await _closed(agent, parts)
+        await _closed(closing)
     return None
 
 
@@ -129,20 +145,25 @@ async def run_console(out: TextIO, address: str) -> None:
     told = await life.begin()
     if told is None:
         return await prepared.drop()
-    agent: ConsoleAgent | None = None
-    parts: Parts | None = None
-    try:
+    closing: list[Closable] = []
+
+    async def talk() -> None:
         parts = await prepared.parts(told)
+        closing.append(parts)
         _notify(out, parts.notices)
         agent = ConsoleAgent(told, parts, where, life.over.set)
+        closing.append(agent)
         try:
             await agent.start()
         except OSError as error:
             raise ConnectFailed(f"nobody listens at {address}", error.strerror or "") from error
         tell(out, "joined")
         await life.over.wait()
+
+    try:
+        await life.during(talk())
     finally:
-        await _closed(agent, parts)
+        await _closed(closing)
     return None
 
 
@@ -177,15 +198,11 @@ async def run_worker(out: TextIO, name: str) -> None:
 
     server.rtc_session(entry, agent_name=name or AGENT_NAME)
     server.on("worker_registered", lambda *_: tell(out, "joined"))
-    serving = asyncio.create_task(server.run(devmode=False), name="worker")
-    ending = asyncio.create_task(life.over.wait())
-    await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
-    if serving.done():
-        ending.cancel()
-        await serving
-    with suppress(TimeoutError):
-        await asyncio.wait_for(server.aclose(), CLOSE_SECONDS)
-    serving.cancel()
+    try:
+        await life.during(server.run(devmode=False))
+    finally:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(server.aclose(), CLOSE_SECONDS)
 
 
 async def _serve_job(context: JobContext, shared: Assignment) -> None:
@@ -205,7 +222,7 @@ async def _serve_job(context: JobContext, shared: Assignment) -> None:
     agent = RoomAgent(told, parts, context.room)
 
     async def close() -> None:
-        await _closed(agent, parts)
+        await _closed([parts, agent])
 
     context.add_shutdown_callback(close)
     await agent.start()
@@ -230,12 +247,11 @@ def _notify(out: TextIO, notices: list[Notice]) -> None:
         tell(out, "notice", code=notice.code, title=notice.title, detail=notice.detail)
 
 
-async def _closed(agent: RoomAgent | ConsoleAgent | None, parts: Parts | None) -> None:
-    """Close what there is, and give up on what hangs."""
-    closing: list[Callable[[], Awaitable[None]]] = [part.aclose for part in (agent, parts) if part]
+async def _closed(closing: list[Closable]) -> None:
+    """Close what there is, the newest first, and give up on what hangs."""
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
-            for close in closing:
-                await close()
+            for part in reversed(closing):
+                await part.aclose()
     except TimeoutError:
         log.warning("the session did not end in time")

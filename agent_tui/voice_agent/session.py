@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from livekit.agents import AgentSession, inference, llm
+from livekit.agents import NOT_GIVEN, AgentSession, inference, llm
 from livekit.agents.voice import events
 from livekit.agents.voice.agent_session import SessionConnectOptions
 
@@ -36,7 +36,7 @@ class Session:
             assignment.room,
             is_owners,
             greets=assignment.greets,
-            can_hear=parts.stt is not None,
+            can_hear=parts.ear is not None,
             other_voice=parts.other_voice,
             notices=tuple(parts.notices),
         )
@@ -46,9 +46,10 @@ class Session:
         self._recording: set[asyncio.Task[None]] = set()
         self._apologised_at = 0.0
         self._turn_detection = _turn_detection(choice.turn_detection)
+        self._end_of_turn = choice.end_of_turn
         self.is_manual = choice.turn_detection == "manual"
         if parts.whisper:
-            parts.whisper.flushes(self.is_manual)
+            parts.whisper.is_flushed = self.is_manual
         self.agent = Guide(self.talk)
         self.livekit = self._made(choice, is_owners)
         self.livekit.on("user_input_transcribed", self._on_words)
@@ -56,17 +57,18 @@ class Session:
         self.livekit.on("error", self._on_error)
 
     def _made(self, choice: Choice, is_owners: Callable[[], bool]) -> AgentSession[Talk]:
-        def thinking() -> llm.LLM:
+        def thinking() -> llm.LLM[Any]:
             return ConversationLLM(self.conversation, is_owners, self._on_step)
 
         return AgentSession(
             userdata=self.talk,
             vad=self.parts.detector,
-            **{name: part for name, part in (("stt", self.parts.stt), ("tts", self.parts.tts)) if part},
+            stt=self.parts.ear or NOT_GIVEN,
+            tts=self.parts.voice or NOT_GIVEN,
             llm=choose_llm(choice, thinking),
             turn_handling={
                 "turn_detection": self._turn_detection,
-                "endpointing": {"min_delay": choice.end_of_turn},
+                "endpointing": {"min_delay": 0.0 if self.is_manual else choice.end_of_turn},
                 "interruption": {
                     "mode": "vad",
                     "min_duration": _INTERRUPTION_SECONDS,
@@ -91,9 +93,9 @@ class Session:
         self.livekit.clear_user_turn()
         self.talk.turn.take()
         if self.parts.whisper:
-            self.parts.whisper.flushes(True)
-        if not self.is_manual:
-            self.livekit.update_options(turn_detection="manual")
+            self.parts.whisper.is_flushed = True
+        # Who lets go of the key has finished: nothing more is waited for.
+        self.livekit.update_options(turn_detection="manual", endpointing_opts={"min_delay": 0.0})
         self.livekit.input.set_audio_enabled(True)
 
     async def end_turn(self) -> None:
@@ -116,8 +118,10 @@ class Session:
         if self.is_manual:
             return
         if self.parts.whisper:
-            self.parts.whisper.flushes(False)
-        self.livekit.update_options(turn_detection=self._turn_detection)
+            self.parts.whisper.is_flushed = False
+        self.livekit.update_options(
+            turn_detection=self._turn_detection, endpointing_opts={"min_delay": self._end_of_turn}
+        )
         self.livekit.input.set_audio_enabled(True)
 
     def interrupt(self) -> None:
@@ -143,8 +147,9 @@ class Session:
             case ToolTold(id, message):
                 update = events.ToolCallUpdated(id=id, call_id=id, message=message)
             case ToolEnded(id, message, success):
-                status = "done" if success else "error"
-                update = events.ToolCallEnded(id=id, call_id=id, message=message, status=status)
+                update = events.ToolCallEnded(
+                    id=id, call_id=id, message=message, status="done" if success else "error"
+                )
         self.livekit.emit("tool_execution_updated", events.ToolExecutionUpdatedEvent(update=update))
 
     def _on_item(self, event: events.ConversationItemAddedEvent) -> None:

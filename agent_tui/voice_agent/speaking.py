@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import aclosing
+from typing import Any
 
 from livekit.agents import DEFAULT_API_CONNECT_OPTIONS, APIConnectionError, APIConnectOptions, tts, utils
 
@@ -14,7 +15,7 @@ from agent_tui.voice_agent.voices import Voice, VoiceFailed
 _FRAME_MILLISECONDS = 20
 
 
-class OfflineTTS(tts.TTS):
+class OfflineTTS(tts.TTS[Any]):
     """Speaks with ``voice``; a voice that died is started again at the next clause."""
 
     def __init__(self, voice: Voice) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from livekit.agents import AgentSession, tts
 from livekit.agents.voice.recorder_io import RecorderIO
@@ -23,7 +24,7 @@ class Talk:
     is_owners: Callable[[], bool]
     greets: bool = True
     can_hear: bool = True
-    other_voice: tts.TTS | None = None
+    other_voice: tts.TTS[Any] | None = None
     notices: tuple[Notice, ...] = ()
     turn: TurnOfWords = field(default_factory=TurnOfWords)
     recorder: RecorderIO | None = None

