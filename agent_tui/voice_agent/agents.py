@@ -18,14 +18,9 @@ from livekit.agents import (
 )
 
 from agent_tui.voice_agent.conversation_llm import MAY_ACT
+from agent_tui.voice_agent.instructions import INSTRUCTIONS
 from agent_tui.voice_agent.talk import Talk
 from agent_tui.voice_agent.wishes import agrees
-
-# For providers that answer instead of the conversation of ours, which has its own.
-INSTRUCTIONS = (
-    "You are in a live spoken conversation. Give only the final answer, in natural short spoken language, "
-    "one to three sentences. No markdown, no code, no lists."
-)
 
 
 class Guide(Agent):
@@ -37,7 +32,7 @@ class Guide(Agent):
         chat_ctx: NotGivenOr[llm.ChatContext] = NOT_GIVEN,
         voice: NotGivenOr[tts.TTS[Any]] = NOT_GIVEN,
     ) -> None:
-        super().__init__(instructions=INSTRUCTIONS, chat_ctx=chat_ctx, tts=voice)
+        super().__init__(instructions=INSTRUCTIONS[talk.language], chat_ctx=chat_ctx, tts=voice)
         self.talk = talk
 
     async def on_enter(self) -> None:

@@ -12,15 +12,15 @@ from agent_tui.errors import ConfigError
 StateWord = Literal["warm", "joined", "notice", "failed"]
 OWNER_ATTRIBUTE = "agent-tui.owner"  # on the token of a person's own terminals; guests have none
 END_OF_TURN_SECONDS = 0.5
-TURN_DETECTIONS = ("vad", "stt", "realtime", "manual", "detector")
+TURN_DETECTIONS = ("vad", "stt", "realtime", "manual", "model", "detector")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What the agent hears, thinks and speaks with: the table ``[voice.agent]``.
 
-    ``stt``, ``llm`` and ``tts`` are ``provider:model``, or empty for what needs no provider. ``hearing`` and
-    ``voice`` name the offline models, empty for the ones that are installed. ``end_of_turn`` is the silence
+    ``stt``, ``llm`` and ``tts`` are ``provider:model``, or empty for what needs no provider; ``llm`` may also be
+    ``tasks:URL``, an agent service (protocols.md §3). ``hearing`` and ``voice`` name the offline models, empty for the ones that are installed. ``end_of_turn`` is the silence
     in seconds after which a turn counts as over.
     """
 

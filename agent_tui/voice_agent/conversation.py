@@ -7,13 +7,14 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import asdict, dataclass
+from typing import Final
 
 from agent_tui import events as ev
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.net import Net
-from agent_tui.errors import AgentTuiError, ModelError, NotFound, NotOffered, Refused
+from agent_tui.errors import AgentTuiError, ModelError, NotFound, NotOffered, ProtocolError
+from agent_tui.records import Spoken
 from agent_tui.tool_config import TOOL_VARIABLE
 
 log = logging.getLogger(__name__)
@@ -21,7 +22,7 @@ log = logging.getLogger(__name__)
 # What a person who does not own this program may have done: looking. The owner has every tool there is.
 LOOKING_TOOLS: Final = ("list_rooms", "room_about")
 STOP_SECONDS: Final = 2.0
-_NOT_KNOWN = (400, 422)  # a backend before it could be told what was said
+_QUESTIONS_KEPT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +68,6 @@ class Asks:
 AnswerEvent = Words | ToolStarted | ToolTold | ToolEnded | Asks
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What was really said of the answer ``message_id``; times are seconds of the Unix clock."""
-
-    message_id: str
-    text: str
-    interrupted: bool
-    started_at: float | None = None
-    ended_at: float | None = None
-
-    def json(self) -> dict[str, Any]:
-        """Return the body of the call: only what is known."""
-        fields = {
-            "message_id": self.message_id,
-            "text": self.text,
-            "interrupted": self.interrupted,
-            "started_at": self.started_at,
-            "ended_at": self.ended_at,
-        }
-        return {"recorded": {name: value for name, value in fields.items() if value is not None}}
-
-
 class Conversation:
     """The conversation ``conversation_id`` of the backend at ``url``.
 
@@ -103,6 +82,7 @@ class Conversation:
         self._stopping: asyncio.Task[None] | None = None
         self._files: list[ev.Attachment] = []
         self.answer_id = ""  # of the newest answer, once the backend has named it
+        self.questions: dict[str, str] = {}  # key of a question → id of its message, of the newest ones
 
     def attach(self, file: ev.Attachment) -> None:
         """Send ``file`` along with the next question."""
@@ -128,6 +108,8 @@ class Conversation:
         try:
             async with aclosing(events):
                 async for event in events:
+                    if isinstance(event, ev.MessageStored) and event.message.role == "user":
+                        self._named(key, event.message.id)
                     if isinstance(event, ev.TurnStarted):
                         self.answer_id = event.turn_id
                         del self._files[: len(files)]
@@ -136,6 +118,11 @@ class Conversation:
         finally:
             if self.answer_id and not answer.is_over:
                 self._stopping = asyncio.create_task(self._stop(), name="conversation.stop")
+
+    def _named(self, key: str, message_id: str) -> None:
+        self.questions[key] = message_id
+        while len(self.questions) > _QUESTIONS_KEPT:
+            del self.questions[next(iter(self.questions))]
 
     async def stopped(self) -> None:
         """Wait until the answer that was broken off has ended in the backend, too."""
@@ -149,16 +136,13 @@ class Conversation:
         except (AgentTuiError, TimeoutError) as error:
             log.warning("an answer that was broken off could not be stopped", exc_info=error)
 
-    async def record(self, recorded: Recorded) -> None:
-        """Tell the backend what was really said of an answer. Never raises: the talk goes on without."""
-        path = f"/api/conversations/{self._id}/messages"
+    async def record(self, message_id: str, spoken: Spoken, *, interrupted: bool) -> None:
+        """Tell the backend how a message was really spoken. Never raises: the talk goes on without."""
+        known = {name: value for name, value in asdict(spoken).items() if value not in (None, "")}
         try:
-            await self._net.call("POST", path, json=recorded.json())
-        except (NotFound, NotOffered):
+            await self._client.record(self._id, message_id=message_id, spoken=known, interrupted=interrupted)
+        except (NotFound, NotOffered, ProtocolError):
             log.info("the backend does not take what was said")
-        except Refused as error:
-            if error.status not in _NOT_KNOWN:
-                log.warning("the backend refused what was said", exc_info=error)
         except AgentTuiError as error:
             log.warning("what was said could not be recorded", exc_info=error)
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from livekit.agents import inference, llm, stt, tts, vad
 
+from agent_tui.clients.agent_tasks import AgentTasksClient
 from agent_tui.errors import AgentTuiError, ConfigError
-from agent_tui.voice_agent import whisper
+from agent_tui.voice_agent import instructions, whisper
+from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
 from agent_tui.voice_agent.assignment import Choice
 from agent_tui.voice_agent.hearing import ACTIVATION, DEACTIVATION, WhisperSTT
 from agent_tui.voice_agent.languages import Notice, language_of, mismatch
 from agent_tui.voice_agent.speaking import OfflineTTS
 from agent_tui.voice_agent.voices import Voice, find_voices
+
+TASKS = "tasks"  # llm = "tasks:http://127.0.0.1:3002"
+TASKS_VARIABLE = "AGENT_SERVICE_AUTHORIZATION"  # the whole header, where the service wants one
 
 log = logging.getLogger(__name__)
 
@@ -87,10 +93,17 @@ async def load_parts(choice: Choice, locale: str) -> Parts:
     return parts
 
 
-def choose_llm(choice: Choice, conversation: Callable[[], llm.LLM[Any]]) -> llm.LLM[Any]:
-    """Return what thinks: the conversation of ours, or the provider that was named with it as the spare."""
-    if not choice.llm:
+def choose_llm(choice: Choice, locale: str, conversation: Callable[[], llm.LLM[Any]]) -> llm.LLM[Any]:
+    """Return what thinks: the conversation of ours, an agent service, or the provider that was named with the
+    conversation as its spare. Raises ``ConfigError``.
+    """
+    kind, _, rest = choice.llm.partition(":")
+    if not kind:
         return conversation()
+    if kind == TASKS:
+        # No retries of its own: the framework does that.
+        client = AgentTasksClient(rest, os.environ.get(TASKS_VARIABLE, ""), retries=())
+        return AgentTasksLLM(client, language=instructions.language_of(locale))
     return llm.FallbackAdapter([provider("LLM", choice.llm), conversation()])
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from livekit.agents import NOT_GIVEN, AgentSession, inference, llm
 from livekit.agents.voice import events
 from livekit.agents.voice.agent_session import SessionConnectOptions
 
+from agent_tui.records import Spoken
+from agent_tui.voice_agent import instructions
 from agent_tui.voice_agent.agents import Guide
 from agent_tui.voice_agent.assignment import Assignment, Choice
-from agent_tui.voice_agent.conversation import Conversation, Recorded, ToolEnded, ToolStarted, ToolTold
+from agent_tui.voice_agent.conversation import Conversation, ToolEnded, ToolStarted, ToolTold
 from agent_tui.voice_agent.conversation_llm import APPROVAL_WORDS, MESSAGE, ConversationLLM
 from agent_tui.voice_agent.parts import Parts, choose_llm
 from agent_tui.voice_agent.speaking import spoken_in
@@ -23,6 +26,7 @@ APOLOGY = "Sorry, I cannot answer right now."
 _ERRORS_BORNE = 10_000  # an agent that gives up after three failed answers would leave its room deaf
 _INTERRUPTION_SECONDS = 0.3  # of voice: shorter sounds are coughs
 _FALSE_INTERRUPTION_SECONDS = 1.5
+_TAIL_SECONDS = 0.15  # what was said is on its way when the key is let go
 _APOLOGY_SECONDS = 10.0  # between two
 
 
@@ -35,6 +39,7 @@ class Session:
         self.talk = Talk(
             assignment.room,
             is_owners,
+            language=instructions.language_of(assignment.locale),
             greets=assignment.greets,
             can_hear=parts.ear is not None,
             other_voice=parts.other_voice,
@@ -43,8 +48,10 @@ class Session:
         self.conversation = Conversation(
             assignment.backend_url, assignment.backend_token, assignment.conversation_id
         )
+        self._heard: dict[str, llm.ChatMessage] = {}  # what persons said that is not on record yet
         self._recording: set[asyncio.Task[None]] = set()
         self._apologised_at = 0.0
+        self._locale = assignment.locale
         self._turn_detection = _turn_detection(choice.turn_detection)
         self._end_of_turn = choice.end_of_turn
         self.is_manual = choice.turn_detection == "manual"
@@ -65,7 +72,7 @@ class Session:
             vad=self.parts.detector,
             stt=self.parts.ear or NOT_GIVEN,
             tts=self.parts.voice or NOT_GIVEN,
-            llm=choose_llm(choice, thinking),
+            llm=choose_llm(choice, self._locale, thinking),
             turn_handling={
                 "turn_detection": self._turn_detection,
                 "endpointing": {"min_delay": 0.0 if self.is_manual else choice.end_of_turn},
@@ -100,6 +107,7 @@ class Session:
 
     async def end_turn(self) -> None:
         """Answer what was said since ``start_turn``."""
+        await asyncio.sleep(_TAIL_SECONDS)
         self.livekit.input.set_audio_enabled(False)
         try:
             await self.livekit.commit_user_turn(transcript_timeout=10.0, stt_flush_duration=1.0)
@@ -154,19 +162,20 @@ class Session:
 
     def _on_item(self, event: events.ConversationItemAddedEvent) -> None:
         item = event.item
-        if not isinstance(item, llm.ChatMessage) or item.role != "assistant":
+        if not isinstance(item, llm.ChatMessage):
             return
-        message_id = item.extra.get(MESSAGE)
-        if not message_id:
-            return  # a greeting, or words of the session itself
-        recorded = Recorded(
-            message_id,
-            (item.text_content or "").replace(APPROVAL_WORDS, ""),
-            item.interrupted,
-            item.metrics.get("started_speaking_at"),
-            item.metrics.get("stopped_speaking_at"),
-        )
-        task = asyncio.create_task(self.conversation.record(recorded), name="session.record")
+        if item.role == "user":
+            self._heard[item.id] = item
+        elif message_id := item.extra.get(MESSAGE):  # else a greeting, or words of the session itself
+            self._record(message_id, item, _spoken(item))
+            for heard in [*self._heard.values()]:
+                if question_id := self.conversation.questions.get(heard.id):
+                    self._record(question_id, heard, replace(_spoken(heard), text=""))
+            self._heard.clear()
+
+    def _record(self, message_id: str, item: llm.ChatMessage, spoken: Spoken) -> None:
+        work = self.conversation.record(message_id, spoken, interrupted=item.interrupted)
+        task = asyncio.create_task(work, name="session.record")
         self._recording.add(task)
         task.add_done_callback(self._recording.discard)
 
@@ -178,7 +187,8 @@ class Session:
         now = time.monotonic()
         if now - self._apologised_at > _APOLOGY_SECONDS or not self._apologised_at:
             self._apologised_at = now
-            self.livekit.say(APOLOGY)
+            apology = getattr(event.source, "apology", None)
+            self.livekit.say(apology(error.error) if callable(apology) else APOLOGY)
 
     async def aclose(self) -> None:
         """End the session; what was said is still told to the backend."""
@@ -189,8 +199,24 @@ class Session:
         await self.conversation.aclose()
 
 
+def _spoken(item: llm.ChatMessage) -> Spoken:
+    """Return how a message was spoken; its text only where the person cut in."""
+    known = item.metrics
+    text = (item.text_content or "").replace(APPROVAL_WORDS, "") if item.interrupted else ""
+    return Spoken(
+        text,
+        known.get("started_speaking_at"),
+        known.get("stopped_speaking_at"),
+        hearing=known.get("transcription_delay"),
+        end_of_turn=known.get("end_of_turn_delay"),
+        model=known.get("llm_node_ttft"),
+        voice=known.get("tts_node_ttfb"),
+        whole=known.get("e2e_latency"),
+    )
+
+
 def _turn_detection(word: str) -> Any:
     """Return the framework's name, or its model, for a word of the config file."""
-    if word == "detector":
+    if word in ("detector", "model"):
         return inference.TurnDetector()
     return {"realtime": "realtime_llm"}.get(word, word)

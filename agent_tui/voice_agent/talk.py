@@ -11,6 +11,7 @@ from typing import Any
 from livekit.agents import AgentSession, tts
 from livekit.agents.voice.recorder_io import RecorderIO
 
+from agent_tui.voice_agent.instructions import Language
 from agent_tui.voice_agent.languages import Notice
 from agent_tui.voice_agent.people import TurnOfWords
 from agent_tui.voice_parts import voice_folder
@@ -22,6 +23,7 @@ class Talk:
 
     room: str
     is_owners: Callable[[], bool]
+    language: Language = "en"  # of what a model is told
     greets: bool = True
     can_hear: bool = True
     other_voice: tts.TTS[Any] | None = None
