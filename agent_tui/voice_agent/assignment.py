@@ -19,9 +19,10 @@ TURN_DETECTIONS = ("vad", "stt", "realtime", "manual", "model", "detector")
 class Choice:
     """What the agent hears, thinks and speaks with: the table ``[voice.agent]``.
 
-    ``stt``, ``llm`` and ``tts`` are ``provider:model``, or empty for what needs no provider; ``llm`` may also be
-    ``tasks:URL``, an agent service (protocols.md §3). ``hearing`` and ``voice`` name the offline models, empty for the ones that are installed. ``end_of_turn`` is the silence
-    in seconds after which a turn counts as over.
+    ``stt``, ``llm`` and ``tts`` are ``provider:model``, or empty for what needs no provider; ``llm`` may also
+    be ``tasks:URL``, an agent service (protocols.md §3). ``hearing`` and ``voice`` name the offline models,
+    empty for the ones that are installed. ``end_of_turn`` is the silence in seconds after which a turn counts
+    as over.
     """
 
     stt: str = ""
@@ -73,7 +74,8 @@ def assignment(fields: Mapping[str, Any]) -> Assignment:
     owners = fields.get("owners") or ()
     if not isinstance(owners, list | tuple) or not all(isinstance(owner, str) for owner in owners):
         raise ConfigError("owners: must be a list of identities")
-    agent = fields.get("agent") or {}
+    agent = fields.get("agent")
+    agent = {} if agent is None else agent
     if not isinstance(agent, Mapping):
         raise ConfigError("agent: must be a table")
     texts = ("url", "token", "room", "identity", "backend_url", "backend_token", "conversation_id", "locale")

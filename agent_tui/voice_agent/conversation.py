@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 # What a person who does not own this program may have done: looking. The owner has every tool there is.
 LOOKING_TOOLS: Final = ("list_rooms", "room_about")
 STOP_SECONDS: Final = 2.0
+_LOOK_SECONDS = 0.03
 _QUESTIONS_KEPT = 20
 
 
@@ -78,7 +79,7 @@ class Conversation:
     def __init__(self, url: str, token: str, conversation_id: str) -> None:
         self._net = Net(url, token, environ={**os.environ, TOOL_VARIABLE: "voice"})
         self._client = ChatClient(self._net)
-        self._id = conversation_id
+        self.id = conversation_id
         self._stopping: asyncio.Task[None] | None = None
         self._files: list[ev.Attachment] = []
         self.answer_id = ""  # of the newest answer, once the backend has named it
@@ -97,7 +98,7 @@ class Conversation:
         await self.stopped()
         files: Sequence[ev.Attachment] = tuple(self._files)
         events = self._client.ask(
-            self._id,
+            self.id,
             question,
             attachments=files,
             enabled_tools=None if may_act else LOOKING_TOOLS,
@@ -132,7 +133,10 @@ class Conversation:
     async def _stop(self) -> None:
         try:
             async with asyncio.timeout(STOP_SECONDS):
-                await self._client.stop(self._id)
+                shown = await self._client.stop(self.id)
+                while shown.status == "running":  # it is told to stop; the next question would meet it
+                    await asyncio.sleep(_LOOK_SECONDS)
+                    shown = await self._client.show(self.id)
         except (AgentTuiError, TimeoutError) as error:
             log.warning("an answer that was broken off could not be stopped", exc_info=error)
 
@@ -140,7 +144,7 @@ class Conversation:
         """Tell the backend how a message was really spoken. Never raises: the talk goes on without."""
         known = {name: value for name, value in asdict(spoken).items() if value not in (None, "")}
         try:
-            await self._client.record(self._id, message_id=message_id, spoken=known, interrupted=interrupted)
+            await self._client.record(self.id, message_id=message_id, spoken=known, interrupted=interrupted)
         except (NotFound, NotOffered, ProtocolError):
             log.info("the backend does not take what was said")
         except AgentTuiError as error:

@@ -16,7 +16,7 @@ class Wish:
 
 
 _PLEASE = (
-    r"(?:please |could you |can you |would you |will you |i (?:want|would like|'d like) (?:you )?to |let's |"
+    r"(?:please |could you |can you |would you |will you |i(?:'d| would)? (?:want|like) (?:you )?to |let's |"
     r"hey |ok(?:ay)? |now )*"
 )
 _THIS = r"(?: (?:this|our|the|my)(?: (?:conversation|talk|session|call|chat|voice))?| us| me| it)?"
@@ -48,7 +48,7 @@ _YES = re.compile(
     r"that's fine|that is fine|no problem|certainly|absolutely|i don't mind|you may|i consent)\b"
 )
 _NO = re.compile(r"\b(?:no|nope|not|don't|do not|never|rather not|stop|cancel)\b")
-_FINE = re.compile(r"\b(?:no problem|don't mind|do not mind|why not)\b")
+_FINE = re.compile(r"(?:\bi )?\b(?:no problem|don't mind|do not mind|why not)\b")
 
 
 def agrees(text: str) -> bool | None:

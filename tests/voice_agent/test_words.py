@@ -1,0 +1,138 @@
+"""Small rules about words: wishes of the session itself, consent, who may command, languages, assignments."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from agent_tui.errors import ConfigError
+from agent_tui.voice_agent.assignment import Choice, read_assignment, tell
+from agent_tui.voice_agent.languages import language_of, mismatch
+from agent_tui.voice_agent.people import Owners, TurnOfWords
+from agent_tui.voice_agent.wishes import agrees, wish
+
+
+@pytest.mark.parametrize(
+    ("said", "tool"),
+    [
+        ("Record this conversation, please.", "start_recording"),
+        ("Could you start recording now?", "start_recording"),
+        ("I'd like you to record us", "start_recording"),
+        ("Please stop the recording.", "stop_recording"),
+        ("Use another voice.", "other_voice"),
+        ("Can you change your voice please", "other_voice"),
+        ("Let me talk to someone else.", "other_voice"),
+        ("What rooms are running?", ""),
+        ("What does the record say about recording?", ""),
+        ("Stop the first room.", ""),
+        ("Tell me about voices.", ""),
+    ],
+)
+def test_wishes_of_the_session_are_told_from_questions(said: str, tool: str) -> None:
+    wanted = wish(said)
+    assert (wanted.tool if wanted else "") == tool
+
+
+@pytest.mark.parametrize(
+    ("said", "agreed"),
+    [
+        ("Yes.", True),
+        ("Sure, go ahead.", True),
+        ("I don't mind.", True),
+        ("No problem.", True),
+        ("No.", False),
+        ("Yes, no, wait.", False),
+        ("I'd rather not.", False),
+        ("Please don't.", False),
+        ("What do you mean?", None),
+        ("Maybe.", None),
+        ("", None),
+    ],
+)
+def test_consent_is_a_yes_and_never_guessed(said: str, agreed: bool | None) -> None:
+    assert agrees(said) is agreed
+
+
+def test_owners_are_known_by_their_token_or_their_identity() -> None:
+    owners = Owners(["user-ada-"])
+    assert owners.has("user-ada-17", {})
+    assert owners.has("somebody", {"agent-tui.owner": "1"})
+    assert not owners.has("user-bob-1", {"agent-tui.owner": "yes"})
+    assert not Owners([]).has("user-ada-17", {})
+
+
+def test_a_turn_that_a_guest_began_is_no_command_of_the_owner() -> None:
+    turn = TurnOfWords()
+    assert not turn.take()  # nobody said anything
+    turn.heard(by_owner=True)
+    assert turn.take()
+    turn.heard(by_owner=False)
+    turn.heard(by_owner=True)
+    assert not turn.take()
+    turn.heard(by_owner=True)
+    assert turn.take()
+
+
+def test_a_language_that_is_not_heard_or_spoken_is_said_before_anybody_talks() -> None:
+    assert [language_of(locale) for locale in ("de_DE.UTF-8", "zh-CN", "C", "C.UTF-8", "", "fil_PH", "en")] == [
+        "de", "zh", "en", "en", "en", "fil", "en",
+    ]  # fmt: skip
+    (notice,) = mismatch("de", hears=("en",), speaks=("en",))
+    assert notice.code == "voice.language"
+    assert notice.title == "German is not heard or spoken by the models on this machine"
+    assert "voice setup" in notice.detail
+    (deaf,) = mismatch("de", hears=("en",), speaks=("de",))
+    assert deaf.title.startswith("German is not heard by")
+    assert mismatch("de", hears=("en", "de"), speaks=("de",)) == []
+    assert mismatch("de", hears=None, speaks=None) == []  # providers
+    assert mismatch("en", hears=("en",), speaks=("en",)) == []
+
+
+def test_an_assignment_is_read_and_its_secrets_never_show() -> None:
+    line = json.dumps(
+        {
+            "url": "ws://127.0.0.1:1",
+            "token": "eyJ-token",
+            "backend_token": "secret",
+            "owners": ["user-a"],
+            "agent": {"stt": "deepgram:nova-3", "turn_detection": "", "end_of_turn": 1},
+            "unknown": {"of": "a later version"},
+        }
+    )
+    told = read_assignment(line)
+    assert told.token == "eyJ-token"
+    assert told.agent == Choice(stt="deepgram:nova-3", end_of_turn=1.0)
+    assert told.owners == ("user-a",)
+    assert "eyJ" not in repr(told)
+    assert "secret" not in repr(told)
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("not json with a eyJ.secret", "told nothing"),
+        ("[]", "told nothing"),
+        ('{"token": 7}', "token"),
+        ('{"owners": "me"}', "owners"),
+        ('{"agent": []}', "agent"),
+        ('{"agent": {"turn_detection": "guess"}}', "turn_detection"),
+        ('{"agent": {"end_of_turn": 0}}', "end_of_turn"),
+        ('{"agent": {"end_of_turn": true}}', "end_of_turn"),
+    ],
+)
+def test_what_is_no_assignment_is_refused_by_name(line: str, word: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_assignment(line)
+    assert word in str(refused.value)
+    assert "eyJ" not in str(refused.value)
+
+
+def test_states_are_lines_of_json() -> None:
+    out = io.StringIO()
+    tell(out, "notice", code="voice.language", title="one", detail="two\nlines")
+    (line,) = out.getvalue().splitlines()
+    assert json.loads(line) == {
+        "state": "notice", "code": "voice.language", "title": "one", "detail": "two\nlines",
+    }  # fmt: skip
