@@ -302,6 +302,7 @@ class DeviceSound:
             port.failed(f'"{device.name}" cannot be {WORDS[port.direction]}: {error}')
             return
         port.runs(device, stream)
+        self._lockstep.expect(self._delay_seconds())
 
     def _opened(self, port: Port, device: Device) -> Stream:
         own = Format(device.rate, 1), Format(device.rate, min(2, device.channels(port.direction)))

@@ -22,10 +22,11 @@ from typing import Final
 
 from livekit import rtc
 
-from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SAMPLES, SAMPLE_RATE
+from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SAMPLES, BLOCK_SECONDS, SAMPLE_RATE
 
 SILENCE: Final = bytes(BLOCK_BYTES)
-KEPT_BLOCKS: Final = 2  # played blocks that wait: devices take and give in bursts of a few
+KEPT_BLOCKS: Final = 2  # played blocks that wait, at least: devices take and give in bursts of a few
+SPARE_BLOCKS: Final = 3  # a played block must not come to the canceller later than its echo
 MOST_BLOCKS: Final = 50
 WINDOW_BLOCKS: Final = 100
 MAX_DELAY_MS: Final = 500
@@ -113,8 +114,13 @@ class Lockstep:
 
     def __init__(self) -> None:
         self._played: deque[bytes] = deque(maxlen=MOST_BLOCKS)
+        self._kept = KEPT_BLOCKS
         self._lowest = MOST_BLOCKS
         self._pairs = 0
+
+    def expect(self, delay_seconds: float) -> None:
+        """Say how long after it was handed over a block comes back as echo: as many may wait, less a few."""
+        self._kept = max(KEPT_BLOCKS, int(delay_seconds / BLOCK_SECONDS) - SPARE_BLOCKS)
 
     @property
     def waiting_blocks(self) -> int:
@@ -131,7 +137,7 @@ class Lockstep:
         self._lowest = min(self._lowest, waiting)
         self._pairs += 1
         if self._pairs >= WINDOW_BLOCKS:
-            for _ in range(self._lowest - KEPT_BLOCKS):
+            for _ in range(self._lowest - self._kept):
                 self._played.popleft()
             self._lowest, self._pairs = MOST_BLOCKS, 0
         return self._played.popleft() if self._played else SILENCE

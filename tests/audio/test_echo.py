@@ -80,6 +80,18 @@ def test_a_pair_that_comes_too_early_gets_silence_and_the_distance_is_mended() -
     assert lockstep.waiting_blocks == KEPT_BLOCKS - 1
 
 
+def test_with_devices_that_keep_more_sound_more_blocks_may_wait_before_the_step_is_changed() -> None:
+    lockstep = Lockstep()
+    lockstep.expect(0.12)
+    for number in range(7 + 500):
+        lockstep.played(number.to_bytes(2, "little"))
+    paired = []
+    for number in range(507, 900):
+        lockstep.played(number.to_bytes(2, "little"))
+        paired.append(int.from_bytes(lockstep.pair(), "little"))
+    assert paired[-1] == 899 - 8  # with itself nine waited, as many as may
+
+
 def test_played_blocks_do_not_pile_up_without_a_microphone() -> None:
     lockstep = Lockstep()
     for _ in range(10_000):
