@@ -19,8 +19,8 @@ class Output(Thread):
 
     Nothing is lost or reordered while the terminal is there. ``took(size)`` is called from this thread with
     the number of characters that the terminal has taken since the last call. It writes to a descriptor: a
-    thread that is stuck in Python's own ``stderr`` would abort the interpreter at its end. The descriptor is a
-    copy: libraries that send descriptor 2 elsewhere for a moment (the binding of PortAudio while it looks for
+    thread that is stuck in Python's own ``stderr`` would abort the interpreter at its end. The descriptor is
+    a copy: libraries that send descriptor 2 elsewhere for a moment (PortAudio's binding, while it looks for
     devices) would swallow what is drawn meanwhile.
     """
 
