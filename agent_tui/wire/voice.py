@@ -67,6 +67,8 @@ MAX_CALLS: Final = 500  # how many calls of tools are remembered
 HEADER: Final = struct.Struct(">I")
 
 _TOKEN = re.compile(r"eyJ[\w\-.~+/=%]*")
+_FAILURE = re.compile(r"type='(\w+)_error'.*?\berror=\w+\((['\"])(.+?)\2")
+_FAILED_PARTS = {"llm": "The model", "stt": "Hearing", "tts": "The voice", "realtime_model": "The model"}
 _AGENT_STATES: dict[int, AgentWord] = {
     pb.AS_INITIALIZING: "initializing",
     pb.AS_IDLE: "idle",
@@ -193,6 +195,7 @@ class SessionDecoder:
         self._turn_id = ""
         self._calls: dict[str, _Call] = {}
         self._usage: UsageMeasured | None = None
+        self._failure = ""  # that was told last
 
     def message(self, message: pb.AgentSessionMessage) -> list[VoiceEvent]:
         """Return the events of what the agent pushed or answered; sound of the console means none here."""
@@ -232,8 +235,7 @@ class SessionDecoder:
             case "agent_false_interruption":
                 yield FalseInterruption(event.agent_false_interruption.resumed)
             case "error":
-                said = redact(event.error.message)[:MAX_LINE_CHARACTERS]
-                yield SessionFailed(said or "The agent did not say what failed.")
+                yield from self._failed(event.error.message)
             case _ if name in _NOT_SHOWN:
                 return
             case _:
@@ -278,10 +280,18 @@ class SessionDecoder:
         self._segment += heard.is_final
         return WordsHeard(segment, heard.transcript[:MAX_TEXT_CHARACTERS], heard.is_final)
 
+    def _failed(self, said: str) -> Iterator[VoiceEvent]:
+        """Yield what failed in words for a person, once: a provider that is away fails again and again."""
+        message = failure(said)
+        if message != self._failure:
+            self._failure = message
+            yield SessionFailed(message)
+
     def _item(self, item: pb.ChatContext.ChatItem) -> Iterator[VoiceEvent]:
         match name := item.WhichOneof("item"):
             case "message":
                 spoken = spoken_item(item.message)
+                self._failure = ""
                 if spoken.role == "user":
                     self._turn_id = spoken.id
                 yield ItemStored(spoken)
@@ -393,6 +403,18 @@ class SessionDecoder:
                 del self._calls[next(iter(self._calls))]
             known = self._calls[call_id] = _Call(self._turn_id)
         return known
+
+
+def failure(said: str) -> str:
+    """Return what an agent says of a failure, for a person: livekit-agents sends Python's form of its error,
+    ``type='llm_error' … error=APIConnectionError('…', …) recoverable=True``.
+    """
+    shown = redact(said)[:MAX_LINE_CHARACTERS]
+    found = _FAILURE.search(shown)
+    if found is None:
+        return shown or "The agent did not say what failed."
+    again = " It is tried again." if shown.endswith("recoverable=True") else ""
+    return f"{_FAILED_PARTS.get(found[1], 'The agent')} failed: {found[3].rstrip('.')}.{again}"
 
 
 def spoken_item(message: pb.ChatMessage) -> SpokenItem:

@@ -187,6 +187,26 @@ def test_a_false_interruption_a_failure_and_usage_are_told() -> None:
     ]
 
 
+def test_a_failure_of_livekits_is_told_in_words_and_once_until_something_is_said() -> None:
+    raw = (
+        "type='llm_error' timestamp=1795355784.24 label='livekit.agents.inference.llm.LLM' "
+        "error=APIConnectionError('Connection error.', body=None, retryable=True) recoverable="
+    )
+    again, over = (
+        Event(error=Event.Error(message=f"{raw}True")),
+        Event(error=Event.Error(message=f"{raw}False")),
+    )
+    hello = added(message=said(pb.USER, "hello"))
+    told_failures = [
+        event for event in told(again, again, over, hello, over) if isinstance(event, SessionFailed)
+    ]
+    assert [event.message for event in told_failures] == [
+        "The model failed: Connection error. It is tried again.",
+        "The model failed: Connection error.",
+        "The model failed: Connection error.",
+    ]
+
+
 def test_what_is_of_no_use_to_a_person_is_left_out_and_what_is_new_is_kept_as_unknown() -> None:
     assert told(
         Event(overlapping_speech=Event.OverlappingSpeech(is_interruption=True)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing, suppress
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,8 @@ from typing import Any
 from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.audio.sound import BLOCK_BYTES, SAMPLE_RATE, Sound
-from agent_tui.clients.voice.ending import to_the_end
 from agent_tui.clients.voice.requests import SessionRequests
+from agent_tui.clients.voice.running import Running, to_the_end
 from agent_tui.clients.voice.script import AgentProgram
 from agent_tui.errors import (
     AgentTuiError,
@@ -61,7 +61,6 @@ ME = "me"
 
 log = logging.getLogger(__name__)
 
-Act = Callable[[], Iterable[VoiceEvent]]
 _NOTHING: tuple[VoiceEvent, ...] = ()
 
 
@@ -82,8 +81,7 @@ class ConsoleClient:
         self._begin()
 
     def _begin(self) -> None:
-        self._queue: asyncio.Queue[Act] = asyncio.Queue()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._running = Running()
         self._writer: asyncio.StreamWriter | None = None
         self._requests = SessionRequests(self._send)
         self._decoder = wire.SessionDecoder()
@@ -106,23 +104,19 @@ class ConsoleClient:
         failed; can be called again then.
         """
         self._begin()
-        self._spawn(self._serve())
+        running = self._running
+        running.spawn(self._serve())
         try:
             yield LinkMoved("connecting", f"Starting {self._program.name}.")
             yield MicChanged(self._is_muted)
-            while True:
-                act = await self._queue.get()
-                for event in act():
+            async with aclosing(running.events()) as events:
+                async for event in events:
                     yield event
-                    if isinstance(event, LinkMoved) and event.status in ("ended", "failed"):
-                        return
         finally:
-            await to_the_end(self._end())
+            await to_the_end(self._end(running))
 
-    async def _end(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+    async def _end(self, running: Running) -> None:
+        await running.end()
         self._requests.close()
         self._sound.drop()
         self._sound.resume()
@@ -130,24 +124,6 @@ class ConsoleClient:
         if writer is not None:
             await _aborted(writer)
         await self._program.end()
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._finished)
-        return task
-
-    def _finished(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a part of the voice session failed", exc_info=error)
-            self._tell(SessionFailed("A part of this terminal's voice session failed; its log says where."))
-
-    def _put(self, act: Act) -> None:
-        self._queue.put_nowait(act)
-
-    def _tell(self, *events: VoiceEvent) -> None:
-        self._put(lambda: events)
 
     async def _serve(self) -> None:
         """Start the agent, wait until it connects, and follow it until it is gone."""
@@ -166,7 +142,9 @@ class ConsoleClient:
             await self._program.start(address)
         except AgentTuiError as error:
             listening.close()
-            self._tell(LinkMoved("failed", f"{error.title}. {error.detail}".strip(), "agent_not_started"))
+            self._running.tell(
+                LinkMoved("failed", f"{error.title}. {error.detail}".strip(), "agent_not_started")
+            )
             return
         ending = asyncio.create_task(self._program.wait())
         try:
@@ -176,21 +154,23 @@ class ConsoleClient:
             if connected.done():
                 await self._follow(connected.result(), ending)
             elif ending.done():
-                self._tell(self._over(ending.result()))
+                self._running.tell(self._over(ending.result()))
             else:
-                self._tell(LinkMoved("failed", self._with_lines(why.AGENT_NOT_STARTED), "agent_not_started"))
+                self._running.tell(
+                    LinkMoved("failed", self._with_lines(why.AGENT_NOT_STARTED), "agent_not_started")
+                )
         finally:
             listening.close()
             ending.cancel()
 
     async def _follow(self, reader: asyncio.StreamReader, ending: asyncio.Task[int]) -> None:
-        self._spawn(self._greet())
-        self._spawn(self._send_sound())
+        self._running.spawn(self._greet())
+        self._running.spawn(self._send_sound())
         await self._read(reader)
         self._is_over = True
         self._requests.close()
         await asyncio.wait({ending}, timeout=ANSWER_SECONDS)  # the connection goes first, the process follows
-        self._tell(self._over(ending.result() if ending.done() else None))
+        self._running.tell(self._over(ending.result() if ending.done() else None))
 
     def _over(self, code: int | None) -> LinkMoved:
         """Return how a session ended whose agent is gone; ``code`` is its exit code."""
@@ -218,7 +198,7 @@ class ConsoleClient:
             break
         self._is_ready = True
         agent = Person("agent", self._program.name, is_agent=True)
-        self._tell(
+        self._running.tell(
             LinkMoved("connected"),
             AgentJoined("agent", self._program.name, has_session=True),
             PeopleChanged((Person(ME, is_me=True, is_muted=self._is_muted, is_heard=True), agent)),
@@ -237,7 +217,7 @@ class ConsoleClient:
             try:
                 (size,) = wire.HEADER.unpack(await reader.readexactly(wire.HEADER.size))
                 if size > wire.MAX_MESSAGE_BYTES:
-                    self._tell(Unknown("session message", "", f"too large: {size:,} bytes"))
+                    self._running.tell(Unknown("session message", "", f"too large: {size:,} bytes"))
                     return
                 data = await reader.readexactly(size)
             except (asyncio.IncompleteReadError, OSError):
@@ -245,9 +225,9 @@ class ConsoleClient:
             try:
                 message = wire.decode(data)
             except ProtocolError as error:
-                self._tell(Unknown("session message", "", error.title))
+                self._running.tell(Unknown("session message", "", error.title))
                 continue
-            self._put(partial(self._came, message))
+            self._running.put(partial(self._came, message))
 
     def _came(self, message: pb.AgentSessionMessage) -> Iterable[VoiceEvent]:
         match message.WhichOneof("message"):
@@ -288,7 +268,7 @@ class ConsoleClient:
 
     def _finish_later(self) -> None:
         self._stop_finishing()
-        self._finishing = self._spawn(self._finish())
+        self._finishing = self._running.spawn(self._finish())
 
     async def _finish(self) -> None:
         """Say that all was played once that is so."""
@@ -346,18 +326,18 @@ class ConsoleClient:
         """Send a typed line; it interrupts the agent if it speaks."""
         self._check_ready()
         key = f"typed-{secrets.token_hex(8)}"
-        self._tell(WordsTyped(key, text))
-        self._spawn(self._run_input(key, text))
+        self._running.tell(WordsTyped(key, text))
+        self._running.spawn(self._run_input(key, text))
 
     async def _run_input(self, key: str, text: str) -> None:
         try:
             await self._requests.run_input(text, TURN_SECONDS)
         except Refused as error:
-            self._tell(SessionFailed(str(error)))
+            self._running.tell(SessionFailed(str(error)))
         except TimedOut:
             log.warning("the agent did not end its turn in time")
         except TransportError:
-            self._tell(WordsLost(key))
+            self._running.tell(WordsLost(key))
 
     async def interrupt(self) -> None:
         """Be silent for the rest of this speech. The transport cannot tell the agent so: it believes that it
@@ -378,7 +358,7 @@ class ConsoleClient:
         agent = Person("agent", self._program.name, is_agent=True)
         me = Person(ME, is_me=True, is_muted=muted, is_heard=True)
         people = (PeopleChanged((me, agent)),) if self._is_ready else ()
-        self._tell(MicChanged(muted, self._is_talking), *people)
+        self._running.tell(MicChanged(muted, self._is_talking), *people)
 
     async def start_talking(self) -> None:
         """Unmute: this transport has no turns of its own."""

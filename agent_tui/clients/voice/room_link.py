@@ -19,6 +19,7 @@ from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.audio.sound import SAMPLE_RATE
 from agent_tui.clients.voice.requests import SessionRequests
+from agent_tui.clients.voice.running import Put
 from agent_tui.clients.voice.tokens import Ticket
 from agent_tui.errors import AgentTuiError, NotOffered, StreamLost
 from agent_tui.inert import inert_line
@@ -36,8 +37,7 @@ UNSUPPORTED_METHOD = 1400  # RpcError.code
 
 log = logging.getLogger(__name__)
 
-Act = Callable[[], Iterable[VoiceEvent]]
-Put = Callable[[Act], None]
+Take = Callable[..., Iterable[VoiceEvent]]  # called with the link and what the callback was given
 
 _LEAVING: set[asyncio.Task[None]] = set()  # joins that were given up and are undone once they are through
 
@@ -56,7 +56,7 @@ class RoomLink:
     ``on`` maps events of ``rtc.Room`` to what is to be called with their arguments, out of the queue.
     """
 
-    def __init__(self, put: Put, on: dict[str, Callable[..., Iterable[VoiceEvent]]]) -> None:
+    def __init__(self, put: Put, on: dict[str, Take]) -> None:
         self.room = rtc.Room()
         self.requests = SessionRequests(self._send_request)
         self.track: rtc.LocalAudioTrack | None = None
@@ -68,14 +68,18 @@ class RoomLink:
         for name, take in on.items():
             self.room.on(name, self._queued(put, take))  # type: ignore[arg-type]  # a Literal of 36 names
 
-    def _queued(self, put: Put, take: Callable[..., Iterable[VoiceEvent]]) -> Callable[..., None]:
-        return lambda *arguments: put(partial(take, self, *arguments))
+    def _queued(self, put: Put, take: Take) -> Callable[..., None]:
+        return lambda *arguments: put(partial(self._here, take, *arguments))
 
-    def read_text(self, topic: str, put: Put, take: Callable[..., Iterable[VoiceEvent]]) -> None:
+    def _here(self, take: Take, *arguments: object) -> Iterable[VoiceEvent]:
+        """Return what ``take`` makes of it, nothing once the room was left: that is another join's past."""
+        return () if self.is_left else take(self, *arguments)
+
+    def read_text(self, topic: str, put: Put, take: Take) -> None:
         """Have ``take`` called with (link, reader, identity) for each text stream of ``topic``."""
         self.room.register_text_stream_handler(topic, self._queued(put, take))
 
-    def read_bytes(self, topic: str, put: Put, take: Callable[..., Iterable[VoiceEvent]]) -> None:
+    def read_bytes(self, topic: str, put: Put, take: Take) -> None:
         """Have ``take`` called with (link, reader, identity) for each byte stream of ``topic``."""
         self.room.register_byte_stream_handler(topic, self._queued(put, take))
 

@@ -17,10 +17,10 @@ from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.clients.voice.microphone import Microphone
 from agent_tui.clients.voice.native_log import keep_native_log
-from agent_tui.clients.voice.network import has_interface
 from agent_tui.clients.voice.playback import mixed
 from agent_tui.clients.voice.requests import SessionRequests
 from agent_tui.errors import Refused, StreamLost, TimedOut
+from agent_tui.network import has_interface
 from tests.fakes.sound import FedSound
 from tests.fakes.tones import phrase_of
 
@@ -101,7 +101,7 @@ def test_a_log_that_cannot_be_written_is_left_out(tmp_path: Path, capfd: pytest.
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare")
 def test_a_machine_with_loopback_only_is_told_from_others() -> None:
-    code = "from agent_tui.clients.voice.network import has_interface; print(has_interface())"
+    code = "from agent_tui.network import has_interface; print(has_interface())"
     alone = subprocess.run(
         ["unshare", "-rn", sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False
     )

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from livekit import api
 
-from agent_tui.clients.voice.network import has_interface
 from agent_tui.clients.voice.room import RoomClient
 from agent_tui.clients.voice.signing import SignedTokens
 from agent_tui.clients.voice.tokens import Guest, StaticToken, Ticket
@@ -34,6 +33,7 @@ from agent_tui.model.voice import (
     WordsSpoken,
     WordsTyped,
 )
+from agent_tui.network import has_interface
 from tests.clients.voice import rooms
 from tests.clients.voice.following import Followed, eventually, following
 from tests.fakes.sound import FedSound

@@ -1,0 +1,97 @@
+"""Words of a voice room that come as text streams: what is heard, spoken and typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from livekit import rtc
+
+from agent_tui.clients.voice.room_link import RoomLink
+from agent_tui.clients.voice.running import Running
+from agent_tui.model.voice import VoiceEvent, WordsHeard, WordsLost, WordsSpoken
+from agent_tui.wire import voice as wire
+
+MAX_SEGMENTS = 500
+
+
+class WordStreams:
+    """Reads text streams. ``people`` is called when somebody was heard."""
+
+    def __init__(self, running: Running, people: Callable[[], Iterable[VoiceEvent]]) -> None:
+        self._running = running
+        self._people = people
+        self._segments: dict[str, None] = {}  # of the agent, that were told
+        self.last_heard = ""  # whose words the agent understood last
+
+    def came(self, link: RoomLink, reader: rtc.TextStreamReader, identity: str) -> Iterable[VoiceEvent]:
+        """Read a stream of ``lk.transcription``: the agent's words, or what it understands of somebody."""
+        attributes = reader.info.attributes or {}
+        segment = attributes.get("lk.segment_id") or reader.info.stream_id
+        track = attributes.get("lk.transcribed_track_id", "")
+        is_mine = link.track is not None and track == link.track.sid
+        if identity == link.agent and not is_mine:
+            self._running.spawn(self._spoken(reader, segment, is_voiced=bool(track)))
+        else:
+            me = link.room.local_participant.identity
+            self._running.spawn(self._heard(reader, segment, me if is_mine else identity))
+        return ()
+
+    async def _spoken(self, reader: rtc.TextStreamReader, segment: str, *, is_voiced: bool) -> None:
+        """Tell what the agent says, piece by piece; a segment that comes again comes whole."""
+        is_whole = segment in self._segments
+        self._segments[segment] = None
+        if len(self._segments) > MAX_SEGMENTS:
+            del self._segments[next(iter(self._segments))]
+        whole = ""
+        try:
+            async for piece in reader:
+                piece = piece[: wire.MAX_TEXT_CHARACTERS - len(whole)]
+                whole += piece
+                if piece and not is_whole:
+                    self._running.tell(WordsSpoken(segment, piece, is_voiced=is_voiced))
+        except rtc.StreamError:
+            self._running.tell(WordsLost(segment))
+            return
+        rest = whole if is_whole else ""
+        last = WordsSpoken(segment, rest, is_final=_is_final(reader), is_whole=is_whole, is_voiced=is_voiced)
+        self._running.tell(last)
+
+    async def _heard(self, reader: rtc.TextStreamReader, segment: str, identity: str) -> None:
+        """Tell what a person is heard to say: each stream has the whole segment so far."""
+        text = await _read(reader)
+        if text is None:
+            self._running.tell(WordsLost(segment))
+        else:
+            heard = WordsHeard(segment, text, _is_final(reader), identity)
+            self._running.put(partial(self._now_heard, heard))
+
+    def _now_heard(self, heard: WordsHeard) -> Iterable[VoiceEvent]:
+        self.last_heard = heard.identity
+        yield heard
+        yield from self._people()
+
+    def typed(self, link: RoomLink, reader: rtc.TextStreamReader, identity: str) -> Iterable[VoiceEvent]:
+        """Read what somebody else in the room typed."""
+        self._running.spawn(self._typed(reader, identity))
+        return ()
+
+    async def _typed(self, reader: rtc.TextStreamReader, identity: str) -> None:
+        text = await _read(reader)
+        if text is not None:
+            self._running.tell(WordsHeard(reader.info.stream_id, text, is_final=True, identity=identity))
+
+
+async def _read(reader: rtc.TextStreamReader) -> str | None:
+    """Return a whole stream, ``None`` when it broke off."""
+    text = ""
+    try:
+        async for piece in reader:
+            text += piece[: wire.MAX_TEXT_CHARACTERS - len(text)]
+    except rtc.StreamError:
+        return None
+    return text
+
+
+def _is_final(reader: rtc.TextStreamReader) -> bool:
+    return (reader.info.attributes or {}).get("lk.transcription_final") == "true"
