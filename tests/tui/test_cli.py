@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import agent_tui
+from tests.backend.voice.voice_backend import write_agent, write_server
 from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, Home, finish, home_at, one_line, own_environ, served
 
@@ -447,3 +448,18 @@ def test_backend_status_and_stop_count_rooms_and_answers_alike(tmp_path: Path) -
         for talk in talks:
             talk.kill()
             talk.communicate()
+
+
+def test_backend_status_and_stop_count_voice_rooms(tmp_path: Path) -> None:
+    with home_at(tmp_path) as home:
+        write_agent(home.data)
+        home.environ["LIVEKIT_SERVER"] = str(write_server(home.data))
+        assert home.answer("backend", "status", "--output", "json")["voice_rooms"] == 0
+        joined = home.api("POST", "/api/voice/token", {"room_name": "den"})
+        assert joined["room_name"] == "den"
+        assert home.answer("backend", "status", "--output", "json")["voice_rooms"] == 1
+        assert home.main("backend", "status").stdout.endswith(
+            "; 0 rooms, 0 answers and 1 voice room under way\n"
+        )
+        stopped = home.main("backend", "stop").stdout
+        assert stopped == "stopped, which cut 0 rooms, 0 answers and 1 voice room\n"
