@@ -23,7 +23,7 @@ from agent_tui.errors import NotFound, Refused, StoreError
 from agent_tui.inert import inert_line
 from agent_tui.network import has_interface
 from agent_tui.voice_config import MAX_ROOM_CHARACTERS, VoiceConfig
-from agent_tui.voice_parts import find_agent_python, find_server, located_server, voice_folder
+from agent_tui.voice_parts import find_agent_python, find_server, located_server, missing_parts, voice_folder
 
 if TYPE_CHECKING:  # half a second, and only needed once somebody talks
     from agent_tui.backend.voice.livekit_api import InRoom, RoomCalls, Signer
@@ -106,6 +106,7 @@ class VoiceRooms:
         self._changing = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
         self._attending: asyncio.Task[None] | None = None
+        self._known_version: tuple[Path, str] | None = None
         self._closed = False
 
     # --- what is asked ---------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ class VoiceRooms:
         await self._look()
         found, python = located_server(self._data), find_agent_python(self._data)
         server = self._server
-        version = "" if found is None else await server_version(found[0])
+        version = "" if found is None else await self._version(found[0])
         return {
             "server": {
                 "state": "stopped" if server is None else server.state,
@@ -175,12 +176,19 @@ class VoiceRooms:
                 "detail": "" if server is None else server.why,
             },
             "agent": {"python": None if python is None else str(python)},
+            "missing_parts": [part.name for part in missing_parts(self._data)],
             "rooms": [_about_room(name, room) for name, room in sorted(self._rooms.items())],
             "missing": [
                 {"code": missing.code, "title": missing.title, "detail": missing.detail}
                 for missing in self._missing()
             ],
         }
+
+    async def _version(self, path: Path) -> str:
+        """Return the version of the program at ``path``, which is asked once."""
+        if self._known_version is None or self._known_version[0] != path:
+            self._known_version = path, await server_version(path)
+        return self._known_version[1]
 
     async def aclose(self) -> None:
         """Have the agents leave and end the server; nothing is started any more."""

@@ -163,7 +163,10 @@ async def test_without_a_server_or_an_agent_the_refusal_says_which(
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.json["code"] == "voice.no_server"
         assert "voice setup" in answer.json["detail"]
-        assert [missing["code"] for missing in (await backend.about())["missing"]] == ["voice.no_server"]
+        about = await backend.about()
+        assert [missing["code"] for missing in about["missing"]] == ["voice.no_server"]
+        assert "server" in about["missing_parts"]
+        assert "agent" not in about["missing_parts"]
 
 
 async def test_a_backend_that_others_can_reach_has_no_voice_rooms(
