@@ -453,7 +453,7 @@ def test_backend_status_and_stop_count_rooms_and_answers_alike(tmp_path: Path) -
 def test_backend_status_and_stop_count_voice_rooms(tmp_path: Path) -> None:
     with home_at(tmp_path) as home:
         write_agent(home.data)
-        home.environ["LIVEKIT_SERVER"] = str(write_server(home.data))
+        home.main("rooms", "list", LIVEKIT_SERVER=str(write_server(home.data)))  # starts it
         assert home.answer("backend", "status", "--output", "json")["voice_rooms"] == 0
         joined = home.api("POST", "/api/voice/token", {"room_name": "den"})
         assert joined["room_name"] == "den"

@@ -105,6 +105,10 @@ class Program:
             except ProgramFailed as error:
                 self._become("failed", str(error))
                 return
+            except Exception:  # the last line of defence: others wait for what becomes of it
+                log.exception("%s cannot be kept", self._name)
+                self._become("failed", "a bug of ours; the backend's log says more")
+                return
             now = time.monotonic()
             ends.append(now)
             log.warning("%s ended: %s", self._name, why)

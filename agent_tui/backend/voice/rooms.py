@@ -9,7 +9,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -268,11 +268,16 @@ class VoiceRooms:
 
     async def _opened(self, name: str, locale: str) -> VoiceRoom:
         room = self._rooms.get(name)
-        if room is None:
-            conversation_id = await begin_conversation(self._chats, name)
-            if self._closed:
-                raise Refused("The backend is stopping", status=503)
-            room = self._rooms[name] = VoiceRoom(conversation_id, locale, time.monotonic())
+        if room is not None and not await conversation_exists(self._chats, room.conversation_id):
+            if room.agent is not None:  # it was told the one that somebody has deleted
+                await room.agent.stop()
+                room.agent = None
+            room.conversation_id = await begin_conversation(self._chats, name)
+        elif room is None:
+            room = VoiceRoom(await begin_conversation(self._chats, name), locale, time.monotonic())
+        if self._closed:
+            raise Refused("The backend is stopping", status=503)
+        self._rooms[name] = room
         return room
 
     def _start_agent(self, name: str, room: VoiceRoom) -> None:
@@ -391,6 +396,15 @@ async def begin_conversation(chats: Chats, room: str) -> str:
     return (await chats.create(NewConversation(title=room, kind="voice"))).id
 
 
+async def conversation_exists(chats: Chats, conversation_id: str) -> bool:
+    """Say whether nobody has deleted it."""
+    try:
+        await chats.conversation(conversation_id)
+    except NotFound:
+        return False
+    return True
+
+
 async def end_conversation(chats: Chats, conversation_id: str) -> None:
     """Forget a voice session in which nobody said anything."""
     try:
@@ -406,10 +420,11 @@ def checked(request: TokenRequest) -> TokenRequest:
     """Return the request if it can be granted; raises ``Refused``: 422 for bad names, 403 for a guest's
     ``room_config``.
     """
+    request = replace(request, room=" ".join(request.room.split()), name=" ".join(request.name.split()))
     for name, what in ((request.room, "room_name"), (request.name, "participant_name")):
         if name != inert_line(name, MAX_ROOM_CHARACTERS):
             raise Refused(f"{what} must be one line of at most {MAX_ROOM_CHARACTERS} characters", status=422)
-    if not request.room.strip():
+    if not request.room:
         raise Refused("room_name is missing", status=422)
     if request.is_guest and request.room_config:
         raise Refused(

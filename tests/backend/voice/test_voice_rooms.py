@@ -117,6 +117,13 @@ async def test_an_owner_may_have_other_agents_dispatched(
     assert backend.told() == []
 
 
+async def test_blanks_do_not_tell_rooms_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with voice_backend(tmp_path, monkeypatch) as backend:
+        one, two = await backend.join("the den"), await backend.join(" the  den ")
+        assert (one["room_name"], two["room_name"]) == ("the den", "the den")
+        assert one["conversation_id"] == two["conversation_id"]
+
+
 async def test_a_second_terminal_stands_in_the_same_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +134,20 @@ async def test_a_second_terminal_stands_in_the_same_room(
         assert one["participant_identity"] != two["participant_identity"]
         await backend.until_agent("den", "running")
         assert len(backend.told()) == 1
+
+
+async def test_a_conversation_that_was_deleted_meanwhile_is_begun_anew_for_who_comes_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with voice_backend(tmp_path, monkeypatch) as backend:
+        first = (await backend.join("den"))["conversation_id"]
+        await backend.until_agent("den", "running")
+        await backend.chats.delete(first)
+        second = (await backend.join("den"))["conversation_id"]
+        assert second != first
+        await until(lambda: len(backend.told()) == 2)
+        assert backend.told()[1]["conversation_id"] == second
+        await backend.until_agent("den", "running")
 
 
 async def test_two_rooms_have_an_agent_and_a_conversation_each_and_one_server(
@@ -142,7 +163,7 @@ async def test_two_rooms_have_an_agent_and_a_conversation_each_and_one_server(
         assert [room["name"] for room in (await backend.about())["rooms"]] == ["attic", "den"]
 
 
-@pytest.mark.parametrize("fields", [{"room_name": "a\nb"}, {"room_name": "x" * 101}, {"room_name": " "}])
+@pytest.mark.parametrize("fields", [{"room_name": "a\x07b"}, {"room_name": "x" * 101}, {"room_name": " "}])
 async def test_a_name_that_cannot_be_is_refused(
     fields: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
