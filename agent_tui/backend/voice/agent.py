@@ -78,10 +78,6 @@ class VoiceAgent:
         """Start it unless it runs; returns at once."""
         self._program.start()
 
-    async def settled(self) -> State:
-        """Return what has become of it once it does not start any more."""
-        return await self._program.settled()
-
     async def stop(self) -> None:
         """Have it leave, and end it."""
         await self._program.stop()

@@ -116,11 +116,6 @@ class VoiceRooms:
         """Return how many rooms are in use."""
         return len(self._rooms)
 
-    @property
-    def people(self) -> int:
-        """Return how many people were in them at the last look."""
-        return sum(len(room.people) for room in self._rooms.values())
-
     async def token(self, request: TokenRequest) -> dict[str, Any]:
         """Return what a client needs to join, in LiveKit's words and ours; server and agent are started.
 
@@ -134,6 +129,7 @@ class VoiceRooms:
                 self._needed_agent()
             room = await self._opened(request.room, request.locale)
             try:
+                server.start()  # before the agent, which waits for it
                 if request.with_agent:
                     self._start_agent(request.room, room)
                 signer = await self._ready(server)
@@ -248,8 +244,8 @@ class VoiceRooms:
         return python
 
     async def _ready(self, server: VoiceServer) -> Signer:
-        """Start the server unless it runs; raises ``Refused`` (409) when it fails."""
-        state, _ = await asyncio.gather(server.start(), asyncio.to_thread(_load_livekit))
+        """Wait for the server that is started; raises ``Refused`` (409) when it fails."""
+        state, _ = await asyncio.gather(server.settled(), asyncio.to_thread(_load_livekit))
         if state != "running":
             why = server.why
             await self._end_rooms(list(self._rooms))
@@ -308,8 +304,8 @@ class VoiceRooms:
         """Return what the agent of a room is told, once there is a server for it."""
         assert self._server is not None
         assert room.agent is not None
-        if await self._server.start() != "running":
-            raise ProgramEnded("there is no server")
+        if await self._server.settled() != "running":
+            raise ProgramEnded("there is no LiveKit server")
         signer, calls = await self._connected(self._server)
         # After a crash the server believes for twenty seconds that the agent is still there.
         await calls.remove(name, room.agent.identity)

@@ -64,9 +64,12 @@ class VoiceServer:
         """Return the address of its API."""
         return f"http://{LOOPBACK}:{self._ports[0]}"
 
-    async def start(self) -> State:
-        """Start it unless it runs, and wait until it is ready or has failed."""
+    def start(self) -> None:
+        """Start it unless it runs; a failed one gets another chance."""
         self._program.start()
+
+    async def settled(self) -> State:
+        """Return what has become of it once it does not start any more."""
         return await self._program.settled()
 
     async def stop(self) -> None:

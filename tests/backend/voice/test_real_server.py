@@ -250,7 +250,7 @@ async def test_a_room_is_over_when_its_last_person_has_left_and_the_server_after
         async with terminal(attic) as bob:
             async with terminal(den) as ann:
                 await until(lambda: has_agent(ann) and has_agent(bob))
-                await until(lambda: backend.rooms.people == 2)
+                await backend.until_people(2)
             await until(lambda: backend.rooms.rooms == 1)
             assert (await backend.about_room("attic"))["agent"]["state"] == "running"
             agents = {told["room"]: told["pid"] for told in backend.told()}

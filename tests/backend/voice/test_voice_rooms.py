@@ -282,7 +282,7 @@ async def test_a_room_that_everybody_has_left_is_over_and_so_is_the_server(
         await backend.play("join", room="den", identity=me)
         await backend.until_agent("den", "running")
         told = backend.told()[0]
-        await until(lambda: backend.rooms.people == 1)
+        await backend.until_people(1)
         assert (await backend.about_room("den"))["people"] == [{"identity": me, "name": "", "owner": False}]
         await backend.play("leave", room="den", identity=me)
         await until(lambda: backend.rooms.rooms == 0)
@@ -325,7 +325,7 @@ async def test_a_server_that_dies_comes_back_on_the_same_port_with_the_same_secr
         await backend.until_server("running")
         assert (await backend.join("den"))["server_url"] == joined["server_url"]
         await backend.play("join", room="den", identity="x")
-        await until(lambda: backend.rooms.people == 1)  # it believes the tokens of before
+        await backend.until_people(1)  # it believes the tokens of before
 
 
 async def test_a_server_that_dies_three_times_in_a_minute_ends_its_rooms_and_says_why(
@@ -348,7 +348,7 @@ async def test_an_owner_in_a_voice_room_counts_as_an_open_program_and_a_guest_do
     async with voice_backend(tmp_path, monkeypatch) as backend:
         await backend.join("den")
         await backend.play("join", room="den", identity="guest-1")
-        await until(lambda: backend.rooms.people == 1)
+        await backend.until_people(1)
         assert backend.presence.programs == 0
         await backend.play("join", room="den", identity="owner-1", attributes={"agent-tui.owner": "1"})
         await until(lambda: backend.presence.programs == 1)

@@ -139,6 +139,12 @@ class VoiceBackend:
                 await asyncio.sleep(0.02)
         return server
 
+    async def until_people(self, count: int) -> None:
+        """Wait until so many people are in all rooms together."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while sum(len(room["people"]) for room in (await self.about())["rooms"]) != count:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
     def servers(self) -> list[int]:
         """Return the process ids of all fake servers so far."""
         return [int(line) for line in (self.data / "voice/servers").read_text().split()]
