@@ -223,20 +223,23 @@ async def test_a_deleted_room_sends_the_agent_home_and_it_comes_again_with_the_n
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-async def test_the_end_of_the_backend_is_told_to_a_terminal_at_once_and_a_killed_one_leaves_nothing(
+async def test_a_terminal_hears_at_once_that_the_backend_ended_and_nothing_of_voice_is_left(
     is_killed: bool, tmp_path: Path
 ) -> None:
     async with real_backend(tmp_path) as backend, terminal(await asked(backend, room_name="den")) as ann:
         await until(lambda: has_agent(ann))
         pids = children(backend.child.pid)
-        left: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        ann.on("disconnected", left.set_result)
+        heard = asyncio.Event()
+        # A server that is told to end says so (reason 3), but on a busy machine it may be gone before its words
+        # are: then the lost connection is what is heard.
+        for name in ("disconnected", "reconnecting"):
+            ann.on(name, lambda *_: heard.set())
         if is_killed:
             await backend.kill()
         else:
             assert await backend.end() == 0
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                assert await left == rtc.DisconnectReason.SERVER_SHUTDOWN
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await heard.wait()
         for pid in pids:
             await gone(pid)
 
