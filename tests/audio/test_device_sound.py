@@ -128,8 +128,8 @@ async def test_a_device_that_is_pulled_out_is_said_and_comes_back_by_itself() ->
     async with opened(library, output_name="Screen, ALSA") as sound:
         library.plugged.remove(SPEAKER)
         library.stream_of("Screen").pull_out()
-        await until(lambda: not sound.status.output_name)
-        assert '"Screen" is gone' in sound.status.output_problem
+        await until(lambda: '"Screen" is gone' in sound.status.output_problem)
+        assert not sound.status.output_name
         assert sound.status.input_name == "Desk Microphone"
         library.plugged.append(SPEAKER)
         await until(lambda: sound.status.output_name == "Screen")
