@@ -230,8 +230,8 @@ async def test_a_terminal_hears_at_once_that_the_backend_ended_and_nothing_of_vo
         await until(lambda: has_agent(ann))
         pids = children(backend.child.pid)
         heard = asyncio.Event()
-        # A server that is told to end says so (reason 3), but on a busy machine it may be gone before its words
-        # are: then the lost connection is what is heard.
+        # A server that is told to end says so (reason 3), but on a busy machine it may be gone before its
+        # words are sent: then the lost connection is what is heard.
         for name in ("disconnected", "reconnecting"):
             ann.on(name, lambda *_: heard.set())
         if is_killed:
