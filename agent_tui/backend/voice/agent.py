@@ -20,6 +20,7 @@ from agent_tui.backend.tools.environment import passed_environment
 from agent_tui.backend.voice.last_words import LastWords, LogFile, lines_of
 from agent_tui.backend.voice.program import Command, Program, ProgramDone, ProgramEnded, ProgramFailed, State
 from agent_tui.inert import inert_line
+from agent_tui.redaction import redacted
 from agent_tui.voice_config import VoiceAgentConfig
 
 MODULE = "agent_tui.voice_agent"
@@ -102,7 +103,7 @@ class VoiceAgent:
                             limit.reschedule(None)
                             self._program.is_running()
                         case "notice", detail:
-                            self.notices.append(inert_line(detail, MAX_NOTICE_CHARACTERS))
+                            self.notices.append(_shown(detail))
                         case "failed", detail:
                             await self._failed(child, detail)
                         case _:
@@ -117,7 +118,7 @@ class VoiceAgent:
 
     async def _failed(self, child: Child, detail: str) -> NoReturn:
         """Raise what its failure means: wrong settings are wrong the next time, too."""
-        why = inert_line(detail, MAX_NOTICE_CHARACTERS) or "it failed without a reason"
+        why = _shown(detail) or "it failed without a reason"
         if await child.wait() == EXIT_USAGE:
             raise ProgramFailed(why)
         raise ProgramEnded(why)
@@ -127,6 +128,10 @@ async def _tell(child: Child, orders: Orders) -> None:
     child.stdin.write(json.dumps(orders).encode() + b"\n")
     with suppress(ConnectionError):  # it has ended: its output says so next
         await child.stdin.drain()
+
+
+def _shown(text: str) -> str:
+    return inert_line(redacted(text), MAX_NOTICE_CHARACTERS)
 
 
 def said(line: str) -> tuple[str, str]:

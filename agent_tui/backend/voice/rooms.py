@@ -350,9 +350,12 @@ class VoiceRooms:
         """Look from time to time who is there, and end what everybody has left."""
         while self._rooms:
             await asyncio.sleep(self._look_seconds)
-            async with self._changing:
-                await self._look()
-                await self._end_left()
+            try:
+                async with self._changing:
+                    await self._look()
+                    await self._end_left()
+            except Exception:  # the last line of defence: rooms that nobody ends keep the backend for ever
+                log.exception("a look at the voice rooms failed")
 
     async def _look(self) -> None:
         """Note who is in which room; a server that does not answer says nothing about that."""
