@@ -62,6 +62,7 @@ def _and(message: Message, rest: Message) -> Message:
         error=rest.error,
         status=rest.status,
         superseded=message.superseded or rest.superseded,
+        notes=tuple(dict.fromkeys((*message.notes, *rest.notes))),
     )
 
 

@@ -16,6 +16,7 @@ from agent_tui.records import (
     Attachment as Attachment,
     ConversationInfo as ConversationInfo,
     Message as Message,
+    Note as Note,
     QueuedMessage as QueuedMessage,
     RoomInfo as RoomInfo,
     Spoken as Spoken,
@@ -26,6 +27,8 @@ from agent_tui.records import (
 
 LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"]
 
+# Notes that stay true of a turn and are stored with it ("trimmed" is, too, in ``Message.trimmed``).
+LASTING_NOTES = frozenset({"no_tools", "server_missing", "form_declined"})
 LOCAL_ID = "local-"  # begins the ids that our clients make up, for messages that a server does not name
 
 
@@ -151,6 +154,11 @@ class TurnNoted:
     until: str = ""
     seconds: float = 0.0
     about: str = ""
+
+    @property
+    def lasting(self) -> Note | None:
+        """What of it stays true of the turn; None for what is of the moment."""
+        return Note(self.note, self.about) if self.note in LASTING_NOTES else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,14 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What stays true of how the model of a turn was asked, in the words of ``events.TurnNoted``."""
+
+    note: str
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A stored chat message. ``content`` is the wire's JSON text, ``text`` what a person reads."""
 
@@ -106,6 +114,7 @@ class Message:
     seconds: float | None = None  # how long the answer took
     continues: str = ""  # id of the attempt before it, whose words stand before its own
     spoken: Spoken | None = None  # of a voice session
+    notes: tuple[Note, ...] = ()  # those of ``events.LASTING_NOTES``
 
 
 @dataclass(frozen=True, slots=True)

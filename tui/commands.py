@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import ceil
 from os.path import commonprefix
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -23,7 +24,7 @@ from agent_tui.inert import inert_line
 from tui import exits, output
 from tui.output import OutputFormat
 from tui.request import Server, Source, reach
-from tui.screens.live_texts import dollars, why_paused
+from tui.screens.live_texts import dollars, left_out, why_paused
 from tui.screens.words import say
 
 
@@ -143,7 +144,10 @@ def waiting_line(servers: str) -> str:
 
 
 def note_line(noted: ev.TurnNoted) -> str:
-    """Return what a turn says of MCP servers, as one line; "" where it says something else."""
+    """Return what is noted of a turn, as one line; "" where there is nothing to say.
+
+    What is wrong with an MCP server is the same for all agents of a room; anything else names the agent.
+    """
     match noted.note:
         case "servers_wait" if noted.about:
             return waiting_line(noted.about)
@@ -151,8 +155,18 @@ def note_line(noted: ev.TurnNoted) -> str:
             return inert_line(f"MCP server {noted.about}; its tools are missing")
         case "form_declined":
             return inert_line(f"MCP server {noted.about}")
+        case "loading":
+            found = say("turn.loading")
+        case "no_tools":
+            found = say("turn.no_tools")
+        case "trimmed" if noted.count:
+            found = left_out(noted.count)
+        case "rate_limit":
+            found = say("agent.rate_limited", seconds=ceil(noted.seconds))
         case _:
             return ""
+    name = inert_line(noted.agent_name, MAX_NAME_CHARACTERS)
+    return f"{name}: {found}" if name else found
 
 
 def server_line(server: ToolServer) -> str:

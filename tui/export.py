@@ -14,13 +14,13 @@ from typing import Any, Final, Literal
 from agent_tui.chains import joined
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.errors import AgentTuiError, ConfigError, NotFound, NotOffered, not_written
-from agent_tui.events import Message, RoomInfo
+from agent_tui.events import Message, RoomInfo, TurnNoted
 from agent_tui.inert import inert
 from agent_tui.room_file import room_file_text
 from agent_tui.wire.rooms import decode_messages
 from agent_tui.wire.rooms_encode import room_fields
 from tui import connect, exits, output
-from tui.commands import asked, model_named, spent, status_of
+from tui.commands import asked, model_named, note_line, spent, status_of
 from tui.request import Source
 from tui.screens.live_texts import dollars, why_cut
 from tui.screens.room_texts import NAMELESS
@@ -211,6 +211,8 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
     if message.trimmed:
         untold = counted(message.trimmed, "oldest message", "oldest messages")
         found.append(f"its model was not told the {untold}")
+    noted = (note_line(TurnNoted(message.id, note.note, about=note.about)) for note in message.notes)
+    found += [line for line in noted if line]
     return found
 
 

@@ -211,16 +211,22 @@ class _Run:
         changed = self.answer.apply(event)
         self.form.said(changed)
         _tell(event)
-        if isinstance(event, ev.TurnNoted) and (line := note_line(event)) and line not in self.noted:
-            if event.note != "form_declined":
-                self.noted.add(line)  # many turns say the same
-            output.notice(line)
+        self._tell_note(event)
         if isinstance(event, ev.TurnEnded) and event.interrupted == "length":
             name = inert_line(changed[0].sender_name, MAX_NAME_CHARACTERS)
             output.notice(f"{name}: cut off, its model ran out of tokens")
         if isinstance(event, ev.TurnFailed):
             self.last_failure = inert_line(f"{event.agent_name}: {event.error}", MAX_ERROR_CHARACTERS)
         return self._ending(frame.event, event) if frame.event in TERMINAL else None
+
+    def _tell_note(self, event: ev.Event) -> None:
+        if isinstance(event, ev.TurnStarted):
+            event = ev.TurnNoted(event.turn_id, "trimmed", event.trimmed, agent_name=event.sender_name)
+        if not isinstance(event, ev.TurnNoted) or not (line := note_line(event)) or line in self.noted:
+            return
+        if event.note in ("servers_wait", "server_missing", "no_tools"):
+            self.noted.add(line)  # many turns say the same
+        output.notice(line)
 
     def _ending(self, name: str, event: ev.Event) -> Ending:
         match name, event:

@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from agent_tui import events as ev
+from agent_tui.state.notes import take_stored
 from agent_tui.state.turn import Agent, StepEvent, Turn, TurnStatus
 
 MAX_KEPT_UNKNOWN = 200
@@ -192,7 +193,8 @@ class Books:
                 turn.replace(message.text)
             turn.take_steps(message.steps)
         self._account(turn, message.id, message.token_count, message.usage)
-        turn.created_at, turn.trimmed = message.created_at, message.trimmed or turn.trimmed
+        turn.created_at = message.created_at
+        take_stored(turn, message)
         self.queue = tuple(queued for queued in self.queue if queued.id != message.id)
         if message.superseded:
             self._supersede(turn)

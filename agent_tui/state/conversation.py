@@ -12,7 +12,7 @@ from typing import Literal
 
 from agent_tui import events as ev
 from agent_tui.chains import sum_of
-from agent_tui.state.notes import take_note
+from agent_tui.state.notes import take_note, take_stored
 from agent_tui.state.steps import Steps, StepState
 
 MAX_KEPT_UNKNOWN = 200
@@ -396,7 +396,8 @@ class ConversationState:
         self.changed.add(turn.id)
 
     def _answer_stored(self, turn: ChatTurn, message: ev.Message) -> None:
-        turn.model, turn.trimmed = message.sender_name or turn.model, message.trimmed or turn.trimmed
+        turn.model = message.sender_name or turn.model
+        take_stored(turn, message)
         self._account(turn, message.id, message.token_count, message.usage, message.seconds)
         if message.id != turn.part_id:
             return

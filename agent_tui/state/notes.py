@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from agent_tui.events import TurnNoted
+from agent_tui.events import Message, TurnNoted
 
 
 class Notable(Protocol):
@@ -35,3 +35,12 @@ def take_note(turn: Notable, event: TurnNoted, *, has_begun: bool) -> None:
             turn.waits = event
         case _:
             pass  # of a newer server
+
+
+def take_stored(turn: Notable, message: Message) -> None:
+    """Take what a stored message says of how its model was asked."""
+    turn.trimmed = message.trimmed or turn.trimmed
+    for note in message.notes:
+        noted = TurnNoted(message.id, note.note, about=note.about)
+        if noted.lasting:
+            take_note(turn, noted, has_begun=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_tui import events as ev
 from agent_tui.wire.content import dump
-from agent_tui.wire.rooms_encode import usage_fields
+from agent_tui.wire.rooms_encode import note_fields, usage_fields
 from agent_tui.wire.steps_encode import call_fields, calls_fields
 from agent_tui.wire.steps_encode import step_fields as step_fields
 
@@ -91,6 +91,7 @@ def stored_message_fields(message: ev.Message) -> dict[str, Any]:
         **seconds,
         **spoken,
         **_set(trimmed=message.trimmed, continues=message.continues),
+        **_set(notes=[note_fields(note) for note in message.notes]),
     }
     return {**fields, **more, **usage_fields(message.usage)}
 

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from agent_tui import events as ev
 from agent_tui.tool_forms import FieldType, FormField, FormOption, ToolForm
 from agent_tui.wire.content import content_success, content_text
-from agent_tui.wire.fields import AnyUsage, Flag, Text, W, Wire, listed
+from agent_tui.wire.fields import AnyUsage, Flag, Notes, Text, W, Wire, listed
 
 MAX_SECONDS = 1e9  # thirty years: no tool took longer
 
@@ -184,6 +184,7 @@ class ChatMessage(Wire):
     continues: Text = ""
     calls: Any = None
     spoken: Annotated[SpokenFields | None, BeforeValidator(_ask)] = None
+    notes: Notes = ()
 
     def message(self) -> ev.Message:
         """Return it as events have it; the model's name is its sender's."""
@@ -215,6 +216,7 @@ class ChatMessage(Wire):
             seconds=self.seconds,
             continues=self.continues,
             spoken=self.spoken.spoken() if self.spoken is not None else None,
+            notes=self.notes,
         )
 
     def _steps(self) -> tuple[ev.Step, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -12,6 +13,7 @@ from agent_tui import events as ev
 from agent_tui.wire.content import dump, encodable
 
 MAX_REASON_CHARACTERS = 200
+MAX_NOTES = 100  # of one message
 NO_REASON = "the server did not say what went wrong"  # what a person can do about it follows
 ADVICE = "try again, or look into the server's log"
 _REASONS = ("content", "error", "message", "detail")  # where servers put it; ``content`` is the protocol's
@@ -68,6 +70,26 @@ def _usage(value: object) -> object:
 
 
 AnyUsage = Annotated[UsageFields | None, BeforeValidator(_usage)]
+
+
+class NoteFields(Wire):
+    """What stays true of how the model of a turn was asked."""
+
+    note: Text
+    about: Text = ""
+
+
+def _notes(value: object) -> object:
+    """Take only notes: a message is shown whatever its server notes of it."""
+    found = []
+    for item in value[:MAX_NOTES] if isinstance(value, list) else ():
+        with suppress(ValidationError):
+            fields = NoteFields.model_validate(item)
+            found.append(ev.Note(fields.note, fields.about))
+    return tuple(found)
+
+
+Notes = Annotated[tuple[ev.Note, ...], BeforeValidator(_notes)]
 
 
 def reason(error: ValidationError) -> str:

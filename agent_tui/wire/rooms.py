@@ -21,6 +21,7 @@ from agent_tui.wire.fields import (
     NO_REASON,
     AnyUsage,
     Flag,
+    Notes,
     Number,
     Text,
     Wire,
@@ -256,10 +257,11 @@ class _Message(Wire):
     continues: Text = ""
     usage: AnyUsage = None
     calls: Any = None
+    notes: Notes = ()
 
     def message(self) -> ev.Message:
         usage = self.usage.usage() if self.usage else None
-        fields = self.model_dump(exclude={"usage", "calls"})
+        fields = self.model_dump(exclude={"usage", "calls", "notes"}) | {"notes": self.notes}
         steps: tuple[ev.Step, ...] = ()
         if self.role != "user" and any(type_ in self.content for type_ in _MORE_THAN_WORDS):
             steps = stored_steps(self.content, self.calls)

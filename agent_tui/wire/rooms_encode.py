@@ -33,7 +33,13 @@ def message_fields(message: ev.Message) -> dict[str, Any]:
     for name in ("interrupted", "error", "to", "superseded", "trimmed", "continues"):
         if getattr(message, name):
             fields[name] = getattr(message, name)
-    return {**fields, **_set(calls=calls_fields(message.steps)), **usage_fields(message.usage)}
+    more = _set(calls=calls_fields(message.steps), notes=[note_fields(note) for note in message.notes])
+    return {**fields, **more, **usage_fields(message.usage)}
+
+
+def note_fields(note: ev.Note) -> dict[str, Any]:
+    """Return what stays true of a turn, as ``notes`` of a stored message has it."""
+    return {"note": note.note, **_set(about=note.about)}
 
 
 def usage_fields(usage: ev.Usage | None) -> dict[str, Any]:

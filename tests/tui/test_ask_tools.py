@@ -205,6 +205,24 @@ def test_ask_says_which_mcp_server_it_waits_for_and_what_is_missing_then(tmp_pat
         assert "slow__add" in offered
 
 
+def test_a_model_that_is_loaded_and_takes_no_tools_is_named_as_that(tmp_path: Path) -> None:
+    with a_place(tmp_path) as place:
+        refuses = fails(400, "some-model does not support tools")
+        place.model.will(fails(503, "Loading model"), refuses, says("Here."))
+        ran = place.ask("Go.")
+        assert ran.stdout == "Here.\n"
+        assert ran.stderr.splitlines()[1:] == ["loading the model…", "this model has no tools"]
+        messages = place.home.api("GET", f"/api/conversations/{place.newest()['id']}/messages")["messages"]
+        assert [message.get("notes") for message in messages] == [None, [{"note": "no_tools"}]]
+        place.model.will(says("One."), says("Two."))
+        agent = ("--agent", "Ada", "--rounds", "2", "--tool", "calculator")
+        ran = place.home.main("rooms", "run", "--task", "Go.", *agent)
+        assert ran.stderr.count("Ada: this model has no tools\n") == 1
+        (room,) = place.home.api("GET", "/api/rooms")["rooms"]
+        messages = place.home.api("GET", f"/api/rooms/{room['id']}/messages")["messages"]
+        assert [message.get("notes") for message in messages] == [None, *[[{"note": "no_tools"}]] * 2]
+
+
 @pytest.mark.parametrize("command", ["ask", "rooms"])
 def test_what_an_mcp_server_asks_a_person_is_declined_without_a_screen(tmp_path: Path, command: str) -> None:
     with a_place(tmp_path, f'{MCP}read_only = ["question"]\n') as place:

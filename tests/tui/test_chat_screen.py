@@ -246,6 +246,14 @@ async def test_an_mcp_server_that_is_waited_for_is_named_and_one_that_is_missing
         assert "· MCP server slow: it did not start within 15 s" in text
 
 
+async def test_what_stays_true_of_an_answer_is_shown_of_a_stored_one_too() -> None:
+    notes = ev.Note("no_tools"), ev.Note("server_missing", "slow: gone\x1b[2J"), ev.Note("loading")
+    async with opened(message("q1", "x"), message("a1", "So", "assistant", notes=notes, trimmed=3)) as chat:
+        text = " ".join((await chat.text()).split())
+        assert "· this model has no tools · 3 earlier messages left out · MCP server slow: gone␛[2J" in text
+        assert "loading" not in text
+
+
 async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> None:
     async with opened(message("q1", "x")) as chat:
         timer = chat.app.chat._looking

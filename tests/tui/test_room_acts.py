@@ -126,6 +126,16 @@ async def test_a_model_that_is_loaded_and_one_without_tools_are_named_as_that() 
         assert "loading the model" not in text
 
 
+async def test_what_stays_true_of_a_turn_is_shown_of_a_stored_one_too() -> None:
+    async with opened((240, 30)) as screen:
+        notes = ev.Note("no_tools"), ev.Note("server_missing", "slow: gone"), ev.Note("loading")
+        stored = ev.Message("1", "r", "assistant", "Here.", "Here.", "Mika", "", 1, 1, "t", "a", notes=notes)
+        info = loaded(status="paused", current_round=1).room
+        text = await screen.send(ev.RoomLoaded(info, (stored,)), LIVE)
+        assert "round 1 · this model has no tools · MCP server slow: gone" in text
+        assert "loading" not in text
+
+
 async def test_an_mcp_server_that_is_waited_for_or_missing_is_named_in_the_pane() -> None:
     async with opened((160, 30)) as screen:
         begun = ev.TurnStarted("1", "r", "assistant", "Mika", "", 1, "a")

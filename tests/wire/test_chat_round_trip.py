@@ -38,6 +38,7 @@ QUESTION = message(
     text="Hi\n一",
     attachments=(ev.Attachment("a.md", "# A", "text/markdown"),),
 )
+NOTES = (ev.Note("no_tools"), ev.Note("server_missing", "slow: it ended"))
 STEPS = (ev.Step("step-0", content="One"), CALL, RESULT, ev.Step("step-3", 3, content="Two"))
 
 
@@ -81,6 +82,7 @@ def test_a_stored_answer_comes_back_as_it_was(ended: dict[str, str]) -> None:
         seconds=2.5,
         versions=("m1", "m9"),
         trimmed=4,
+        notes=NOTES,
         **ended,
     )
     (read,) = decode_messages({"messages": [stored_message_fields(answer)]})

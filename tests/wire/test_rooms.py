@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from agent_tui import events as ev
 from agent_tui.wire.content import content_text, steps_content, text_content
 from agent_tui.wire.fields import ADVICE, NO_REASON
 from agent_tui.wire.rooms import decode, decode_messages, decode_room, decode_rooms
-from agent_tui.wire.rooms_encode import encode, frame_bytes, progress, token_count
+from agent_tui.wire.rooms_encode import encode, frame_bytes, message_fields, progress, token_count
 
 NOTHING_SAID = f"{NO_REASON}: {ADVICE}"
 NESTED = '{"error":' * 4 + '"x"' + "}" * 4
@@ -285,6 +286,19 @@ def test_what_waits_is_read_among_what_does_not_fit() -> None:
 def test_a_usage_that_is_none_is_left_out(usage: object) -> None:
     data = json.dumps({"id": "m", "content": "x", "token_count": 1, "usage": usage})
     assert decode("message_end", data) == ev.TurnEnded("m", "x", 1)
+
+
+def test_what_is_noted_of_a_stored_message_comes_back_as_it_was() -> None:
+    noted = replace(MESSAGE, notes=(ev.Note("no_tools"), ev.Note("server_missing", "slow: it ended")))
+    fields = message_fields(noted)
+    assert fields["notes"] == [{"note": "no_tools"}, {"note": "server_missing", "about": "slow: it ended"}]
+    assert decode_messages([fields])[0] == [noted]
+
+
+@pytest.mark.parametrize("notes", [None, 7, "no_tools", {"note": "no_tools"}, [7, None, {}, []]])
+def test_a_message_is_shown_whatever_its_server_notes_of_it(notes: object) -> None:
+    ((message,), *_) = decode_messages([{"id": "m", "content": "x", "notes": notes}])
+    assert (message.text, message.notes) == ("x", ())
 
 
 def test_lists_are_read_bare_or_wrapped_and_skip_what_does_not_fit() -> None:

@@ -65,12 +65,16 @@ def told_apart(turn: Noted) -> list[str]:
     """Return what a person should know of how a turn's model was asked."""
     found = [say("turn.no_tools")] if turn.has_no_tools else []
     if turn.trimmed:
-        one = turn.trimmed == 1
-        found.append(say("turn.trimmed.one") if one else say("turn.trimmed", count=count(turn.trimmed)))
+        found.append(left_out(turn.trimmed))
     found += [
         say("turn.server_missing", server=inert_line(one, MAX_SERVER_CHARACTERS)) for one in turn.missing
     ]
     return found
+
+
+def left_out(number: int) -> str:
+    """Return how many earlier messages a model was not told."""
+    return say("turn.trimmed.one") if number == 1 else say("turn.trimmed", count=count(number))
 
 
 def told_server(name: str, problem: str) -> str:

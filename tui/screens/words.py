@@ -294,6 +294,7 @@ ENGLISH: Final[dict[str, str]] = {
     "turn.trimmed.one": "1 earlier message left out",
     "turn.server_missing": "MCP server {server}",
     "turn.no_tools": "this model has no tools",
+    "turn.loading": "loading the model…",
     "turn.whisper": "{name}, to {to} only",
     "help.group.agent": "The agent",
     "help.group.composer": "Writing",

@@ -25,7 +25,7 @@ from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.calling import failed
 from agent_tui.chains import joined_steps
 from agent_tui.errors import ModelError
-from agent_tui.events import Step, Usage
+from agent_tui.events import Note, Step, Usage
 
 MAX_ROUNDS = 20  # protocols.md §2
 TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # protocols.md §2
@@ -66,6 +66,7 @@ class Ending:
     first_token_seconds: float | None
     seconds: float | None
     trimmed: int = 0  # how many messages its model was not told
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(slots=True)
@@ -158,6 +159,7 @@ class Answer:
             first_token_seconds=used.first_token_seconds,
             seconds=round(clock() - begun, 3),
             trimmed=self._trimmed,
+            notes=tuple(self.steps.notes),
         )
 
     async def _speak(self, round_: int, pricing: asyncio.Task[Cost], written: Written) -> list[Step]:

@@ -56,6 +56,7 @@ class Steps:
         self.message_id = message_id
         self.now = now  # when what is written next happened
         self.done: dict[str, Step] = {step.id: step for step in done}
+        self.notes: list[ev.Note] = []  # what stays true of the answer
         self.characters = 0  # said, thought and asked for in all
         self._next = max((step.index for step in (*before, *done)), default=-1) + 1
         self._before = before
@@ -88,6 +89,8 @@ class Steps:
                 about=note.about,
             )
             written.events += self._encode(noted)
+            written.note(noted)
+            self.notes += [noted.lasting] if noted.lasting else []
 
     def close_words(self, written: Written) -> None:
         """Put the text or thought that grew on record, as it is."""

@@ -125,6 +125,7 @@ def answer_noted(turn: TurnRow, note: NotePiece) -> Written:
     written = Written()
     noted = ev.TurnNoted(turn.message_id, note.note, note.count, about=note.about)
     _add(noted, turn.message_id, written)
+    written.note(noted)
     return written
 
 

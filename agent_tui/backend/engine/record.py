@@ -12,7 +12,7 @@ from dataclasses import replace
 from agent_tui import events as ev
 from agent_tui.backend.engine.written import Written, pieces
 from agent_tui.backend.models.model import NotePiece
-from agent_tui.backend.store.messages import turn_message, user_message
+from agent_tui.backend.store.messages import turn_message, user_message, with_notes
 from agent_tui.backend.store.rows import (
     AgentSkips,
     Change,
@@ -141,8 +141,8 @@ def turn_started(room: RoomRow, turn: TurnRow) -> Written:
     return Written(events, [TurnOpened(turn, event=len(events) - 1)])
 
 
-def turn_noted(turn: TurnRow, note: NotePiece) -> Written:
-    """Something happens to the turn besides words."""
+def turn_noted(turn: TurnRow, note: NotePiece) -> tuple[TurnRow, Written]:
+    """Something happens to the turn besides words: return it with what stays true of that."""
     noted = ev.TurnNoted(
         turn.message_id,
         note.note,
@@ -153,7 +153,11 @@ def turn_noted(turn: TurnRow, note: NotePiece) -> Written:
         note.seconds,
         note.about,
     )
-    return Written([_event(noted, turn.message_id)])
+    written = Written([_event(noted, turn.message_id)])
+    written.note(noted)
+    kept = [noted.lasting] if noted.lasting else []
+    trimmed = max(turn.trimmed, note.count)
+    return replace(turn, trimmed=trimmed, notes=with_notes(turn.notes, kept)), written
 
 
 def turn_refused(turn: TurnRow, error: str) -> Written:

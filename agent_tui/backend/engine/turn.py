@@ -21,6 +21,7 @@ from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.continuing import asked_to_go_on
 from agent_tui.backend.models.model import ChatMessage, Model, ModelRequest, NotePiece, UsagePiece
 from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
+from agent_tui.backend.store.messages import with_notes
 from agent_tui.backend.store.queries import Said
 from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
 from agent_tui.backend.store.store import Store
@@ -190,8 +191,8 @@ class Attempt:
         self.using = (0, 0.0)  # from here on the room's row says it
 
     async def _note(self, note: NotePiece) -> None:
-        self._turn = replace(self._turn, trimmed=max(self._turn.trimmed, note.count))
-        await self._write(record.turn_noted(self._turn, note))
+        self._turn, written = record.turn_noted(self._turn, note)
+        await self._write(written)
 
     def _note_use(self, tokens: int, cost: float) -> bool:
         """Say what is used by now; whether that is too much the room says, which cuts us then."""
@@ -268,6 +269,7 @@ def _ended(turn: TurnRow, ending: Ending) -> TurnRow:
         first_token_seconds=ending.first_token_seconds,
         cost=ending.cost,
         trimmed=max(turn.trimmed, ending.trimmed),
+        notes=with_notes(turn.notes, ending.notes),
     )
 
 

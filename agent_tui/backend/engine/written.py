@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agent_tui.backend.store.rows import Change, NewEvent
+from agent_tui.backend.store.rows import Change, NewEvent, TurnNotePut
+from agent_tui.events import TurnNoted
 
 # Longer texts become several events, so that a page of the log stays small.
 MAX_PIECE_CHARACTERS = 16_384
@@ -19,6 +20,11 @@ class Written:
 
     def __bool__(self) -> bool:
         return bool(self.events or self.changes)
+
+    def note(self, event: TurnNoted) -> None:
+        """Keep what stays true of the turn, once ``event`` has said it."""
+        if event.lasting:
+            self.changes.append(TurnNotePut(event.turn_id, event.lasting))
 
     def add(self, more: Written) -> None:
         """Commit ``more`` with it, after it."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from agent_tui.backend.store.messages import notes_of
 from agent_tui.backend.store.rows import TurnRow, UserSaid
 from agent_tui.chains import said_in
 from agent_tui.events import Attachment, Message, Spoken, Step
@@ -98,4 +99,5 @@ def answer_message(
         seconds=turn.seconds,
         continues=turn.continues,
         spoken=spoken_of(turn.spoken),
+        notes=notes_of(turn.notes),
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from json import loads
 
 from agent_tui.backend.store.rows import TurnRow, UserSaid
-from agent_tui.events import Message, Step
+from agent_tui.events import Message, Note, Step
 from agent_tui.wire.content import dump, steps_content, text_content
-from agent_tui.wire.rooms_encode import token_count
+from agent_tui.wire.rooms_encode import note_fields, token_count
 from agent_tui.wire.steps_encode import step_fields
 
 # Of one answer. As JSON they are four times as many bytes at worst; a client may take no more than 64 MiB.
@@ -32,6 +33,21 @@ def that_fit(messages: Sequence[Message]) -> list[Message]:
         if characters > MAX_PAGE_CHARACTERS and place:
             return list(messages[:place])
     return list(messages)
+
+
+def with_notes(stored: str, notes: Sequence[Note]) -> str:
+    """Return the notes of a turn as they are stored, once these are among them."""
+    if not notes:
+        return stored
+    return dump([note_fields(note) for note in dict.fromkeys((*notes_of(stored), *notes))])
+
+
+def notes_of(stored: str) -> tuple[Note, ...]:
+    """Return what ``with_notes`` stored; nothing of empty text, and of what is damaged."""
+    try:
+        return tuple(Note(**fields) for fields in loads(stored)) if stored else ()
+    except (ValueError, TypeError):
+        return ()
 
 
 def user_message(room_id: str, said: UserSaid) -> Message:
@@ -78,4 +94,5 @@ def turn_message(room_id: str, turn: TurnRow, steps: Sequence[Step] = ()) -> Mes
         usage=turn.usage,
         steps=tuple(steps),
         continues=turn.continues,
+        notes=notes_of(turn.notes),
     )

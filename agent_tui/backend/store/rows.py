@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agent_tui.backend.store.chat_rows import ChatChange
-from agent_tui.events import AgentInfo, QueuedMessage, Usage
+from agent_tui.events import AgentInfo, Note, QueuedMessage, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,7 @@ class TurnRow:
     continues: str = ""
     to_continue: bool = False
     spoken: str = ""
+    notes: str = ""
 
     @property
     def usage(self) -> Usage | None:
@@ -173,6 +174,14 @@ class TurnAgain:
 
     message_id: str
     rest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnNotePut:
+    """Something that stays true of how the model of the attempt was asked; nothing new if it is there."""
+
+    message_id: str
+    note: Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +275,7 @@ Change = (
     | TurnOpened
     | TurnClosed
     | TurnAgain
+    | TurnNotePut
     | InboxPut
     | InboxSet
     | InboxTaken

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import event as sqlalchemy_event
 
-HEAD = "0007"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0008"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -117,8 +117,8 @@ room_agent = Table(
 # again since, by the attempt whose supersedes names it). reason: why it was cut. again: somebody asked for
 # it to be said again; to_continue: for its rest. continues: the message_id of the attempt before it, whose
 # words stand before its own; empty for an attempt that begins anew. spoken: how it was spoken, as JSON, empty
-# for what was not. sender_name, sender_color: the agent's as
-# they were then.
+# for what was not. notes: what stays true of how its model was asked, a JSON list, empty for nothing.
+# sender_name, sender_color: the agent's as they were then.
 # text: all of it, once the attempt is closed; until then its chunks are the record. first_seq: where its
 # first event stands in the log, and so its place among the messages. In a chat each answer is a round of its
 # own, and attempt counts the answers to one question; parent: that question's id; model: whose words they
@@ -155,6 +155,7 @@ turn = Table(
     Column("continues", Text, nullable=False),
     Column("to_continue", Boolean, nullable=False),
     Column("spoken", Text, nullable=False),
+    Column("notes", Text, nullable=False),
 )
 
 # The database itself refuses to have a turn completed twice.

@@ -21,6 +21,7 @@ from agent_tui.backend.store.chat_rows import (
     StepStands,
     Unsearchable,
 )
+from agent_tui.backend.store.messages import with_notes
 from agent_tui.backend.store.queries import AGENT_COLUMNS
 from agent_tui.backend.store.room_steps import tools_text
 from agent_tui.backend.store.rows import (
@@ -41,6 +42,7 @@ from agent_tui.backend.store.rows import (
     RunOpened,
     TurnAgain,
     TurnClosed,
+    TurnNotePut,
     TurnOpened,
     UserSaid,
     Write,
@@ -123,7 +125,7 @@ def _change(connection: Connection, room_id: str, change: Change, seqs: Sequence
         case AgentSkips():
             condition = (room_agent.c.room_id == room_id) & (room_agent.c.id == change.agent_id)
             connection.execute(update(room_agent).where(condition).values(skip_next=change.skip_next))
-        case TurnOpened() | TurnClosed() | TurnAgain():
+        case TurnOpened() | TurnClosed() | TurnAgain() | TurnNotePut():
             _change_turn(connection, room_id, change, seqs)
         case InboxPut() | InboxSet() | InboxTaken():
             _change_inbox(connection, room_id, change)
@@ -146,7 +148,10 @@ def _change(connection: Connection, room_id: str, change: Change, seqs: Sequence
 
 
 def _change_turn(
-    connection: Connection, room_id: str, change: TurnOpened | TurnClosed | TurnAgain, seqs: Sequence[int]
+    connection: Connection,
+    room_id: str,
+    change: TurnOpened | TurnClosed | TurnAgain | TurnNotePut,
+    seqs: Sequence[int],
 ) -> None:
     match change:
         case TurnOpened(opened, place):
@@ -167,6 +172,10 @@ def _change_turn(
             condition = (turn.c.room_id == room_id) & (turn.c.message_id == message_id)
             wanted = {"to_continue": True} if rest else {"again": True}
             connection.execute(update(turn).where(condition).values(wanted))
+        case TurnNotePut(message_id, note):
+            condition = (turn.c.room_id == room_id) & (turn.c.message_id == message_id)
+            stored = connection.execute(select(turn.c.notes).where(condition)).scalar() or ""
+            connection.execute(update(turn).where(condition).values(notes=with_notes(stored, [note])))
 
 
 def _change_inbox(connection: Connection, room_id: str, change: InboxPut | InboxSet | InboxTaken) -> None:

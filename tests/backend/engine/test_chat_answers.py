@@ -20,6 +20,7 @@ from agent_tui.backend.models.model import (
     UsagePiece,
 )
 from agent_tui.errors import ModelError
+from agent_tui.events import Note
 from tests.backend.engine.chat_house import call, kinds, open_chats, results, speaks, statuses, told
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 from tests.fakes.scripted_tools import TEXT, ScriptedTool, crash, hang, reader
@@ -281,4 +282,4 @@ async def test_what_happens_to_the_call_besides_words_is_told_before_them_and_wh
         names = [name for name, _ in house.events()]
     assert told == [("loading", None), ("no_tools", None), ("trimmed", 4)]
     assert names.index("answer_note") < names.index("process_step")
-    assert (answer.text, answer.trimmed) == ("Here.", 4)
+    assert (answer.text, answer.trimmed, answer.notes) == ("Here.", 4, (Note("no_tools"),))

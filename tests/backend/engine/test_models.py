@@ -23,7 +23,7 @@ from agent_tui.backend.models.model import (
 )
 from agent_tui.backend.models.prices import Terms
 from agent_tui.errors import ModelError
-from agent_tui.events import Message
+from agent_tui.events import Message, Note
 from tests.backend.engine.house import MODES, House, data, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
 from tests.fakes.clock import FakeClock
@@ -309,15 +309,18 @@ async def test_a_model_faster_than_the_disk_is_made_to_wait_and_its_words_are_jo
 async def test_what_happens_to_a_call_besides_words_is_told_before_them_and_what_was_left_out_is_kept(
     mode: str, tmp_path: Path
 ) -> None:
-    notes: Script = [NotePiece("loading"), NotePiece("trimmed", 4), "Here."]
+    missing = NotePiece("server_missing", about="slow: gone")
+    notes: Script = [NotePiece("loading"), NotePiece("trimmed", 4), missing, missing, "Here."]
     model = ScriptedModel(lambda _: notes, free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
         room_id = await ran(house, mode)
         frames = [frame for frame in house.log.of(room_id) if frame.name in ("agent_status", "message_chunk")]
         told = [(data(frame).get("note"), data(frame).get("count")) for frame in frames if frame.message_id]
-        assert told == [("loading", None), ("trimmed", 4), (None, None)]
+        again = [("server_missing", None)] * 2
+        assert told == [("loading", None), ("trimmed", 4), *again, (None, None)]
         (message,) = await said(house, room_id)
-        assert (message.text, message.trimmed) == ("Here.", 4)
+        kept = (Note("server_missing", "slow: gone"),)
+        assert (message.text, message.trimmed, message.notes) == ("Here.", 4, kept)
 
 
 async def test_a_note_does_not_keep_a_busy_model_from_being_asked_again(tmp_path: Path) -> None:

@@ -181,6 +181,7 @@ async def test_a_database_of_the_first_version_comes_over_whole(tmp_path: Path) 
         ("a", "Ada", "Be Ada.", False),
         ("b", "Bob", "", False),
     ]
+    assert [turn.notes for turn in turns] == ["", "", ""]
     assert [(turn.agent_id, turn.attempt, turn.status, turn.reason, turn.error) for turn in turns] == [
         ("a", 1, "completed", "", ""),
         ("b", 1, "interrupted", "crash", ""),
