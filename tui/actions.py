@@ -212,6 +212,8 @@ _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
     "form.next": _in_another_field,
     "form.previous": _in_another_field,
     "form.mark": _in_another_field,
+    "rule.confirm": _in_another_field,
+    "rule.drop": _in_another_field,
     "find.next": _is_closed,
     "find.previous": _is_closed,
 }

@@ -40,6 +40,7 @@ from tui.screens.room_composer import RoomComposer
 from tui.screens.room_settings import SettingsScreen
 from tui.screens.rooms import RoomsScreen
 from tui.screens.setup import SetupScreen
+from tui.screens.suspended_rules import SuspendedRules
 from tui.screens.theme_picker import ThemeScreen
 from tui.screens.tool_form import ToolFormScreen
 from widgets.composer import Composer
@@ -80,6 +81,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     "choice": (Choice, ""),
     "picking": (Picking, ""),
     "marking": (Marking, ""),
+    "rules": (SuspendedRules, ""),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
 IN_A_ROOM: Final = (APP, "room", "pane", "composer", "words")
@@ -88,6 +90,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {  # of which forms
     "choice": ("new", "setup", "settings", "agent_form", "chat_form", "tool_form"),
     "picking": ("new", "agent_form", "chat_form"),
     "marking": ("new", "settings", "chat_form", "tool_form"),
+    "rules": ("settings", "chat_form"),
 }
 ALSO_IN_A_CHAT: Final = ("pane", "composer", "find")  # what stands in rooms and in chats
 _OURS: Final = ("tui.", "widgets.")

@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_tui.clients.chat_answers import (
-    Hit,
-    ToolInfo,
-    ToolRule,
-    ToolServer,
-    read_hits,
-    read_rules,
-    read_servers,
-    read_tools,
-)
+from agent_tui.clients.chat_answers import Hit, read_hits
 from agent_tui.clients.chat_paths import ChatPaths
 from agent_tui.clients.net import Net
 from agent_tui.clients.offers import Offers, explained, not_offered
 from agent_tui.clients.pages import read_messages
 from agent_tui.clients.paths import Paths
 from agent_tui.clients.provider_calls import ProviderCalls
+from agent_tui.clients.tool_calls import ToolCalls
 from agent_tui.errors import NotFound, NotOffered, ProtocolError
 from agent_tui.events import ConversationInfo, Message
 from agent_tui.wire.chat import decode_conversation, decode_conversations, decode_messages
@@ -70,7 +62,7 @@ _OFFERS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-class ChatCalls(ProviderCalls):
+class ChatCalls(ProviderCalls, ToolCalls):
     """Calls to one server. ``paths`` overrides URL paths (see ``ChatPaths``).
 
     Every method raises what ``Net.call`` raises; ``NotFound`` means the conversation, ``NotOffered`` that
@@ -219,26 +211,6 @@ class ChatCalls(ProviderCalls):
     async def search(self, words: str, limit: int = 50) -> list[Hit]:
         """Return the messages that hold ``words``, newest first."""
         return read_hits(await self.search_raw(words, limit))
-
-    async def tools(self, *, is_waiting: bool = True) -> tuple[list[ToolInfo], list[ToolServer]]:
-        """Return the tools that agents may use here, and the MCP servers that some of them come from. Servers
-        that still start are waited for, unless it is not ``is_waiting``.
-        """
-        params = {} if is_waiting else {"wait": "0"}
-        value = await self._plain_call("GET", "tools", "a list of tools", params=params)
-        return read_tools(value), read_servers(value)
-
-    async def rules(self) -> list[ToolRule]:
-        """Return which calls run without asking, and which rules of an earlier version are suspended."""
-        return read_rules(await self._plain_call("GET", "rules", "a list of rules"))
-
-    async def confirm_rule(self, rule_id: str) -> None:
-        """Let a suspended rule hold again."""
-        await self._call("POST", "rule_confirm", (rule_id,), "confirming a rule")
-
-    async def drop_rule(self, rule_id: str) -> None:
-        """Take a rule back: what it allowed is asked again."""
-        await self._call("DELETE", "rule", (rule_id,), "taking back a rule")
 
     # --- how it is called ------------------------------------------------------------------------------
 

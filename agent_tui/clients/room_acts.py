@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agent_tui.clients.chat_answers import ToolInfo, ToolServer, read_servers, read_tools
 from agent_tui.clients.chat_calls import decision_fields
 from agent_tui.clients.net import Net
-from agent_tui.clients.offers import Offers, explained, not_offered
+from agent_tui.clients.offers import Offers, explained
 from agent_tui.clients.provider_calls import ProviderCalls
 from agent_tui.clients.room_answers import (
     RoomChanges,
@@ -18,6 +17,7 @@ from agent_tui.clients.room_answers import (
     read_said,
 )
 from agent_tui.clients.room_calls import RoomCalls
+from agent_tui.clients.tool_calls import ToolCalls
 from agent_tui.errors import NotFound, NotOffered, ProtocolError
 from agent_tui.events import QueuedMessage, RoomInfo
 
@@ -40,7 +40,7 @@ _OFFERS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-class RoomActs(RoomCalls, ProviderCalls):
+class RoomActs(RoomCalls, ProviderCalls, ToolCalls):
     """Calls to one server (see ``RoomCalls``). None of them is ever repeated by itself."""
 
     def __init__(self, net: Net, paths: Mapping[str, str] | None = None) -> None:
@@ -133,14 +133,6 @@ class RoomActs(RoomCalls, ProviderCalls):
         fields = decision_fields(decision, pattern, reason, values)
         ids = (room_id, message_id, step_id)
         await self._inner_call("POST", "ask", ids, "asking before a tool runs", fields)
-
-    async def tools(self) -> tuple[list[ToolInfo], list[ToolServer]]:
-        """Return the tools that agents may use here, and the MCP servers that some of them come from."""
-        try:
-            value = await self._net.call("GET", self._paths.of("tools"))
-            return read_tools(value), read_servers(value)
-        except (NotFound, NotOffered) as error:
-            raise not_offered("a list of tools", error) from error
 
     # --- all rooms -------------------------------------------------------------------------------------
 

@@ -14,9 +14,10 @@ from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.errors import AgentTuiError
 from agent_tui.events import ConversationInfo, Event, Message
 from tests.fakes.event_link import EventLink
+from tests.fakes.rules import FakeRules
 
 
-class FakeChatClient:
+class FakeChatClient(FakeRules):
     """The calls a chat screen makes; ``refuse`` is raised instead of an answer. What was asked is in
     ``asked``, one line each.
     """

@@ -13,9 +13,10 @@ from agent_tui.clients.room_answers import PausesSoon, ProviderInfo, ProviderTes
 from agent_tui.errors import AgentTuiError
 from agent_tui.events import Event, LinkChanged, QueuedMessage, RoomInfo
 from tests.fakes.event_link import EventLink
+from tests.fakes.rules import FakeRules
 
 
-class FakeClient:
+class FakeClient(FakeRules):
     """The calls a screen makes; ``refuse`` is raised instead of an answer.
 
     What was asked is in ``asked`` as (words, room id). ``room`` is what calls about a room answer,

@@ -11,9 +11,10 @@ from agent_tui.clients.chat_answers import ToolInfo, ToolServer
 from agent_tui.clients.room_answers import ProviderInfo, RoomChanges
 from agent_tui.errors import AgentTuiError, NotOffered
 from agent_tui.events import AgentInfo, RoomInfo
+from tests.fakes.rules import FakeRules
 
 
-class ListedClient:
+class ListedClient(FakeRules):
     """The calls that the list and the form of a new room make; ``refuse`` is raised instead of an answer."""
 
     def __init__(self, rooms: list[RoomInfo], *, tells_changes: bool = True) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent_tui import events as ev
+from agent_tui.clients.chat_answers import ToolRule
 from agent_tui.errors import Refused
 from tests.state.chat_events import message, started
 from tests.tui.one_chat import Chat, opened, said
@@ -268,6 +270,15 @@ async def test_a_command_does_what_it_says(command: str, asked: list[str], told:
         assert chat.asked == asked
         assert told in text
         assert chat.link.questions == []
+
+
+async def test_the_tools_say_that_rules_of_an_earlier_version_are_suspended() -> None:
+    async with opened() as chat:
+        assert "suspended" not in await chat.write("/tools ", "enter")
+        old = ToolRule("1", "run_command", "run_command(make -n *)", scope="suspended")
+        chat.link.calls.known_rules = old, replace(old, id="2", conversation_id="elsewhere")
+        text = await chat.write("/tools ", "enter")
+        assert "suspended rules of an earlier version: 1, listed in the settings" in text
 
 
 async def test_enter_completes_a_command_that_is_only_begun() -> None:

@@ -15,7 +15,7 @@ from textual import work
 from textual.app import SuspendNotSupported
 from textual.binding import Binding, BindingType
 
-from agent_tui.errors import AgentTuiError
+from agent_tui.errors import AgentTuiError, NotOffered
 from agent_tui.events import ConversationChanged, ConversationInfo
 from agent_tui.inert import inert, inert_line
 from tui.chat_commands import COMMANDS, typed
@@ -25,6 +25,7 @@ from tui.screens.chat_pager import PagerScreen
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.conversation_settings import THINKING, ConversationForm, thinking_now
 from tui.screens.live_texts import told_server
+from tui.screens.suspended_rules import suspended_in
 from tui.screens.words import say
 
 NOTHING: Final = "-"
@@ -137,6 +138,7 @@ class ChatCommands(ChatActs):
     async def _set_tools(self, words: str) -> None:
         try:
             tools, servers = await (await self._link.client()).tools()
+            suspended = [] if words else await self._suspended_rules()
         except AgentTuiError as error:
             self._composer.tell(str(error))
             return
@@ -148,7 +150,8 @@ class ChatCommands(ChatActs):
             shown = inert_line(" ".join(known), MAX_WORDS)
             told = say("command.tools.all", names=self._tools_now(), all=shown)
             broken = [told_server(server.name, server.problem) for server in servers if server.problem]
-            self._composer.tell("; ".join([*broken, told]))
+            more = [say("command.tools.suspended", count=len(suspended))] if suspended else []
+            self._composer.tell("; ".join([*broken, *more, told]))
             return
         if wanted == ["all"]:
             enabled = known
@@ -162,6 +165,13 @@ class ChatCommands(ChatActs):
             return
         if await self._changed_by(self._set(enabled_tools=enabled)):
             self._composer.tell(say("command.tools.now", names=self._tools_now()))
+
+    async def _suspended_rules(self) -> Sequence[object]:
+        """Return those that count in this chat; none where the server keeps no rules."""
+        try:
+            return suspended_in(await (await self._link.client()).rules(), self.state.conversation.id)
+        except NotOffered:
+            return ()
 
     def _tools_now(self) -> str:
         enabled = self.state.conversation.enabled_tools

@@ -83,7 +83,7 @@ CHAT: Final[dict[str, str]] = {
     " · tab next · {form.next} choose · {form.mark} mark · {tool_form.back} back, nothing decided",
     "ask.allow": "Allow this?",
     "ask.suspended": "A rule of an earlier version would allow this and more: {pattern}. It is suspended;"
-    " agent-tui tools rules says how to confirm or drop it.",
+    " the settings of this chat or room list it below the tools, to be confirmed or dropped.",
     "ask.rule": "A rule allows {rule}: {reach}.",
     "ask.keep": "Always allow this?",
     "ask.keep.folder": "this very call, in {folder} only",
@@ -155,6 +155,7 @@ CHAT: Final[dict[str, str]] = {
     "command.system.none": "the model is told nothing first",
     "command.tools.now": "tools: {names}",
     "command.tools.all": "tools: {names}; there are: {all}",
+    "command.tools.suspended": "suspended rules of an earlier version: {count}, listed in the settings",
     "command.tools.default": "all that there are; those that change something ask first",
     "command.tools.none": "none",
     "command.tools.unknown": "there is no tool called {name}; there are: {names}",

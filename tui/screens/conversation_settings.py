@@ -18,6 +18,7 @@ from tui.screens.form_fields import Choice, Field, Line
 from tui.screens.form_values import read_value
 from tui.screens.key_hints import Hints
 from tui.screens.model_form import ModelForm
+from tui.screens.suspended_rules import SuspendedRules
 from tui.screens.tool_list import ToolList
 from tui.screens.words import say
 from widgets.composer import Composer
@@ -84,6 +85,7 @@ class ConversationForm(ModelForm[None]):
                     yield Field(name, say(f"settings.{name}"), line)
                 yield self._field("tools", self._choice("tools", (DEFAULT, ALL, NONE, SOME), self._tools_now))
                 yield ToolList(chat.enabled_tools or (), ascii_only=self._ascii_only)
+                yield SuspendedRules(self._link, chat.id, ascii_only=self._ascii_only)
             yield Static("", classes="error", id="problem", markup=False)
             yield Hints(say("chat_form.hint"), ascii_only=self._ascii_only)
 

@@ -25,6 +25,7 @@ from tui.screens.form_fields import own, swatch
 from tui.screens.form_values import read_value
 from tui.screens.key_hints import Hints
 from tui.screens.room_fields import RoomTools, room_field
+from tui.screens.suspended_rules import SuspendedRules
 from tui.screens.words import count, say
 from widgets.composer import Composer
 
@@ -82,6 +83,7 @@ class SettingsScreen(Form[None]):
                 yield Static(say("settings.agents"), classes="label", markup=False)
                 yield OptionList(markup=False, compact=True, id="agents")
                 yield RoomTools(self._state.enabled_tools, self._link, ascii_only=self._ascii_only)
+                yield SuspendedRules(self._link, self._state.id, ascii_only=self._ascii_only)
             yield Static("", classes="error", id="problem", markup=False)
             yield Hints(say("settings.hint"), ascii_only=self._ascii_only)
 

@@ -336,6 +336,16 @@ ENGLISH: Final[dict[str, str]] = {
     "settings.no_limit": "no limit",
     "settings.workspace": "folder of tools",
     "settings.tools": "tools its agents may use, space marks",
+    "rules.title": "suspended rules of an earlier version: they allow nothing",
+    "rules.hint": "{rule.confirm} let it hold again · {rule.drop} drop it",
+    "rules.confirm": "Let every call that fits this run without asking, {reach}?\n\n{pattern}",
+    "rules.confirm.done": "the rule holds again",
+    "rules.drop": "Drop this suspended rule?\n\n{pattern}",
+    "rules.drop.done": "the rule is gone",
+    "rules.everywhere": "in all chats and rooms and every folder",
+    "rules.here": "here only, in every folder",
+    "rules.too_long": "too long to be shown whole here: agent-tui tools rules lists it,"
+    " agent-tui tools confirm lets it hold again",
     "settings.agents": "agents, in the order they speak",
     "settings.hint": "enter keep · tab next · on an agent: enter change · {settings.add} add"
     " · {settings.remove} remove · {settings.earlier} {settings.later} move · {settings.back} back"
