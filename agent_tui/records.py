@@ -166,6 +166,7 @@ class RoomInfo:
     interrupted: str = ""  # why it is paused, when it is
     max_tokens: int = 0  # the budget; 0: none
     max_cost: float = 0.0  # the same in the currency of the prices (US dollars); 0: none
+    answer_tokens: int = 0  # the most that one answer may have; 0: what the provider's setting says
     tokens: int = 0  # used so far by all turns, in the providers' own count where they say it
     cost: float | None = None  # of what was used; None where no price is known
     on_error: str = "continue"  # or "pause": what a turn that failed does to the room
@@ -201,6 +202,7 @@ class ConversationInfo:
     archived: bool = False
     max_tokens: int = 0  # the budget, as a room's
     max_cost: float = 0.0
+    answer_tokens: int = 0  # as a room's
     tokens: int = 0
     cost: float | None = None
     last_words: str = ""

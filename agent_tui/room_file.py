@@ -41,6 +41,7 @@ MAX_ROOM_NAME_CHARACTERS: Final = 200
 MAX_AGENT_NAME_CHARACTERS: Final = 100
 MAX_MODEL_CHARACTERS: Final = 200
 MAX_TOKENS: Final = 10**12
+MAX_ANSWER_TOKENS: Final = 10_000_000
 MAX_TOOLS: Final = 500
 MAX_TOOL_NAME_CHARACTERS: Final = 100
 MAX_PATH_CHARACTERS: Final = 4_096
@@ -52,6 +53,7 @@ _KEYS = (
     "rounds",
     "max_tokens",
     "max_cost",
+    "answer_tokens",
     "on_error",
     "keep_running",
     "tools",
@@ -103,6 +105,7 @@ class RoomFile:
     rounds: int | None = None
     max_tokens: int | None = None
     max_cost: float | None = None
+    answer_tokens: int | None = None
     on_error: str = ""
     keep_running: bool = False
     tools: tuple[str, ...] | None = None
@@ -127,6 +130,7 @@ def read_room_file(path: Path) -> RoomFile:
         rounds=reader.whole(table, "rounds", 1, MAX_ROUNDS),
         max_tokens=reader.whole(table, "max_tokens", 0, MAX_TOKENS),
         max_cost=reader.amount(table, "max_cost"),
+        answer_tokens=reader.whole(table, "answer_tokens", 0, MAX_ANSWER_TOKENS),
         on_error=reader.choice(table, "on_error", ON_ERROR),
         keep_running=reader.flag(table, "keep_running"),
         tools=reader.names(table, "tools"),
@@ -173,6 +177,7 @@ def room_file_text(room: RoomInfo) -> str:
         "rounds": str(room.max_rounds) if room.max_rounds > 0 else "",
         "max_tokens": str(room.max_tokens) if room.max_tokens > 0 else "",
         "max_cost": repr(float(room.max_cost)) if 0 < room.max_cost < math.inf else "",
+        "answer_tokens": str(room.answer_tokens) if room.answer_tokens > 0 else "",
         "on_error": toml_string(room.on_error) if room.on_error in ON_ERROR[1:] else "",
         "keep_running": "true" if room.keep_running else "",
         "tools": f"[{', '.join(map(toml_string, room.enabled_tools))}]" if room.enabled_tools else "",

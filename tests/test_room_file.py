@@ -21,6 +21,7 @@ mode = "parallel"
 rounds = 4
 max_tokens = 50000
 max_cost = 0.5
+answer_tokens = 900
 on_error = "pause"
 keep_running = true
 tools = ["read_file", "search_files"]
@@ -43,6 +44,7 @@ MISTAKES = {
     "rounds = true": "rounds: must be a whole number from 1 to 1,000",
     "rounds = 0": "rounds: must be a whole number from 1 to 1,000",
     "max_tokens = -1": "max_tokens: must be a whole number from 0",
+    "answer_tokens = 10_000_001": "answer_tokens: must be a whole number from 0 to 10,000,000",
     "max_cost = inf": "max_cost: must be US dollars, 0 or more",
     "max_cost = nan": "max_cost: must be US dollars, 0 or more",
     "max_cost = '1'": "max_cost: must be US dollars, 0 or more",
@@ -75,6 +77,7 @@ def test_everything_a_file_may_say_is_read(tmp_path: Path) -> None:
     file = read_room_file(written(tmp_path, WHOLE))
     assert (file.task, file.name, file.mode, file.rounds) == ("Which queue?", "queue", "parallel", 4)
     assert (file.max_tokens, file.max_cost, file.on_error, file.keep_running) == (50_000, 0.5, "pause", True)
+    assert file.answer_tokens == 900
     assert file.agents == (
         FileAgent(template="critic", model="m1"),
         FileAgent("Ada", "", "Know it.", "", "local", "#4c9be8"),
@@ -159,6 +162,7 @@ ROOMS = st.builds(
     keep_running=st.booleans(),
     max_tokens=st.integers(0, 10**9),
     max_cost=st.floats(0, 1e6),
+    answer_tokens=st.integers(0, 10_000_000),
     on_error=st.sampled_from(["continue", "pause"]),
     enabled_tools=st.lists(SEEN.map(lambda name: name[:100]), max_size=3).map(tuple),
     workspace=st.sampled_from(["", "/", '/code "one"/二']),
@@ -178,6 +182,7 @@ def test_a_room_written_as_a_file_reads_back_the_same(
         room.max_rounds,
     )
     assert (file.max_tokens or 0, file.max_cost or 0) == (room.max_tokens, room.max_cost)
+    assert (file.answer_tokens or 0) == room.answer_tokens
     assert (file.on_error or "continue", file.keep_running) == (room.on_error, room.keep_running)
     assert (file.tools or (), file.workspace) == (room.enabled_tools, room.workspace)
     assert file.agents == tuple(

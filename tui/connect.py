@@ -98,6 +98,7 @@ async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
         "keep_running": new.keep_running or None,
         "max_tokens": new.max_tokens,
         "max_cost": new.max_cost,
+        "answer_tokens": new.answer_tokens,
         "on_error": new.on_error,
         "enabled_tools": None if new.tools is None else list(new.tools),
         "workspace": new.workspace or None,

@@ -30,6 +30,7 @@ class NewRoom:
     keep_running: bool = False
     max_tokens: int | None = None
     max_cost: float | None = None
+    answer_tokens: int | None = None
     on_error: OnError | None = None
     tools: tuple[str, ...] | None = None
     workspace: str = ""  # the whole path
@@ -121,6 +122,7 @@ def described(options: RoomOptions) -> NewRoom:
         options.keep_running or file.keep_running,
         file.max_tokens if options.max_tokens is None else options.max_tokens,
         file.max_cost if options.max_cost is None else options.max_cost,
+        file.answer_tokens,
         options.on_error or cast("OnError | None", file.on_error or None),
         tuple(options.tools) if options.tools else file.tools,
         options.folder or file.workspace,

@@ -26,6 +26,7 @@ def new_conversation(fields: Fields, workspaces: Workspaces) -> NewConversation:
         workspace=workspaces.checked(fields.text("workspace")) or "",
         max_tokens=fields.number("max_tokens") or 0,
         max_cost=fields.decimal("max_cost") or 0.0,
+        answer_tokens=fields.number("answer_tokens") or 0,
         kind=fields.text("kind") or "chat",
         client_key=fields.text("client_key") or "",
     )
@@ -45,6 +46,7 @@ def conversation_change(fields: Fields, workspaces: Workspaces) -> ConversationC
         workspace=workspaces.checked(fields.text("workspace")),
         max_tokens=fields.number("max_tokens"),
         max_cost=fields.decimal("max_cost"),
+        answer_tokens=fields.number("answer_tokens"),
         archived=fields.flag("archived"),
         head=fields.text("head"),
     )

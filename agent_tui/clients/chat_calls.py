@@ -37,6 +37,7 @@ CHANGE_FIELDS = (
     "workspace",
     "max_tokens",
     "max_cost",
+    "answer_tokens",
     "archived",
     "head",
 )

@@ -18,7 +18,7 @@ from agent_tui.wire.rooms import decode_messages, decode_room, decode_rooms
 RawMessages = list[Any]
 MessagesAsOf = tuple[list[Message], int | None]
 
-_AMOUNTS = ("max_tokens", "max_cost", "on_error")
+_AMOUNTS = ("max_tokens", "max_cost", "answer_tokens", "on_error")
 _TOOLS = ("enabled_tools", "workspace")
 _CREATE_FIELDS = (
     "name",
@@ -99,6 +99,7 @@ class RoomCalls:
         keep_running: bool | None = None,
         max_tokens: int | None = None,
         max_cost: float | None = None,
+        answer_tokens: int | None = None,
         on_error: str | None = None,
         enabled_tools: Sequence[str] | None = None,
         workspace: str | None = None,
@@ -107,7 +108,8 @@ class RoomCalls:
         """Make a room; what is not given the server chooses. ``agents`` have the wire's field names;
         ``provider_id`` is that of agents that name none.
         """
-        amounts = (max_tokens, max_cost, on_error, enabled_tools, workspace, provider_id)
+        limits = (max_tokens, max_cost, answer_tokens, on_error)
+        amounts = (*limits, enabled_tools, workspace, provider_id)
         values = (name or None, execution_mode, max_rounds, agents, keep_running, *amounts)
         chosen = {f: v for f, v in zip(_CREATE_FIELDS, values, strict=True) if v is not None}
         try:

@@ -31,6 +31,7 @@ class RoomState(Books):
     keep_running: bool = False
     max_tokens: int = 0
     max_cost: float = 0.0
+    answer_tokens: int = 0
     on_error: str = "continue"
     enabled_tools: tuple[str, ...] = ()
     workspace: str = ""
@@ -228,6 +229,7 @@ class RoomState(Books):
     def _take_limits(self, room: ev.RoomInfo) -> None:
         self.keep_running, self.on_error = room.keep_running, room.on_error
         self.max_tokens, self.max_cost = room.max_tokens, room.max_cost
+        self.answer_tokens = room.answer_tokens
         self.enabled_tools, self.workspace = room.enabled_tools, room.workspace
         self._told_tokens, self._told_cost = room.tokens, room.cost
         self.queue = tuple(queued for queued in room.queue if queued.id not in self.turns)

@@ -87,6 +87,7 @@ class _Conversation(Wire):
     archived: Flag = False
     max_tokens: Number = 0
     max_cost: Annotated[float, BeforeValidator(lambda value: value or 0.0)] = 0.0
+    answer_tokens: Number = 0
     tokens: Number = 0
     cost: float | None = None
     last_words: Text = ""

@@ -310,6 +310,7 @@ class _Room(Wire):
     interrupted: Text = ""
     max_tokens: Number = 0
     max_cost: float | None = None
+    answer_tokens: Number = 0
     tokens: Number = 0
     cost: float | None = None
     on_error: Text = "continue"

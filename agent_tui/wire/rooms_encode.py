@@ -78,6 +78,7 @@ def room_fields(room: ev.RoomInfo) -> dict[str, Any]:
         "keep_running": room.keep_running,
         "max_tokens": room.max_tokens,
         "max_cost": room.max_cost,
+        "answer_tokens": room.answer_tokens,
         "tokens": room.tokens,
         "cost": room.cost,
         "on_error": room.on_error,

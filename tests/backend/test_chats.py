@@ -47,6 +47,7 @@ async def test_a_conversation_is_made_shown_changed_listed_and_deleted(
         "workspace": str(tmp_path),
         "max_tokens": 5000,
         "max_cost": 1.5,
+        "answer_tokens": 900,
     }
     made = await client.call("POST", A_PATH, {**wished, "unknown": {"ignored": True}})
     assert made.status == 201

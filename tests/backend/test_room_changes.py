@@ -32,6 +32,8 @@ async def test_budget_and_what_an_error_does_are_made_changed_and_shown(talking:
     room = await show(talking, room_id)
     assert (room["max_tokens"], room["max_cost"], room["on_error"]) == (500, 1.5, "pause")
     assert (room["tokens"], room["cost"], room["archived"], room["queue"]) == (0, None, False, [])
+    assert (await change(talking, room_id, answer_tokens=900)).json["answer_tokens"] == 900
+    assert (await show(talking, room_id))["answer_tokens"] == 900
     answer = await change(talking, room_id, max_tokens=0, max_cost=2, on_error="continue")
     assert (answer.json["max_tokens"], answer.json["max_cost"], answer.json["on_error"]) == (0, 2, "continue")
 
@@ -42,6 +44,8 @@ async def test_what_a_change_cannot_be_is_refused_and_changes_nothing(talking: B
     first = before["agents"][0]["id"]
     wrong: list[dict[str, Any]] = [
         {"max_tokens": -1},
+        {"answer_tokens": -1},
+        {"answer_tokens": 10_000_001},
         {"max_tokens": "1"},
         {"max_cost": -0.1},
         {"max_cost": True},

@@ -33,6 +33,10 @@ def settings(kind: Kind, body: Any) -> dict[str, Any]:
     return {**body, **body.get("generationConfig", {})} if kind is GOOGLE else dict(body)
 
 
+def most_in(kind: Kind) -> str:
+    return "maxOutputTokens" if kind is GOOGLE else "max_tokens"
+
+
 def tools_in(body: Any) -> list[str]:
     found = [one for tool in body.get("tools", ()) for one in tool.get("functionDeclarations", [tool])]
     return [tool.get("name") or tool["function"]["name"] for tool in found]
@@ -59,7 +63,8 @@ async def test_a_chat_asks_for_what_its_form_says_and_nothing_else(tmp_path: Pat
             )
             await house.chats.change(house.id, change)
             await house.ask()
-            await house.chats.change(house.id, ConversationChange(temperature=None, enabled_tools=("look",)))
+            change = ConversationChange(temperature=None, enabled_tools=("look",), answer_tokens=400)
+            await house.chats.change(house.id, change)
             await house.ask()
         await cast("Models", models).aclose()
         first, second, third = (request.body for request in server.requests)
@@ -70,23 +75,28 @@ async def test_a_chat_asks_for_what_its_form_says_and_nothing_else(tmp_path: Pat
     assert (tools_in(second), system_in(kind, second)) == ([], "Be brief.")
     assert second.get("model", paths[1]).find("other") >= 0
     assert "temperature" not in settings(kind, third)
+    assert settings(kind, third)[most_in(kind)] == 400
     assert tools_in(third) == ["look"]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-async def test_a_room_asks_for_what_its_agents_and_the_provider_say(tmp_path: Path, kind: Kind) -> None:
+@pytest.mark.parametrize("answer_tokens", [0, 700])
+async def test_a_room_asks_for_what_its_agents_and_the_provider_say(
+    tmp_path: Path, kind: Kind, answer_tokens: int
+) -> None:
     async with FakeModelServer() as server:
         server.default = kind.says("Yes.")
         models = configured(tmp_path, server, kind, "max_tokens = 300\n")
         async with open_house(tmp_path / "a.db", models) as house:
             agents = (NewAgent("Ada", system_prompt="Be Ada.", model="other"),)
-            room = await house.engine.create_room(NewRoom("Talk", max_rounds=1, agents=agents))
+            new = NewRoom("Talk", max_rounds=1, agents=agents, answer_tokens=answer_tokens)
+            room = await house.engine.create_room(new)
             await house.engine.run(room.id)
             await house.log.ended(room.id)
         await cast("Models", models).aclose()
         (request,) = server.requests
     sent = settings(kind, request.body)
     assert not UNCHOSEN & sent.keys()
-    assert sent["maxOutputTokens" if kind is GOOGLE else "max_tokens"] == 300
+    assert sent[most_in(kind)] == (answer_tokens or 300)
     assert system_in(kind, request.body).startswith("Be Ada.")
     assert request.body.get("model", request.path).find("other") >= 0

@@ -21,7 +21,7 @@ from tui.screens.form_values import folder_of
 from tui.screens.tool_list import ToolList
 from widgets.composer import Composer
 
-SIZE = (100, 34)
+SIZE = (100, 36)
 
 
 @pytest.fixture(autouse=True)
@@ -41,13 +41,15 @@ async def test_only_what_is_different_is_sent_in_one_call(tmp_path: Path) -> Non
         line(seen, "temperature").value = "0,7"
         line(seen, "max_tokens").value = "50,000"
         line(seen, "max_cost").value = "2.50"
+        line(seen, "answer_tokens").value = "4 000"
         line(seen, "workspace").value = "/srv/work"
         seen.app.screen.query_one("#prompt", Composer).put("Be brief.")
         seen.app.screen.query_one("#thinking", Choice).choose("on")
         await seen.press("ctrl+s")
         sent = (
             "change {'title': 'Plan', 'system_prompt': 'Be brief.', 'temperature': 0.7, "
-            "'thinking_enabled': True, 'workspace': '/srv/work', 'max_tokens': 50000, 'max_cost': 2.5}"
+            "'thinking_enabled': True, 'workspace': '/srv/work', 'max_tokens': 50000, 'max_cost': 2.5, "
+            "'answer_tokens': 4000}"
         )
         assert seen.client.asked == [(sent, "c1")]
         assert "Plan" in await seen.text()

@@ -163,7 +163,7 @@ async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Pat
         await page.fill(task=TASK, name="Sessions")
         await page.go_to("execution_mode")
         await page.press("space")
-        await page.fill(max_rounds="5", max_tokens="50,000", max_cost="$2,50")
+        await page.fill(max_rounds="5", max_tokens="50,000", max_cost="$2,50", answer_tokens="4,000")
         await page.go_to("on_error")
         await page.press("space", "ctrl+n")
         assert page.seen.client.made == [
@@ -174,6 +174,7 @@ async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Pat
                 "max_rounds": 5,
                 "max_tokens": 50_000,
                 "max_cost": 2.5,
+                "answer_tokens": 4000,
                 "on_error": "pause",
             }
         ]

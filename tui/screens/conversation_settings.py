@@ -37,6 +37,7 @@ _FIELDS: Final = {
     "workspace": "workspace",
     "max_tokens": "max_tokens",
     "max_cost": "max_cost",
+    "answer_tokens": "answer_tokens",
 }  # of the form, and what they are of a chat
 
 
@@ -83,6 +84,9 @@ class ConversationForm(ModelForm[None]):
                 for name, value in zip(("max_tokens", "max_cost"), budget, strict=True):
                     line = Line(value, placeholder=say("settings.no_limit"), id=name)
                     yield Field(name, say(f"settings.{name}"), line)
+                none = say("settings.answer_tokens.none")
+                longest = Line(str(chat.answer_tokens or ""), placeholder=none, id="answer_tokens")
+                yield Field("answer_tokens", say("settings.answer_tokens"), longest)
                 yield self._field("tools", self._choice("tools", (DEFAULT, ALL, NONE, SOME), self._tools_now))
                 yield ToolList(chat.enabled_tools or (), ascii_only=self._ascii_only)
                 yield SuspendedRules(self._link, chat.id, ascii_only=self._ascii_only)

@@ -20,12 +20,12 @@ def read_value(name: str, text: str, least_rounds: int) -> str | int | float:
     match name:
         case "max_rounds":
             return _rounds(text, max(1, least_rounds))
-        case "max_tokens" if text:
+        case "max_tokens" | "answer_tokens" if text:
             number = _whole_number(text)
             if number is None:
                 raise ValueError(say("settings.whole_number"))
             return number
-        case "max_tokens":
+        case "max_tokens" | "answer_tokens":
             return 0
         case "max_cost":
             return _amount(text) if text else 0.0

@@ -85,7 +85,7 @@ class NewRoomScreen(ModelForm[Made | None]):
                     words = own(say(f"new.{name}"), ascii_only=self._ascii_only)
                     yield Line("", placeholder=words, most=MAX_PROMPT_CHARACTERS, id=name)
             yield from self.model_fields("", "")
-            for name in ("max_tokens", "max_cost"):
+            for name in ("max_tokens", "max_cost", "answer_tokens"):
                 yield self._field(name)
             yield self._field("on_error", str(USUAL["on_error"]))
             yield self._field("workspace")

@@ -14,6 +14,7 @@ USUAL: Final[Mapping[str, str | int | float]] = {
     "name": "",
     "max_tokens": 0,
     "max_cost": 0.0,
+    "answer_tokens": 0,
     "on_error": "continue",
     "workspace": "",
 }

@@ -22,6 +22,7 @@ OPTIONS: Final = {"execution_mode": ("sequential", "parallel"), "on_error": ("co
 EMPTY: Final = {
     "max_tokens": "settings.no_limit",
     "max_cost": "settings.no_limit",
+    "answer_tokens": "settings.answer_tokens.none",
     "workspace": "chat_form.workspace.none",
 }  # what it means to write nothing
 

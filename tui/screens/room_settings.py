@@ -68,6 +68,7 @@ class SettingsScreen(Form[None]):
             "execution_mode": state.mode,
             "max_tokens": str(state.max_tokens or ""),
             "max_cost": f"{state.max_cost:g}" if state.max_cost else "",
+            "answer_tokens": str(state.answer_tokens or ""),
             "on_error": state.on_error,
             "workspace": state.workspace,
         }

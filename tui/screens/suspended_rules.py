@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.cells import cell_len
 from textual import work
@@ -20,7 +20,7 @@ from tui.screens.words import say
 
 if TYPE_CHECKING:
     from agent_tui.clients.chat_answers import ToolRule
-    from tui.link import ChatLink, RoomLink
+    from tui.link import Link
 
 MAX_ROW_CHARACTERS: Final = 200
 MAX_PATTERN_CHARACTERS: Final = 10_000
@@ -42,7 +42,7 @@ class SuspendedRules(Widget):
         Binding("x", "decide('drop')", "Drop the suspended rule", id="rule.drop", show=False),
     ]
 
-    def __init__(self, link: ChatLink | RoomLink, place: str, *, ascii_only: bool) -> None:
+    def __init__(self, link: Link[Any], place: str, *, ascii_only: bool) -> None:
         """``place`` is the id of the chat or room, "" for a new one."""
         super().__init__()
         self._link = link

@@ -330,6 +330,8 @@ ENGLISH: Final[dict[str, str]] = {
     "settings.execution_mode.parallel": "all at once",
     "settings.max_tokens": "budget, tokens",
     "settings.max_cost": "budget, US dollars",
+    "settings.answer_tokens": "longest answer",
+    "settings.answer_tokens.none": "in tokens; empty: what the provider allows",
     "settings.on_error": "when a turn fails",
     "settings.on_error.continue": "the room goes on",
     "settings.on_error.pause": "the room pauses",

@@ -12,6 +12,7 @@ from agent_tui.backend.engine.rooms import (
     MAX_MODEL_CHARACTERS,
     MAX_PROMPT_CHARACTERS,
     MAX_ROOM_NAME_CHARACTERS,
+    checked_answer,
     checked_cost,
     checked_name,
     checked_provider,
@@ -56,6 +57,7 @@ class NewConversation:
     workspace: str = ""
     max_tokens: int = 0
     max_cost: float = 0.0
+    answer_tokens: int = 0  # as of a room
     kind: str = "chat"
     client_key: str = ""  # with the same one again it is the same conversation
 
@@ -77,6 +79,7 @@ class ConversationChange:
     workspace: str | None = None
     max_tokens: int | None = None
     max_cost: float | None = None
+    answer_tokens: int | None = None
     archived: bool | None = None
     head: str | None = None
 
@@ -144,6 +147,7 @@ def chat_row(new: NewConversation, models: ModelSource, now: str) -> ChatRow:
         updated_at=now,
         max_tokens=checked_tokens(new.max_tokens),
         max_cost=checked_cost(new.max_cost),
+        answer_tokens=checked_answer(new.answer_tokens),
         temperature=_checked_temperature(new.temperature),
         thinking=new.thinking_enabled,
         tools=_tools(new.enabled_tools),
@@ -175,6 +179,8 @@ def changed_row(row: ChatRow, change: ConversationChange, models: ModelSource) -
         row = replace(row, max_tokens=checked_tokens(change.max_tokens))
     if change.max_cost is not None:
         row = replace(row, max_cost=checked_cost(change.max_cost))
+    if change.answer_tokens is not None:
+        row = replace(row, answer_tokens=checked_answer(change.answer_tokens))
     if change.archived is not None:
         row = replace(row, archived=change.archived)
     return row
@@ -182,7 +188,7 @@ def changed_row(row: ChatRow, change: ConversationChange, models: ModelSource) -
 
 def changed_columns(row: ChatRow) -> tuple[dict[str, Value], dict[str, Value], dict[str, Value]]:
     """Return what of ``row`` can be changed: columns of the room, the conversation, the agent."""
-    names = ("name", "max_tokens", "max_cost", "archived")
+    names = ("name", "max_tokens", "max_cost", "answer_tokens", "archived")
     in_room: dict[str, Value] = {name: getattr(row, name) for name in names}
     in_chat: dict[str, Value] = {
         name: getattr(row, name) for name in ("temperature", "thinking", "workspace", "head", "is_named")
@@ -266,6 +272,7 @@ def conversation_info(row: ChatRow, *, running: bool, asks: bool = False) -> Con
         archived=row.archived,
         max_tokens=row.max_tokens,
         max_cost=row.max_cost,
+        answer_tokens=row.answer_tokens,
         tokens=row.used_tokens,
         cost=row.used_cost,
         last_words=row.last_words,

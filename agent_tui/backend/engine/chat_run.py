@@ -48,9 +48,10 @@ class Given:
 def opened_model(models: ModelSource, row: ChatRow) -> tuple[Model, int] | Exception:
     """Return the chat's model and how many tokens it may say, or why there is none."""
     try:
-        return models.open(row.provider_id, row.model)
+        model, most = models.open(row.provider_id, row.model)
     except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
         return error
+    return model, row.answer_tokens or most
 
 
 def left_out(

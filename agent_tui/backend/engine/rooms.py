@@ -25,6 +25,7 @@ MAX_MODEL_CHARACTERS = 200  # also of a provider's name
 MAX_AGENTS = 64
 MAX_ROUNDS = 1_000
 MAX_BUDGET_TOKENS = 10**12
+MAX_ANSWER_TOKENS = 10_000_000
 MAX_BUDGET_COST = 1e9
 DEFAULT_NAME_CHARACTERS = 60
 MODES = ("sequential", "parallel")
@@ -67,8 +68,9 @@ class AgentChange:
 class NewRoom:
     """A room to make. ``agents`` None: three default ones; empty: none, and its run will fail.
 
-    ``max_tokens`` and ``max_cost`` (US dollars) are its budget, 0 for none; ``on_error`` says what a turn
-    that failed does to it. ``enabled_tools`` are the names of those that its agents may use, in the folder
+    ``max_tokens`` and ``max_cost`` (US dollars) are its budget, 0 for none; ``answer_tokens`` is the most
+    that one answer may have, 0 for what the provider's setting says; ``on_error`` says what a turn that
+    failed does to it. ``enabled_tools`` are the names of those that its agents may use, in the folder
     ``workspace``. ``provider_id`` is that of agents that name none, empty for the default one.
     """
 
@@ -80,6 +82,7 @@ class NewRoom:
     keep_running: bool = False
     max_tokens: int = 0
     max_cost: float = 0.0
+    answer_tokens: int = 0
     on_error: str = "continue"
     enabled_tools: tuple[str, ...] = ()
     workspace: str = ""
@@ -97,6 +100,7 @@ class RoomChange:
     keep_running: bool | None = None
     max_tokens: int | None = None
     max_cost: float | None = None
+    answer_tokens: int | None = None
     on_error: str | None = None
     archived: bool | None = None
     enabled_tools: tuple[str, ...] | None = None
@@ -133,6 +137,7 @@ def room_row(new: NewRoom, models: ModelSource, now: str) -> RoomRow:
         keep_running=new.keep_running,
         max_tokens=checked_tokens(new.max_tokens),
         max_cost=checked_cost(new.max_cost),
+        answer_tokens=checked_answer(new.answer_tokens),
         on_error=_checked_on_error(new.on_error),
         tools=checked_tools(new.enabled_tools),
         workspace=checked_workspace(new.workspace),
@@ -152,6 +157,7 @@ def changed_values(row: RoomRow, change: RoomChange) -> dict[str, str | int | fl
         "keep_running": change.keep_running,
         "max_tokens": None if change.max_tokens is None else checked_tokens(change.max_tokens),
         "max_cost": None if change.max_cost is None else checked_cost(change.max_cost),
+        "answer_tokens": None if change.answer_tokens is None else checked_answer(change.answer_tokens),
         "on_error": None if change.on_error is None else _checked_on_error(change.on_error),
         "archived": change.archived,
         "tools": None if change.enabled_tools is None else tools_text(checked_tools(change.enabled_tools)),
@@ -229,6 +235,7 @@ def room_info(row: RoomRow, stands: Mapping[str, str]) -> RoomInfo:
         interrupted=row.interrupted if row.status == "paused" else "",
         max_tokens=row.max_tokens,
         max_cost=row.max_cost,
+        answer_tokens=row.answer_tokens,
         tokens=row.used_tokens,
         cost=row.used_cost,
         on_error=row.on_error,
@@ -297,6 +304,14 @@ def checked_tokens(tokens: int) -> int:
     """Return a ceiling in tokens; raises ``Refused`` (422)."""
     if not 0 <= tokens <= MAX_BUDGET_TOKENS:
         _refuse("The budget is out of bounds", f"max_tokens is 0 (none) to {MAX_BUDGET_TOKENS:,}.")
+    return tokens
+
+
+def checked_answer(tokens: int) -> int:
+    """Return the most tokens of one answer; raises ``Refused`` (422)."""
+    if not 0 <= tokens <= MAX_ANSWER_TOKENS:
+        detail = f"answer_tokens is 0 (what the provider allows) to {MAX_ANSWER_TOKENS:,}."
+        _refuse("The longest answer is out of bounds", detail)
     return tokens
 
 

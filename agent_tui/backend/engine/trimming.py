@@ -30,9 +30,10 @@ def estimate(text: str) -> int:
 
 def room_for_history(terms: Terms, max_tokens: int) -> int:
     """Return how many tokens the messages may have: of the context what ``max_tokens`` (0: nobody says how
-    many) of an answer leave.
+    many) of an answer leave, at least half of it.
     """
-    return terms.context_tokens - (max_tokens or min(ANSWER_TOKENS, terms.context_tokens // 4))
+    context = terms.context_tokens
+    return context - (min(max_tokens, context // 2) or min(ANSWER_TOKENS, context // 4))
 
 
 def left_out(number: int) -> ChatMessage:

@@ -113,7 +113,7 @@ class Attempt:
         except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
             await self._write(record.turn_refused(self._turn, failure(error)))
             return False
-        self._asked = model, self._request(max_tokens, said)
+        self._asked = model, self._request(self._room.answer_tokens or max_tokens, said)
         await self._write(record.turn_started(self._room, self._turn))
         return True
 

@@ -31,6 +31,7 @@ class ChatRow:
     updated_at: str = ""
     max_tokens: int = 0
     max_cost: float = 0.0
+    answer_tokens: int = 0
     archived: bool = False
     used_tokens: int = 0
     used_cost: float | None = None

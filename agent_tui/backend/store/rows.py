@@ -63,6 +63,7 @@ class RoomRow:
     kind: str = "room"
     tools: tuple[str, ...] = ()
     workspace: str = ""
+    answer_tokens: int = 0
     agents: tuple[AgentInfo, ...] = ()
     queue: tuple[QueuedMessage, ...] = ()
     damaged: str = ""  # the field that cannot be read, of a room that can only be deleted

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import event as sqlalchemy_event
 
-HEAD = "0008"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0009"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -45,7 +45,7 @@ version = Table(
 # budget (0: none). used_tokens, used_cost: what all turns used (cost null: no price is known). kind: room |
 # chat | voice (a chat that is spoken); of a chat, round_open is the number of its newest answer. tools: names
 # of what its agents may use, as JSON, empty for none; workspace: the folder of these, empty for none (a chat
-# has both elsewhere).
+# has both elsewhere). answer_tokens: the most that one answer may have, 0 for what the provider says.
 room = Table(
     "room",
     metadata,
@@ -77,6 +77,7 @@ room = Table(
     Column("kind", Text, nullable=False),
     Column("tools", Text, nullable=False),
     Column("workspace", Text, nullable=False),
+    Column("answer_tokens", Integer, nullable=False),
 )
 
 # What only a chat has. temperature, thinking: null for the model's own. tools: the names that may be used, as

@@ -69,6 +69,7 @@ async def test_what_a_chat_says_of_its_model_counts_for_the_next_question(tmp_pa
         NewConversation(title="x" * 1000),
         NewConversation(temperature=9.0),
         NewConversation(max_tokens=-1),
+        NewConversation(answer_tokens=-1),
         NewConversation(workspace="relative"),
         NewConversation(workspace="/nowhere/at/all"),
         NewConversation(enabled_tools=("",)),
