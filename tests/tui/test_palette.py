@@ -40,6 +40,8 @@ LEFT_OUT = {
     "agent_form.": "changes an agent, and that dialog is not open",
     "choose.": "chooses from a list, and that dialog is not open",
     "form.": "fills in a field, and no form is open",
+    "tool_form.": "answers an MCP server, and that dialog is not open",
+    "rule.": "decides on a suspended rule, and that dialog is not open",
 }
 NOT_IN_README = {
     "help.": "the dialog names its own keys",
@@ -60,6 +62,8 @@ NOT_IN_README = {
     "question.": "the dialog names its own keys",
     "queue.": "the dialog names its own keys",
     "settings.": "the dialog names its own keys",
+    "tool_form.": "the dialog names its own keys",
+    "rule.": "the dialog names its own keys",
     "agent_form.": "the dialog names its own keys",
     "choose.": "the dialog names its own keys",
     "form.": "the forms name their own keys",
