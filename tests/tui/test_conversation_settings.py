@@ -223,6 +223,8 @@ async def test_settings_hold_in_a_real_backend_and_open_in_the_chat_too(tmp_path
         await seen.until("must be a folder in one that the server allows")
         form.query_one("#workspace", Line).value = str(allowed)
         await seen.pilot.press("ctrl+s")
+        while seen.app.screen is form:
+            await seen.pilot.pause()
         await seen.until("Second", "✓ ready")
         stored = (await seen.backend.chats.conversations())[0]
         assert (stored.title, stored.workspace) == ("Second", str(allowed.resolve()))
