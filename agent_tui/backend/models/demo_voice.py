@@ -27,56 +27,162 @@ _CALLS: Final[Mapping[str, str]] = {
     "resume": "resume_room",
 }
 
-# With what speech recognition makes of them.
+# One room, several, what points at one. "Rum" and "paws" are what speech recognition makes of them.
+_ONE = "room|rum|one|conversation|debate|discussion|session|chat"
+_SEVERAL = "rooms|rums|conversations|debates|discussions|sessions|chats"
+_POINTED_AT = (
+    f"it|that|this|them|they|there|everything|everybody|everyone|agents?|{_ONE}|{_SEVERAL}"
+    "|first|second|third|fourth|fifth|last|number"
+)
+_NOW = r"(?: (?:at the moment|at present|today|currently|here|in here|then))?$"
+
+_QUESTION = r"why|when|who|where|what|which|did|does|do|has|have|had|is|was|are|were"
+
+# A command comes first, or after who shall obey, or before what is meant: "the bus did not stop" is none.
 _PAUSE = (
-    r"pause[ds]?|pausing|paws?|pores?|halt|hold|freeze|suspend|interrupt|stop|quiet|silence|hush|shush|break"
-    r"|停|暂停|停止|пауз\w*|приостанов\w*|останов\w*|стоп"
+    r"pause[ds]?|pausing|paws?|pores?|halt\w*|hold|hang on|freeze|suspend\w*|interrupt|stop|stopping|stand by"
+    r"|cease|cut|end|kill|shut (?:down|off|up)|(?:switch|turn) .*off|quiet\w*|silence|hush|shush|(?:put"
+    r"|place|set) .*on (?:hold|pause|ice)|(?:take|have|get|give|allow) .*a"
+    r" (?:break|rest|pause)"
 )
 _RESUME = (
-    r"resum\w*|continue|unpause|restart|proceed|unfreeze|wake|carry on|go on|keep going|move on|pick up"
-    r"|start (?:.*)?(?:again|up|over)|back on|let .* (?:run|go|talk|speak)|get .* going|go ahead with"
-    r"|继续|恢复|продолж\w*|возобнов\w*"
+    r"resum\w*|re (?:zoom|sume|assume)|presume|continue|un(?:pause|freeze|hold|suspend|stop)|restart|proceed"
+    r"|wake|re(?:activate|launch|open)|relaunch|kick off|carry on|go on|keep (?:it |them )?going|move on"
+    r"|on (?:you|they|it) goe?s?|pick (?:it )?up"
+    r"|start (?:.*)?(?:again|up|over|back)|(?:take|get|bring) .*off (?:hold|pause|ice)|back (?:on|in"
+    r"|to (?:work|life))"
+    r"|let .* (?:run|go|talk|speak|work)|(?:get|set|put|bring) .*(?:back|going|moving|running|talking"
+    r"|working|started)"
+    r"|go ahead with"
 )
+_LEADS = (
+    rf"(?:let us|we|you|they|them|{_POINTED_AT})(?: (?:should|must|can|could|may|will|needs? to|ha(?:ve"
+    rf"|s) to|to))?"
+    r"|and|then|or|quick|now"
+)
+_OBEYING = rf"(?:we|they|them|{_POINTED_AT}) (?:should|must|needs? to|ha(?:ve|s) to)|(?:let|make) .*"
+
+
+def _command(verbs: str) -> str:
+    return (
+        rf"(?:^|\b(?:{_LEADS}) )(?:{verbs})\b"
+        rf"|(?<!\bnot )(?<!\bnever )\b(?:{verbs})\b(?= (?:\w+ ){{0,4}}?(?:{_POINTED_AT})\b)"
+    )
+
+
 _ABOUT = (
-    r"about|topic|subject|describe|explain|summar\w+|detail\w*|discuss\w*|talking|saying|said|debat\w*|argu\w*"
-    r"|what is .* doing|how is .* (?:going|doing|coming)|what happened|happening in|status of|purpose"
-    r"|关于|讨论什么|说什么|о чём|о чем|про что|тема|расскажи"
+    r"about|topic|subject|purpose|describe|explain|summar\w+|sum(?: \w+)? up|details?|discuss\w*|talking"
+    r"|say|saying"
+    r"|said|debat(?:e|ing)|argu\w*|(?:is|are) .*(?:doing|up to|getting on)|how (?:is|are) .*(?:going|coming)"
+    r"|ha(?:s|ve) .*(?:got to|done|decided|agreed|found|happened|come)|what happened|happening in|status"
+    r"|progress"
+    r"|news|latest|catch (?:me|us) up|brief (?:me|us)|fill (?:me|us) in|update"
+    rf"|(?:^| )(?:{_QUESTION}|how) .*(?:they|them|(?:that|this|first|second|third|fourth|fifth"
+    rf"|last) (?:{_ONE})"
+    rf"|(?:the|that|this) (?:\w+ )?(?:{_ONE}))"
+)
+_ASKED = (
+    rf"^(?:{_QUESTION})|what|which|how|who|where|why|tell|describe|explain|summar\w+|sum|give|catch|brief"
+    rf"|fill|any|{_ONE}"
+    r"|first|second|third|fourth|fifth|last"
+)
+_MADE = "(?:start|make|create|open|begin|set up|found) (?:me )?(?:a|another|one|new)"
+_ALL_ROOMS = (
+    r"(?:which|what|how many|all|every|each|any|some|show|read|name|see|list|tell|my|our|other|through|there)"
+    rf" (?:\w+ ){{0,3}}?(?:{_SEVERAL})|(?:{_SEVERAL}) (?:are|do|is|exist)|^(?:the )?(?:{_SEVERAL})$"
 )
 _LIST = (
-    r"list|which rooms|what rooms|all (?:the |my |of )*rooms|every room|rooms? (?:are|do|is|we|i|exist)"
-    r"|any rooms?|how many|what is (?:running|going on|active|open|live)|what have|anything (?:running|going)"
-    r"|overview|who is (?:talking|running)|show (?:me )?(?:the |my |all )*rooms|rooms$|running|active"
-    r"|going on"
-    r"|哪些|列出|有什么房间|какие|список|сколько комнат"
+    rf"list|overview|rundown|(?:which|what|how many|any|every|each) (?:{_ONE}|agents)"
+    r"|how many(?: of them)?(?: are| do| have|$)"
+    r"|(?:what|who|anything|everything|something|agents)(?: (?:else|is|are|has|have|that|i|we|you|got|do"
+    r"|still|all))*"
+    rf" (?:running|active|live|working|going on|(?:going|happening|open|there|on|got|have){_NOW})"
+)
+_DOES = (
+    "can|could|should|may|might|do|does|am|are|is|supposed|meant|able|to|of|sorts?|kinds?|things?|stuff"
+    "|else|words"
 )
 _HELP = (
-    r"help|what can (?:you|i|we)|what do you (?:do|know|understand)|how do(?:es)? (?:this|it|i|you)"
-    r"|command\w*|options|instructions|who are you|what are you|capab\w+|abilit\w+|帮助|你能做什么|помощь"
-    r"|помоги|что ты умеешь"
+    r"help|guidance|guide me|a hint|examples?|commands?|options|instructions|who are you|what are you$"
+    r"|capab\w+|abilit\w+|i am (?:lost|confused|stuck)"
+    r"|i do not (?:understand|get it)"
+    rf"|(?:what|how|which)(?: (?:{_DOES}))* (?:you|i|we|this|it|one|to)(?: (?:{_DOES}|you|i))*"
+    r" (?:do|say|ask|understand|know|use|work|try|help|talk|tell|answer|handle|offer)"
+    r"(?: (?:to|with|for|about|from|you|me|this|that|it|here|for|next|instead))*$"
+    r"|how (?:do|can|could|would) (?:i|you|we|one) (?:pause|resume|stop|start|continue|list|see|hear)"
 )
-_WORDS: Final[tuple[tuple[IntentName, str], ...]] = (
-    ("help", _HELP),
-    ("resume", _RESUME),
-    ("pause", _PAUSE),
-    ("about", _ABOUT),
-    ("list", _LIST),
+_OTHER_LANGUAGES: Final[Mapping[IntentName, str]] = {
+    "help": r"帮助|你能做什么|\bпомощь|\bпомоги|\bчто ты умеешь",
+    "resume": r"继续|恢复|\bпродолж|\bвозобнов",
+    "pause": r"停|\bпауз|\bприостанов|\bостанов|\bстоп",
+    "list": r"哪些|列出|有什么房间|\bкакие|\bсписок|\bсколько комнат",
+    "about": r"关于|讨论什么|说什么|\bо ч[её]м|\bпро что|\bтема|\bрасскажи",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """An intent is meant where its words are said and ``where`` holds for the whole sentence."""
+
+    name: IntentName
+    words: re.Pattern[str]
+    where: re.Pattern[str]
+
+
+def _rule(name: IntentName, words: str, where: str = "") -> _Rule:
+    return _Rule(name, re.compile(words), re.compile(where))
+
+
+_COMMANDED = rf"^(?!(?:{_QUESTION})\b)"
+_RULES: Final = (
+    _rule("help", rf"\b(?:{_HELP})\b"),
+    _rule("resume", _command(_RESUME), _COMMANDED),
+    _rule("pause", rf"{_command(_PAUSE)}|\b(?:{_OBEYING}) wait\b", _COMMANDED),
+    _rule("list", rf"\b(?:{_ALL_ROOMS})\b"),
+    _rule("about", rf"\b(?:{_ABOUT})\b", rf"^(?!{_MADE}\b).*\b(?:{_ASKED})\b"),
+    _rule("list", rf"\b(?:{_LIST})\b"),
+    *(_rule(name, words) for name, words in _OTHER_LANGUAGES.items()),
 )
-_INTENTS: Final = tuple(
-    (name, re.compile(rf"(?<!\w)(?:{words})(?!\w)|(?:{words})(?=[\u4e00-\u9fff])|^(?:{words})$"))
-    for name, words in _WORDS
+_MAX_HEARD = 400  # characters of what is said that are looked at: more is no command
+_AS_SAID = (  # what is written together or apart, however somebody says or hears it
+    (r"\b(what|who|how|where|that|there)'?s\b", r"\1 is"),
+    (r"\blet's\b", "let us"),
+    (r"n't\b", " not"),
+    (r"\bi'm\b", "i am"),
+    (r"'re\b", " are"),
+    (r"'ve\b", " have"),
+    (r"[^\w\s']", " "),
+    (r"\bun (?=paus|freez|hold|suspend)", "un"),
 )
-_SHORT = ((r"what's", "what is"), (r"who's", "who is"), (r"how's", "how is"), (r"let's", "let us"))
 _FILLER = re.compile(
-    r"\b(?:please|(?<!what )(?:can|could|would|will) you|i want you to|i would like you to|i want to"
-    r"|i would like to|hey|hi|hello|okay|ok|um+|uh+|so|well|now|just|for me"
-    r"|for a (?:moment|minute|second|bit|while)|thanks?|thank you|right|tell me|let me know"
-    r"|go and|agent|computer)\b"
+    r"\b(?:please|i(?: would|'d)? (?:want|like)(?: you)? to|(?:is|would) it (?:be )?possible to|hey|hi"
+    r"|hello|okay"
+    r"|ok|um+|uh+|hmm+|so|well|now|just|for me|for a (?:moment|minute|second|bit|while)|thanks?|thank you"
+    r"|all right|alright|right|tell me(?= what| how| which| who)|let me know|go and|agent|computer)\b"
+)
+_OPENING = re.compile(
+    r"^(?:(?:and|but|then|yes|yeah|no|oh|maybe|actually|i think|i guess|quickly?|(?:can|could|would"
+    r"|will) you) )+"
 )
 _NOT_NAMES = re.compile(
-    r"\b(?:the|a|an|my|this|that|it|them|they|room|rooms|conversation|debate|discussion|chat|one|is|are|was|what"
-    r"|which|who|how|do|does|did|me|us|you|to|in|on|of|for|with|and|about|up|off|down|again|going|doing|talk|let"
-    r"|there|get|put|make|have|give|be|being|over|here|some|more|number|first|second|third|fourth|fifth|last"
-    r"|latest|running|paused|talking|saying|say|said|discuss\w*)\b"
+    r"\b(?:the|a|an|my|this|that|it|them|they|rooms?|rums?|conversations?|debates?|discussions?|chats?"
+    r"|one|is|are"
+    r"|was|what|which|who|how|where|why|do|does|did|has|have|me|us|you|we|i|to|in|on|of|for|with|and"
+    r"|about|up|off"
+    r"|down|again|going|doing|talk|let|there|get|got|put|make|give|tell|be|being|over|here|some|more|any"
+    r"|all|number"
+    r"|first|second|third|fourth|fifth|last|latest|running|paused|talking|saying|say|said|agents?"
+    r"|discuss\w*|at"
+    r"|moment|today|tomorrow|until|till|later|before|after|because|if|while|far|not|can|could|would|will"
+    r"|should|must)\b"
+)
+# "The budget room", "that debate about tabs": what a room is called, whatever else is in the sentence.
+_CALLED = (
+    re.compile(rf"\b(?:the|my|our|that|this) ((?:(?!the\b|that\b|this\b|my\b)\w+ ){{1,5}}?)(?:{_ONE})\b"),
+    re.compile(rf"\b(?:{_ONE}) (?:about|on(?! hold| ice| pause)|called|named) (?:the )?(.+)$"),
+)
+_IT = re.compile(
+    r"\b(?:it|them|they|there|(?:that|this)(?: (?:room|rum|one|conversation|debate|discussion|chat))?)\b"
 )
 _ORDINALS: Final = {
     **dict.fromkeys(("first", "1st", "number one", "room one", "第一", "первую", "первая", "первой"), 0),
@@ -84,7 +190,7 @@ _ORDINALS: Final = {
     **dict.fromkeys(("third", "3rd", "number three", "room three", "第三", "третью", "третья", "третьей"), 2),
     **dict.fromkeys(("fourth", "4th", "number four", "room four", "第四"), 3),
     **dict.fromkeys(("fifth", "5th", "number five", "room five", "第五"), 4),
-    **dict.fromkeys(("last", "最后", "последнюю", "последняя"), -1),
+    **dict.fromkeys((f"last (?:{_ONE})", "最后", "последнюю", "последняя"), -1),
 }
 
 
@@ -99,16 +205,21 @@ class Intent:
 
 def intent_of(text: str) -> Intent | None:
     """Return what ``text`` asks for, ``None`` where that is none of the five."""
-    said = text.casefold().replace("’", "'")
-    for short, long in _SHORT:
-        said = re.sub(short, long, said)
-    said = " ".join(re.sub(r"[^\w\s']", " ", said).split())
-    bare = " ".join(_FILLER.sub(" ", said).split())
-    for name, words in _INTENTS:
-        if words.search(bare):
-            rest = _NOT_NAMES.sub(" ", words.sub(" ", bare))
-            return Intent(name, bare, " ".join(rest.split()))
+    said = text[:_MAX_HEARD].casefold().replace("’", "'")
+    for written, plain in _AS_SAID:
+        said = re.sub(written, plain, said)
+    bare = _OPENING.sub("", " ".join(_FILLER.sub(" ", " ".join(said.split())).split()))
+    for rule in _RULES:
+        if rule.words.search(bare) and rule.where.search(bare):
+            return Intent(rule.name, bare, _words_for_a_room(bare, rule.words))
     return None
+
+
+def _words_for_a_room(bare: str, words: re.Pattern[str]) -> str:
+    for called in _CALLED:
+        if (found := called.search(bare)) and (name := " ".join(_NOT_NAMES.sub(" ", found[1]).split())):
+            return name
+    return "" if _IT.search(bare) else " ".join(_NOT_NAMES.sub(" ", words.sub(" ", bare)).split())
 
 
 def voice_pieces(request: ModelRequest) -> list[Piece]:

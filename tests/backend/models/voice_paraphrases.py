@@ -1,6 +1,10 @@
 """Things people say aloud to a voice conversation, as dictation writes them down.
 
-All of them were written before their author had seen how the demo model understands anything.
+Each was written, and counted, before anything was changed because of it. Of each intent the first 14, and the
+first 30 of the others, are a round whose author had never seen how the demo model understands anything: 51 of
+70 were understood, 2 of 30 taken for an intent. Then the rules were made more general. A second round (the
+next 4 of each, the next 10 of the others): 13 of 20 and 2 of 10; more words. A third (the last 4 and 10): 19
+of 20 and 1 of 10.
 """
 
 from __future__ import annotations
@@ -21,6 +25,14 @@ MEANT: dict[str, tuple[str, ...]] = {
         " List all rums.",
         "Do I have any rooms?",
         "Name all the rooms you can see.",
+        "Who's at work right now?",
+        "What have you got for me?",
+        "Could you run me through all the debates?",
+        "Are there any rooms open?",
+        "What are my current rooms?",
+        "Tell me which debates are live.",
+        "Do we still have something running?",
+        "I'd like an overview.",
     ),
     "about": (
         "What are they talking about in the demo room?",
@@ -37,6 +49,14 @@ MEANT: dict[str, tuple[str, ...]] = {
         "What did the agents say in the second one?",
         "Whats the demo room a bout.",
         "And what's that one for?",
+        "What's the matter under discussion in the tax room?",
+        "Has the second room reached a conclusion?",
+        "I'd like to hear more about the logo room.",
+        "Where do things stand in the hiring debate?",
+        "Is the logo room finished yet?",
+        "Who's winning in the tax debate?",
+        "What's new in the first one?",
+        "Explain the third room to me.",
     ),
     "pause": (
         "Pause the demo room.",
@@ -53,6 +73,14 @@ MEANT: dict[str, tuple[str, ...]] = {
         "Let's stop the marketing room before it costs any more.",
         "All right, that room should wait.",
         "Interrupt the website room.",
+        "Hang on with the tax room.",
+        "Can we pause that for now?",
+        "Shut down the logo room for a bit.",
+        "The hiring debate can take a break.",
+        "Let's pause here.",
+        "Make the tax room stop.",
+        "Just hold the logo debate for now.",
+        "Okay, pause that room and thank you.",
     ),
     "resume": (
         "Resume the demo room.",
@@ -69,6 +97,14 @@ MEANT: dict[str, tuple[str, ...]] = {
         "Could the agents pick up where they left off?",
         "Wake up the website room.",
         "Re zoom the demo room.",
+        "Restart the tax room please.",
+        "OK, on you go with the logo room.",
+        "Put the hiring debate back in motion.",
+        "It may continue now.",
+        "You may resume the first one.",
+        "Carry on with the tax debate.",
+        "Let it run.",
+        "Get back to work in the logo room.",
     ),
     "help": (
         "Help.",
@@ -85,6 +121,14 @@ MEANT: dict[str, tuple[str, ...]] = {
         "How can you help me?",
         "Tell me what you're able to do.",
         "Can you explain how I use this?",
+        "What do I do now?",
+        "Give me some examples of what I can ask.",
+        "Teach me the commands.",
+        "I need some guidance.",
+        "What else can you do?",
+        "How do I talk to you?",
+        "Help me out here.",
+        "What do you understand?",
     ),
 }
 
@@ -119,4 +163,24 @@ NONE_OF_THEM: tuple[str, ...] = (
     "Goodbye.",
     "I love you.",
     "Why is the sky blue?",
+    "I can't stop laughing.",
+    "How many people live in Norway?",
+    "Hold the door!",
+    "What are you wearing?",
+    "My back hurts when I go on long walks.",
+    "What's the best pizza topping?",
+    "I was talking to my mother yesterday.",
+    "Is there life on Mars?",
+    "Which film should I watch tonight?",
+    "We have a break at noon.",
+    "Can you recommend a restaurant?",
+    "I have no idea.",
+    "Sorry, I was talking to somebody else.",
+    "What's your favourite colour?",
+    "Sing me a song.",
+    "How do I get to the station?",
+    "Nice to meet you.",
+    "I ran into him at the bus stop.",
+    "Who is the president of Brazil?",
+    "Is it going to rain tomorrow?",
 )
