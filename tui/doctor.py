@@ -97,13 +97,14 @@ def run(as_json: bool) -> int:
 def checks(here: Surroundings) -> Iterator[Check]:
     """Yield every check as soon as it is made."""
     # Lazy: these bring the screens' parts, SQLite and the network.
-    from tui import doctor_machine, doctor_servers, doctor_terminal
+    from tui import doctor_machine, doctor_servers, doctor_terminal, doctor_voice
 
     yield from doctor_terminal.checks(here)
     check, config = doctor_machine.config(here)
     yield check
     yield from doctor_machine.checks(here)
     yield from doctor_servers.checks(here, config)
+    yield from doctor_voice.checks(here, config)
 
 
 def lines(check: Check) -> list[str]:

@@ -293,9 +293,9 @@ cannot be met.
 Usage: agent-tui doctor [--json]
 
 Looks at the terminal, the config file, the data folder, the backend and its
-database, the models, the servers of tools and the other servers, and says for
-everything that is not as it should be how to mend it. Exit code 0 when nothing
-failed, else 4.
+database, the models, the servers of tools and the other servers, and at what
+voice needs: sound, LiveKit, the agent and its models. Says for everything that
+is not as it should be how to mend it. Exit code 0 when nothing failed, else 4.
 
   --json                  one object: {"ok", "checks": […]}, each check with
                           id, ok, status (ok, warning, failed, skipped), title,
