@@ -8,8 +8,9 @@ run:            ## the program
 test:           ## the tests
 	$(UV) run pytest
 
+VOICE ?= voice
 voice:          ## the tests that talk: need livekit-server (LIVEKIT_SERVER or PATH) and all extras
-	$(UV) run --all-extras pytest -m voice -n 1 -rs
+	$(UV) run --all-extras pytest -m '$(VOICE)' -n 1 -rs
 
 lint:           ## format, lint, types, arrows
 	$(UV) run ruff format --check .
