@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -151,7 +152,8 @@ def test_our_own_server_says_its_version(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def livekit(folder: Path, *settings: str, **environ: str) -> list[str]:
-    here = surroundings(folder, **environ)
+    here = surroundings(folder)
+    here = replace(here, environ={**here.environ, **environ})
     here.config.write_text("\n".join(["[voice]", *settings, ""]), encoding="utf-8")
     here.config.chmod(0o600)
     found = list(doctor_voice.livekit(here, load(here.config).voice, "warning"))

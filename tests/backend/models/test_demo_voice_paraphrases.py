@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from tests.backend.models.voice_paraphrases import MEANT, NONE_OF_THEM
 
 UNDERSTOOD = 0.9  # of what was meant
 MISTAKEN = 2  # of what was none of the five
-SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def understood_as(said: str) -> str:
@@ -71,8 +69,8 @@ ROOMS = [
         name=name,
         task=name,
         status="running" if at < 2 else "paused",
-        created_at=SOME_TIME,
-        updated_at=SOME_TIME - timedelta(minutes=at),
+        created_at="2026-01-01T00:00:00Z",
+        updated_at=f"2026-01-01T00:{59 - at}:00Z",
     )
     for at, name in enumerate(NAMES)
 ]
