@@ -105,7 +105,7 @@ async def test_cutting_in_ends_the_answer_in_the_backend_too(tmp_path: Path) -> 
     async with chat_backend(tmp_path, model) as running:
         talking = await talk(running)
         events = talking.ask("Count.", key="1", may_act=True)
-        first = asyncio.create_task(anext(aiter(events)))
+        first = asyncio.ensure_future(anext(aiter(events)))
         (await model.called(1)).release(1)
         assert await first == Words("One ")
         await events.aclose()

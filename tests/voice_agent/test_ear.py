@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from agent_tui.voice_agent.ear import (
@@ -23,7 +25,7 @@ def play(
     ear: Ear, seconds: float, *, is_voice: bool, ends_by_silence: bool = True
 ) -> list[tuple[float, Act]]:
     """Let ``ear`` hear; return what it wants and after how many seconds."""
-    acts = []
+    acts: list[tuple[float, Act]] = []
     for number in range(1, round(seconds / WINDOW_SECONDS) + 1):
         act = ear.hear(WINDOW, is_voice=is_voice, ends_by_silence=ends_by_silence)
         if act != "nothing":
@@ -48,7 +50,7 @@ def test_nothing_is_decoded_before_the_detector_is_sure() -> None:
 def test_words_are_asked_for_every_second_while_somebody_speaks(ear: Ear) -> None:
     acts = play(ear, 4.2, is_voice=True)
     assert [act for _, act in acts] == ["interim"] * 4
-    gaps = [later - earlier for (earlier, _), (later, _) in zip(acts, acts[1:], strict=False)]
+    gaps = [later - earlier for (earlier, _), (later, _) in pairwise(acts)]
     assert all(0.9 < gap < 1.1 for gap in gaps)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -37,15 +36,15 @@ from agent_tui.network import has_interface
 from tests.clients.voice import rooms
 from tests.clients.voice.following import Followed, eventually, following
 from tests.fakes.sound import FedSound
+
+pytest.importorskip("livekit.agents", reason="no livekit-agents: --all-extras")
+
 from tests.fakes.voice_agent import STORY
 
 pytestmark = [
     pytest.mark.voice,
     pytest.mark.skipif(
         not rooms.find_server(), reason="no livekit-server: set LIVEKIT_SERVER or put it on PATH"
-    ),
-    pytest.mark.skipif(
-        not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents: --all-extras"
     ),
     pytest.mark.skipif(not has_interface(), reason="WebRTC needs an interface besides loopback"),
 ]
