@@ -183,6 +183,7 @@ async def test_what_is_played_is_heard_at_the_speaker(server: Pulse) -> None:
     assert likeness(said, path.read_bytes()) > LIKE
 
 
+@pytest.mark.long
 async def test_a_minute_with_a_busy_screen_has_no_underrun(server: Pulse) -> None:
     """A room's sound comes every 10 ms; the loop computes for 25 ms twelve times a second like a screen."""
     block = b"\x10\x00" * 480

@@ -359,6 +359,7 @@ async def test_a_server_that_is_killed_and_comes_back_finds_everybody_again(
         await session.item("assistant", "You said hello there.", at)
 
 
+@pytest.mark.long
 async def test_a_server_that_is_killed_for_good_ends_the_session_with_a_reason(
     livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
 ) -> None:
