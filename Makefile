@@ -10,7 +10,7 @@ test:           ## the tests
 
 VOICE ?= voice
 voice:          ## the tests that talk: need livekit-server (LIVEKIT_SERVER or PATH) and all extras
-	$(UV) run --all-extras pytest -m '$(VOICE)' -n 1 -rs
+	$(UV) run --all-extras pytest -m '$(VOICE)' -n 1
 
 lint:           ## format, lint, types, arrows
 	$(UV) run ruff format --check .
