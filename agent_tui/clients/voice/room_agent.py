@@ -185,9 +185,11 @@ class RoomAgent:
     # --- its session -----------------------------------------------------------------------------------
 
     def find_session(self, link: RoomLink) -> None:
-        """Ask the agent for its history and state, which only agents with a session answer."""
-        if self._probing is None or self._probing.done():
-            self._probing = self._running.spawn(self._probe(link))
+        """Ask the agent for its history and state, which only agents with a session answer; what was asked
+        before is not waited for any more: its answer may be lost.
+        """
+        stop(self._probing)
+        self._probing = self._running.spawn(self._probe(link))
 
     async def _probe(self, link: RoomLink) -> None:
         try:

@@ -507,6 +507,17 @@ async def test_leaving_at_any_moment_leaves_nobody_in_the_room(
                 pass
 
 
+async def test_an_agent_is_called_by_name_when_the_room_is_made_and_again_when_it_does_not_come(
+    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
+) -> None:
+    guest = Guest(ROOM, "alice", agent="helper", metadata="{}")
+    tokens = SignedTokens(livekit.url, livekit.key, livekit.secret, guest)
+    async with following(RoomClient(tokens, sound, absent_seconds=0.2)) as session, livekit.admin() as admin:
+        await session.first(LinkMoved, like=lambda event: event.reason == "agent_absent")
+        dispatched = await admin.agent_dispatch.list_dispatch(ROOM)
+        assert [(one.agent_name, one.metadata) for one in dispatched] == [("helper", "{}")] * 2
+
+
 async def test_an_agent_that_is_told_to_end_is_told_of_at_once(
     livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
 ) -> None:

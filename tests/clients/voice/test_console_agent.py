@@ -1,0 +1,83 @@
+"""A session over the console transport with the real process of an agent's script, which nobody helps."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_tui.clients.voice.console import ConsoleClient
+from agent_tui.clients.voice.script import agent_script
+from agent_tui.events import StepSet, ToolStatusChanged
+from agent_tui.model.voice import AgentStateChanged, MicChanged, WordsHeard, WordsTyped
+from tests.clients.voice.following import eventually, following
+from tests.fakes.sound import FedSound
+
+pytestmark = [
+    pytest.mark.voice,
+    pytest.mark.skipif(not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents"),
+]
+SCRIPT = Path(__file__).parents[2] / "fakes" / "voice_agent.py"
+STORY = "This is sentence number 1 of a long story."
+
+
+async def test_a_dialogue_with_a_tool_a_barge_in_typing_muting_and_a_kill() -> None:
+    sound = FedSound()
+    await sound.open()
+    program = agent_script(Path(sys.executable), SCRIPT)
+    client = ConsoleClient(program, sound)
+    async with following(client) as session:
+        await session.link("connected")
+        await session.first(AgentStateChanged, like=lambda event: event.state == "listening")
+
+        await sound.say("what time is it")
+        await session.first(WordsHeard, like=lambda event: event.is_final and event.text == "what time is it")
+        assert (await session.first(StepSet)).step.name == "clock"
+        assert (await session.first(ToolStatusChanged)).status == "done"
+        answer = await session.item("assistant", "half past nine")
+        assert answer.times.model is not None
+        assert sound.last_loud_at > 0
+
+        at = len(session.events)
+        await sound.say("tell me a long story")
+        await session.first(AgentStateChanged, at, like=lambda event: event.state == "speaking")
+        await eventually(lambda: sound.is_audible)
+        at = len(session.events)
+        await sound.say("stop talking")
+        assert not sound.is_audible  # it was held as soon as the agent stopped
+        cut = await session.item("assistant", "This is", at)
+        assert cut.interrupted
+        assert cut.text.startswith(STORY[: len(cut.text.strip())])
+        await session.item("assistant", "You said stop talking.", at)
+
+        await client.say("who are you")
+        await session.item("assistant", "I am an agent that hears tones.", at)
+        assert [event.text for event in session.all(WordsTyped)] == ["who are you"]
+
+        await client.mute(True)
+        await session.first(MicChanged, at, like=lambda event: event.is_muted)
+        count = len(session.all(WordsHeard))
+        await sound.say("stop talking")
+        await client.start_talking()
+        await sound.say("hello there")
+        await client.stop_talking()  # silence ends the turn
+        await session.item("assistant", "You said hello there.", at)
+        assert all(event.text != "stop talking" for event in session.all(WordsHeard)[count:])
+
+        os.kill(program.pid, signal.SIGKILL)
+        failed = await session.link("failed")
+        assert (failed.reason, "signal 9" in failed.detail) == ("agent_ended", True)
+        assert "hello there" not in failed.detail
+    await sound.aclose()
+
+
+async def test_an_agent_ends_when_it_is_told_and_leaves_no_process() -> None:
+    program = agent_script(Path(sys.executable), SCRIPT)
+    async with following(ConsoleClient(program, FedSound())) as session:
+        await session.link("connected")
+    with pytest.raises(ProcessLookupError):
+        os.kill(program.pid, 0)
