@@ -34,8 +34,14 @@ class Microphone:
                     self._early.append(block)
                     self._recorded_at = time.monotonic()
                 if self._source is not None:
-                    frame = rtc.AudioFrame(block, SAMPLE_RATE, 1, BLOCK_SAMPLES)
-                    await self._source.capture_frame(frame)
+                    await self._send(self._source, rtc.AudioFrame(block, SAMPLE_RATE, 1, BLOCK_SAMPLES))
+
+    async def _send(self, source: rtc.AudioSource, frame: rtc.AudioFrame) -> None:
+        try:
+            await source.capture_frame(frame)
+        except Exception:  # whatever the native part says
+            if source is self._source:  # else its room was left meanwhile
+                raise
 
     def send_to(self, source: rtc.AudioSource | None) -> None:
         """Send from now on to the published ``source``, or nowhere."""

@@ -94,6 +94,7 @@ class RoomClient:
         self._people: tuple[Person, ...] = ()
         self._quality: Quality = "unknown"
         self._is_talking = False
+        self._was_muted = False  # before the person began to talk
         self._is_reconnecting = False
         self._rejoins = 0
 
@@ -411,7 +412,7 @@ class RoomClient:
         link, agent = self._with_agent()
         if agent.has_push_to_talk:
             await link.call(wire.START_TURN, agent.identity)
-        self._is_talking = True
+        self._is_talking, self._was_muted = True, self._is_muted
         await self.mute(False)
 
     async def stop_talking(self, *, cancel: bool = False) -> None:
@@ -420,11 +421,12 @@ class RoomClient:
             return
         self._is_talking = False
         link, agent = self._link, self._agent.info
-        if link is None or agent is None or not agent.has_push_to_talk:
-            await self.mute(True)
-            return
-        self._running.put(self._mic_now)
-        await link.call(wire.CANCEL_TURN if cancel else wire.END_TURN, agent.identity)
+        has_turns = link is not None and agent is not None and agent.has_push_to_talk
+        try:
+            if link is not None and agent is not None and has_turns:
+                await link.call(wire.CANCEL_TURN if cancel else wire.END_TURN, agent.identity)
+        finally:
+            await self.mute(self._was_muted or not has_turns)
 
     async def send_file(self, path: Path) -> None:
         """Send a file to the agent; raises ``NotOffered`` where it takes none."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
+from typing import Any
 
 from livekit import rtc
 
@@ -13,6 +15,7 @@ from agent_tui.model.voice import VoiceEvent, WordsHeard, WordsLost, WordsSpoken
 from agent_tui.wire import voice as wire
 
 MAX_SEGMENTS = 500
+MAX_READERS = 100  # at once; more than a few are somebody who floods the room
 
 
 class WordStreams:
@@ -22,6 +25,7 @@ class WordStreams:
         self._running = running
         self._people = people
         self._segments: dict[str, None] = {}  # of the agent, that were told
+        self._reading: set[asyncio.Task[None]] = set()
         self.last_heard = ""  # whose words the agent understood last
 
     def came(self, link: RoomLink, reader: rtc.TextStreamReader, identity: str) -> Iterable[VoiceEvent]:
@@ -31,11 +35,20 @@ class WordStreams:
         track = attributes.get("lk.transcribed_track_id", "")
         is_mine = link.track is not None and track == link.track.sid
         if identity == link.agent and not is_mine:
-            self._running.spawn(self._spoken(reader, segment, is_voiced=bool(track)))
+            self._read(reader, self._spoken(reader, segment, is_voiced=bool(track)))
         else:
             me = link.room.local_participant.identity
-            self._running.spawn(self._heard(reader, segment, me if is_mine else identity))
+            self._read(reader, self._heard(reader, segment, me if is_mine else identity))
         return ()
+
+    def _read(self, reader: rtc.TextStreamReader, work: Coroutine[Any, Any, None]) -> None:
+        if len(self._reading) >= MAX_READERS:
+            work.close()
+            reader.close()
+            return
+        task = self._running.spawn(work)
+        self._reading.add(task)
+        task.add_done_callback(self._reading.discard)
 
     async def _spoken(self, reader: rtc.TextStreamReader, segment: str, *, is_voiced: bool) -> None:
         """Tell what the agent says, piece by piece; a segment that comes again comes whole."""
@@ -73,7 +86,7 @@ class WordStreams:
 
     def typed(self, link: RoomLink, reader: rtc.TextStreamReader, identity: str) -> Iterable[VoiceEvent]:
         """Read what somebody else in the room typed."""
-        self._running.spawn(self._typed(reader, identity))
+        self._read(reader, self._typed(reader, identity))
         return ()
 
     async def _typed(self, reader: rtc.TextStreamReader, identity: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -36,15 +37,15 @@ from agent_tui.network import has_interface
 from tests.clients.voice import rooms
 from tests.clients.voice.following import Followed, eventually, following
 from tests.fakes.sound import FedSound
-
-pytest.importorskip("livekit.agents", reason="no livekit-agents: --all-extras")
-
 from tests.fakes.voice_agent import STORY
 
 pytestmark = [
     pytest.mark.voice,
     pytest.mark.skipif(
         not rooms.find_server(), reason="no livekit-server: set LIVEKIT_SERVER or put it on PATH"
+    ),
+    pytest.mark.skipif(
+        not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents: --all-extras"
     ),
     pytest.mark.skipif(not has_interface(), reason="WebRTC needs an interface besides loopback"),
 ]
@@ -240,6 +241,7 @@ async def test_push_to_talk_uses_the_agents_turns(
         await client.start_talking()
         await sound.say("hello there")
         await client.stop_talking()
+        await session.first(MicChanged, len(session.events) - 1, like=lambda event: not event.is_talking)
         await session.item("assistant", "You said hello there.")
         assert not any(event.item.text == "stop talking" for event in session.all(ItemStored))
         assert session.all(MicChanged)[-1] == MicChanged(is_muted=False, is_talking=False)
@@ -359,7 +361,23 @@ async def test_a_server_that_is_killed_and_comes_back_finds_everybody_again(
         await session.item("assistant", "You said hello there.", at)
 
 
-@pytest.mark.long
+async def test_a_server_that_is_restarted_is_joined_again_with_a_microphone_that_works(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    async with following(session_of(livekit, sound, tmp_path, rejoin_delays=(0.5,) * 20)) as session:
+        await session.first(PeopleChanged)
+        await livekit.shut_down()
+        lost = await session.link("reconnecting")
+        assert (lost.reason, lost.attempt) == ("server_shutdown", 1)
+        at = len(session.events)
+        await livekit.start()
+        await session.link("connected", at)
+        await agent.join(livekit)
+        await listening(session, at)
+        await sound.say("hello there")
+        await session.item("assistant", "You said hello there.", at)
+
+
 async def test_a_server_that_is_killed_for_good_ends_the_session_with_a_reason(
     livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
 ) -> None:
