@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import stat
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -94,6 +95,7 @@ class RoomClient:
         self._people: tuple[Person, ...] = ()
         self._quality: Quality = "unknown"
         self._is_talking = False
+        self._has_turn = False  # that the agent gave
         self._was_muted = False  # before the person began to talk
         self._is_reconnecting = False
         self._rejoins = 0
@@ -181,7 +183,7 @@ class RoomClient:
                 "participant_connected": self._came,
                 "participant_disconnected": self._went,
                 "participant_attributes_changed": self._attributes,
-                "participant_name_changed": self._someone,
+                "participant_name_changed": lambda *_: self._people_now(),
                 "track_muted": self._muted,
                 "track_unmuted": self._muted,
                 "track_subscribed": self._track_came,
@@ -301,9 +303,6 @@ class RoomClient:
             self._people = people
             yield PeopleChanged(people)
 
-    def _someone(self, link: RoomLink, *_: object) -> Iterable[VoiceEvent]:
-        return self._people_now()
-
     def _came(self, link: RoomLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
         yield from self._agent.came(link, participant)
         yield from self._people_now()
@@ -391,7 +390,9 @@ class RoomClient:
         try:
             await link.call(wire.INTERRUPT, agent.identity)
         except NotOffered:
-            if agent.has_push_to_talk and not self._is_talking:
+            # A turn would also make an agent listen to us that listens to somebody else.
+            is_heard = any(person.is_me and person.is_heard for person in self._people)
+            if agent.has_push_to_talk and not self._is_talking and is_heard:
                 await link.call(wire.START_TURN, agent.identity)
                 await link.call(wire.CANCEL_TURN, agent.identity)
 
@@ -410,8 +411,12 @@ class RoomClient:
     async def start_talking(self) -> None:
         """Begin a push-to-talk turn; where the agent offers none, unmute."""
         link, agent = self._with_agent()
+        self._has_turn = False
         if agent.has_push_to_talk:
-            await link.call(wire.START_TURN, agent.identity)
+            with suppress(NotOffered):
+                await link.call(wire.START_TURN, agent.identity)
+                self._has_turn = True
+                self._listens_to_me(link)
         self._is_talking, self._was_muted = True, self._is_muted
         await self.mute(False)
 
@@ -421,12 +426,11 @@ class RoomClient:
             return
         self._is_talking = False
         link, agent = self._link, self._agent.info
-        has_turns = link is not None and agent is not None and agent.has_push_to_talk
         try:
-            if link is not None and agent is not None and has_turns:
+            if link is not None and agent is not None and self._has_turn:
                 await link.call(wire.CANCEL_TURN if cancel else wire.END_TURN, agent.identity)
         finally:
-            await self.mute(self._was_muted or not has_turns)
+            await self.mute(self._was_muted or not self._has_turn)
 
     async def send_file(self, path: Path) -> None:
         """Send a file to the agent; raises ``NotOffered`` where it takes none."""
@@ -434,10 +438,12 @@ class RoomClient:
         if not agent.takes_files:
             raise NotOffered("this agent takes no files", "Type what it is to know.")
         try:
-            size = (await asyncio.to_thread(path.stat)).st_size
+            about = await asyncio.to_thread(path.stat)
         except OSError as error:
             raise ConfigError(f"{path.name} cannot be read", error.strerror or str(error)) from error
-        if size > MAX_FILE_BYTES:
+        if not stat.S_ISREG(about.st_mode):
+            raise ConfigError(f"{path.name} is no file")
+        if about.st_size > MAX_FILE_BYTES:
             raise ConfigError(f"{path.name} is too large", f"At most {MAX_FILE_BYTES:,} bytes can be sent.")
         await link.send_file(path, agent.identity)
 
@@ -445,6 +451,12 @@ class RoomClient:
         """Ask the agent to listen to this terminal; raises ``NotOffered`` where it cannot be asked."""
         link, agent = self._with_agent()
         await link.call(wire.TALK_TO_ME, agent.identity)
+        self._listens_to_me(link)
+
+    def _listens_to_me(self, link: RoomLink) -> None:
+        """Take note that the agent agreed to listen to this terminal."""
+        self._words.last_heard = link.room.local_participant.identity
+        self._running.put(self._people_now)
 
     async def retry(self) -> None:
         """Try now what is waited for: the next join, or an agent that did not come."""

@@ -15,7 +15,7 @@ from livekit import api
 from agent_tui.clients.voice.room import RoomClient
 from agent_tui.clients.voice.signing import SignedTokens
 from agent_tui.clients.voice.tokens import Guest, StaticToken, Ticket
-from agent_tui.errors import NotOffered, Refused
+from agent_tui.errors import ConfigError, NotOffered, Refused
 from agent_tui.events import StepSet, ToolStatusChanged
 from agent_tui.model.voice import (
     AgentJoined,
@@ -298,6 +298,9 @@ async def test_a_file_reaches_an_agent_that_takes_files(
     (tmp_path / "notes.txt").write_bytes(bytes(100_000))
     async with following(client) as session, livekit.admin() as admin:
         await session.first(AgentJoined, like=lambda event: event.takes_files)
+        for wrong in (tmp_path, tmp_path / "nothing.txt"):
+            with pytest.raises(ConfigError):
+                await client.send_file(wrong)
         await client.send_file(tmp_path / "notes.txt")
         asked = api.RoomParticipantIdentity(room=ROOM, identity="agent")
         async with asyncio.timeout(30.0):
