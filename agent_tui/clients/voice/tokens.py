@@ -173,8 +173,13 @@ class BackendTokens:
         return f"BackendTokens({self._net.base_url!r})"
 
     async def ticket(self) -> Ticket:
-        """Ask for a ticket; raises ``AgentTuiError``."""
-        return _read(await self._net.call("POST", BACKEND_PATH, json=self._body, patience=STARTING_SECONDS))
+        """Ask for a ticket, under the same identity each time: the agent goes on listening to whoever comes
+        back. Raises ``AgentTuiError``.
+        """
+        answer = await self._net.call("POST", BACKEND_PATH, json=self._body, patience=STARTING_SECONDS)
+        ticket = _read(answer)
+        self._body["participant_identity"] = ticket.identity
+        return ticket
 
     async def call_agent(self) -> None:
         """Ask again: the backend starts the agent when it does not run."""

@@ -164,9 +164,12 @@ async def test_our_backend_says_which_room_it_is_and_who_the_agent_is(server: Fa
         "owner": True,
     }
     server.on("POST", "/api/voice/token", answers_json(fields))
-    ticket = await BackendTokens(net, "demo", "Alice", is_guest=True).ticket()
-    [request] = server.asked("POST", "/api/voice/token")
-    assert json.loads(request.body) == {"room_name": "demo", "participant_name": "Alice", "guest": True}
+    source = BackendTokens(net, "demo", "Alice", is_guest=True)
+    ticket = await source.ticket()
+    await source.call_agent()  # by asking again
+    first, again = (json.loads(request.body) for request in server.asked("POST", "/api/voice/token"))
+    assert first == {"room_name": "demo", "participant_name": "Alice", "guest": True}
+    assert again == {**first, "participant_identity": "terminal-1"}
     assert ticket == Ticket("ws://127.0.0.1:7", TOKEN, "demo", "terminal-1", "c1", "agent-demo", True)
 
 
