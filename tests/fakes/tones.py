@@ -15,6 +15,7 @@ PHRASES: Final = {
     1100.0: "stop talking",
     1300.0: "who are you",
 }
+STORY: Final = " ".join(f"This is sentence number {number} of a long story." for number in range(1, 9))
 LOUD: Final = 1_500.0  # root mean square of what counts as speech
 _NEAR_HERTZ = 70.0
 

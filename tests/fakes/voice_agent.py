@@ -36,9 +36,8 @@ from livekit.agents.voice import room_io
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # livekit-agents runs this file by its path
 
-from tests.fakes.tones import RATE, phrase_of, tone
+from tests.fakes.tones import RATE, STORY, phrase_of, tone
 
-STORY = " ".join(f"This is sentence number {number} of a long story." for number in range(1, 9))
 ANSWERS = {
     "tell me a long story": STORY,
     "who are you": "I am an agent that hears tones.",

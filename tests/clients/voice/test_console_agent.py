@@ -16,13 +16,13 @@ from agent_tui.events import StepSet, ToolStatusChanged
 from agent_tui.model.voice import AgentStateChanged, MicChanged, WordsHeard, WordsTyped
 from tests.clients.voice.following import eventually, following
 from tests.fakes.sound import FedSound
+from tests.fakes.tones import STORY
 
 pytestmark = [
     pytest.mark.voice,
     pytest.mark.skipif(not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents"),
 ]
 SCRIPT = Path(__file__).parents[2] / "fakes" / "voice_agent.py"
-STORY = "This is sentence number 1 of a long story."
 
 
 async def test_a_dialogue_with_a_tool_a_barge_in_typing_muting_and_a_kill() -> None:
@@ -51,7 +51,8 @@ async def test_a_dialogue_with_a_tool_a_barge_in_typing_muting_and_a_kill() -> N
         assert not sound.is_audible  # it was held as soon as the agent stopped
         cut = await session.item("assistant", "This is", at)
         assert cut.interrupted
-        assert cut.text.startswith(STORY[: len(cut.text.strip())])
+        assert STORY.startswith(cut.text.strip())
+        assert len(cut.text.strip()) < len(STORY)
         await session.item("assistant", "You said stop talking.", at)
 
         await client.say("who are you")

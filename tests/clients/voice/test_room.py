@@ -37,7 +37,7 @@ from agent_tui.network import has_interface
 from tests.clients.voice import rooms
 from tests.clients.voice.following import Followed, eventually, following
 from tests.fakes.sound import FedSound
-from tests.fakes.voice_agent import STORY
+from tests.fakes.tones import STORY
 
 pytestmark = [
     pytest.mark.voice,
