@@ -69,6 +69,7 @@ class RoomAgent:
         self._readers: asyncio.Queue[tuple[RoomLink, rtc.ByteStreamReader]] = asyncio.Queue()
         self._probing: asyncio.Task[None] | None = None
         self._waiting: asyncio.Task[None] | None = None
+        self._link: RoomLink | None = None  # where the agent came
         self.expected = ""  # the identity of our own agent, where it is known
         self.info: AgentJoined | None = None
         self.word: AgentWord | None = None
@@ -86,7 +87,7 @@ class RoomAgent:
             return
         known = self.info
         self.info = _introduced(participant, has_session=known is not None and known.has_session)
-        link.agent = participant.identity
+        self._link, link.agent = link, participant.identity
         if known is None:
             self._decoder = wire.SessionDecoder()
             self.wait_for(why.AGENT_SILENT)
@@ -174,7 +175,10 @@ class RoomAgent:
                     self._running.tell(LinkMoved("connected", reason.detail, reason.word))
                     await self._running.until_retried()
             self._running.tell(LinkMoved("connected", "Waiting for the agent."))
-            await self._call()
+            if self.info is None:
+                await self._call()
+            elif self._link is not None:  # it is there: another one would not help
+                self.find_session(self._link)
 
     async def _call(self) -> None:
         try:
