@@ -1,0 +1,270 @@
+"""A voice session as the screen knows it: ``VoiceState.apply`` takes every event, in any order.
+
+Two parts: where the session stands, from a table of moves, and the transcript, which ``voice_lines`` keeps.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal
+
+from agent_tui.events import Unknown
+from agent_tui.model import voice as vo
+from agent_tui.state.voice_lines import VoiceLines
+
+MAX_KEPT_UNKNOWN: Final = 200
+
+Phase = Literal[
+    "idle",
+    "preparing",
+    "connecting",
+    "waiting_agent",
+    "initializing",
+    "listening",
+    "user_speaking",
+    "thinking",
+    "speaking",
+    "ended",
+    "failed",
+]
+Overlay = Literal[
+    "muted", "talking", "reconnecting", "away", "no_audio", "text_only", "not_linked", "agent_left"
+]
+WITH_AGENT: Final = ("initializing", "listening", "user_speaking", "thinking", "speaking")
+
+
+def _moves() -> Mapping[tuple[Phase, str], Phase]:
+    """Return the table: from a phase, by a signal, to the next phase."""
+    moves: dict[tuple[Phase, str], Phase] = {}
+
+    def add(phases: str, signals: Mapping[str, Phase | None]) -> None:
+        """``None``: it stays where it is."""
+        for name in phases.split():
+            phase: Phase = name  # type: ignore[assignment]
+            for signal, there in signals.items():
+                moves[phase, signal] = there or phase
+
+    begin: Mapping[str, Phase | None] = {"link preparing": "preparing", "link connecting": "connecting"}
+    end: Mapping[str, Phase | None] = {"link ended": "ended", "link failed": "failed"}
+    words: Mapping[str, Phase | None] = {
+        "agent initializing": "initializing",
+        "agent idle": "listening",
+        "agent listening": "listening",
+        "agent thinking": "thinking",
+        "agent speaking": "speaking",
+    }
+    stays: Mapping[str, Phase | None] = {
+        "link connected": None,
+        "link reconnecting": None,
+        "user speaking": None,
+        "user listening": None,
+        "user away": None,
+    }
+    add("idle", {**begin, **end})
+    add("preparing", {**begin, **end, "link connected": "waiting_agent"})
+    add(
+        "connecting",
+        {**begin, **end, **words, "agent joined": "initializing", "link connected": "waiting_agent"},
+    )
+    add("connecting", {"link reconnecting": None})
+    add(
+        "waiting_agent",
+        {**begin, **end, **stays, **words, "agent joined": "initializing", "agent left": None},
+    )
+    add(
+        "initializing listening user_speaking thinking speaking",
+        {**begin, **end, **stays, **words, "agent joined": None, "agent left": "waiting_agent"},
+    )
+    add("listening", {"user speaking": "user_speaking"})
+    add("user_speaking", {"user listening": "listening", "user away": "listening"})
+    add("ended", {**begin, "link ended": None})
+    add("failed", {**begin, "link failed": None, "link ended": None})
+    return MappingProxyType(moves)
+
+
+MOVES: Final = _moves()
+
+
+@dataclass(slots=True)
+class VoiceState:
+    """Everything a voice screen draws. ``lines`` is the transcript.
+
+    ``illegal_count`` counts signals that make no sense where the session stands; they are ignored.
+    """
+
+    phase: Phase = "idle"
+    lines: VoiceLines = field(default_factory=VoiceLines)
+    link: vo.LinkMoved = field(default_factory=lambda: vo.LinkMoved("preparing"))
+    agent: vo.AgentJoined | None = None
+    agent_left: str = ""  # the identity of an agent that was there and is gone
+    people: tuple[vo.Person, ...] = ()
+    mic: vo.MicChanged = field(default_factory=lambda: vo.MicChanged(is_muted=False))
+    sound: vo.SoundChanged = field(default_factory=vo.SoundChanged)
+    measured: vo.LinkMeasured = field(default_factory=vo.LinkMeasured)
+    usage: vo.UsageMeasured = field(default_factory=vo.UsageMeasured)
+    is_reconnecting: bool = False
+    illegal_count: int = 0
+    unknown_count: int = 0
+    unknown: deque[Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
+    _agent_word: vo.AgentWord | None = None
+    _user_word: vo.UserWord = "listening"
+    _has_people: bool = False
+
+    # --- what screens ask ------------------------------------------------------------------------------
+
+    @property
+    def has_agent(self) -> bool:
+        """Whether an agent is there and the session goes on."""
+        return self.phase in WITH_AGENT
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the session has ended, well or badly."""
+        return self.phase in ("ended", "failed")
+
+    @property
+    def heard(self) -> vo.Person | None:
+        """The person whom the agent listens to, where that is known."""
+        return next((person for person in self.people if person.is_heard), None)
+
+    @property
+    def overlays(self) -> frozenset[Overlay]:
+        """Return what else holds, whatever the phase."""
+        found: set[Overlay] = set()
+        if self.sound.is_text_only:
+            found.add("text_only")
+        elif self.sound.input_problem:
+            found.add("no_audio")
+        elif self.mic.is_talking:
+            found.add("talking")
+        elif self.mic.is_muted:
+            found.add("muted")
+        if self.is_reconnecting:
+            found.add("reconnecting")
+        if self._user_word == "away":
+            found.add("away")
+        heard = self.heard
+        if heard is not None and not heard.is_me:
+            found.add("not_linked")
+        if self.agent_left and self.phase == "waiting_agent":
+            found.add("agent_left")
+        return frozenset(found)
+
+    # --- the only way in -------------------------------------------------------------------------------
+
+    def apply(self, event: vo.VoiceEvent) -> None:
+        """Take one event. Never raises for what a server or an agent may send; costs what the event brings,
+        not what was said before.
+        """
+        match event:
+            case vo.LinkMoved():
+                self._link_moved(event)
+            case vo.AgentJoined():
+                self._agent_joined(event)
+            case vo.AgentLeft():
+                self._agent_gone(event)
+            case vo.AgentStateChanged(state):
+                self._agent_word = state
+                self._move(f"agent {state}")
+                self._take_user_word()
+            case vo.UserStateChanged(state):
+                self._user_word = state
+                self._move(f"user {state}")
+            case vo.PeopleChanged(people):
+                self._people_changed(people)
+            case vo.LinkMeasured():
+                self.measured = event
+            case vo.MicChanged():
+                self.mic = event
+            case vo.SoundChanged():
+                self.sound = event
+            case vo.UsageMeasured():
+                self.usage = event
+            case Unknown():
+                self.unknown_count += 1
+                self.unknown.append(event)
+            case _:
+                self.lines.apply(event)
+
+    # --- where the session stands ----------------------------------------------------------------------
+
+    def _move(self, signal: str) -> bool:
+        there = MOVES.get((self.phase, signal))
+        if there is None:
+            self.illegal_count += 1
+            return False
+        self.phase = there
+        return True
+
+    def _take_user_word(self) -> None:
+        """An agent that listens again may be spoken to already."""
+        if self.phase == "listening" and self._user_word == "speaking":
+            self._move("user speaking")
+
+    def _link_moved(self, event: vo.LinkMoved) -> None:
+        if not self._move(f"link {event.status}"):
+            return
+        was_reconnecting, self.link = self.is_reconnecting, event
+        self.is_reconnecting = event.status == "reconnecting"
+        match event.status:
+            case "preparing" | "connecting":  # anew: who was there before is not there yet
+                self.agent, self._agent_word, self._user_word = None, None, "listening"
+                self.people, self._has_people = (), False
+            case "connected":
+                if was_reconnecting:
+                    self.lines.notice("reconnected")
+                self._see_agent()
+            case "ended" | "failed":
+                self.lines.close()
+            case "reconnecting":
+                pass
+
+    def _see_agent(self) -> None:
+        """Take what was told of an agent before the session could have one."""
+        if self.phase == "waiting_agent" and self.agent is not None:
+            self._move("agent joined")
+        if self.phase in ("waiting_agent", "initializing") and self._agent_word is not None:
+            self._move(f"agent {self._agent_word}")
+            self._take_user_word()
+
+    def _agent_joined(self, event: vo.AgentJoined) -> None:
+        came_back, self.agent_left = bool(self.agent_left), ""
+        self.agent = event
+        if self.link.status == "connected" and self.link.reason:  # it had been given up
+            self.link = vo.LinkMoved("connected")
+        self._move("agent joined")
+        self._see_agent()
+        if came_back:
+            self.lines.notice("agent_back", event.name or event.identity)
+
+    def _agent_gone(self, event: vo.AgentLeft) -> None:
+        if self.agent is None or self.agent.identity != event.identity:
+            return  # told twice, or of one that was replaced
+        self.lines.notice("agent_left", self.agent.name or self.agent.identity)
+        self.lines.close()
+        self.agent, self._agent_word, self.agent_left = None, None, event.identity
+        self._move("agent left")
+
+    # --- people ----------------------------------------------------------------------------------------
+
+    def _people_changed(self, people: tuple[vo.Person, ...]) -> None:
+        before = {person.identity: person for person in self.people}
+        now = {person.identity: person for person in people}
+        if self._has_people:
+            for person in people:
+                if person.identity not in before and not (person.is_me or person.is_agent):
+                    self.lines.notice("joined", person.name or person.identity)
+            for person in before.values():
+                if person.identity not in now and not (person.is_me or person.is_agent):
+                    self.lines.notice("left", person.name or person.identity)
+        self.people, self._has_people = people, True
+
+    def name_of(self, identity: str) -> str:
+        """Return what a person or agent of the session is called; the identity where nobody says."""
+        for person in self.people:
+            if person.identity == identity:
+                return person.name or identity
+        return identity

@@ -1,0 +1,486 @@
+"""The transcript of a voice session: what both sides said, line by line, and what happened between.
+
+The words of a line come up to three times: while they are spoken, once they are final, and as the item that
+the agent's history keeps. The item is the last word. Which item belongs to which words is told by no id, so
+words are compared; only the newest lines are, so that an event costs the same however long the session is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Final, Literal
+
+from agent_tui.events import StepSet, ToolStatusChanged
+from agent_tui.model.voice import (
+    FalseInterruption,
+    HandedOver,
+    HistoryLoaded,
+    ItemStored,
+    SessionFailed,
+    SpokenItem,
+    TurnTimes,
+    WordsHeard,
+    WordsLost,
+    WordsSpoken,
+    WordsTyped,
+)
+from agent_tui.state.steps import Steps, StepState
+from agent_tui.state.told_text import ToldText
+
+NEAR_LINES: Final = 16  # so many of the newest lines of each side may still become an item
+COMPARED_CHARACTERS: Final = 4_000
+LIKE_SHARE: Final = 0.6  # of the shorter text's words, to be the same words heard or said a little otherwise
+MAX_SEGMENT_CHARACTERS: Final = 100_000
+_BARE_LINES: Final = 4  # so many of the newest items of each side may still get the words they came before
+# A word of a text: letters and digits, or one sign of a script that is written without spaces.
+_WORD: Final = re.compile(
+    r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]|[^\W_\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
+)
+
+LineEvent = (
+    WordsHeard
+    | WordsTyped
+    | WordsSpoken
+    | WordsLost
+    | ItemStored
+    | HistoryLoaded
+    | HandedOver
+    | FalseInterruption
+    | SessionFailed
+    | StepSet
+    | ToolStatusChanged
+)
+LineKind = Literal["person", "agent", "notice", "step"]
+LineStatus = Literal["open", "said", "cut", "lost"]
+SPEAKERS: Final[Mapping[str, LineKind]] = {"user": "person", "assistant": "agent"}
+
+
+@dataclass(slots=True)
+class VoiceLine:
+    """One line: words of a person or an agent, a notice, or the place of a tool's step.
+
+    ``item_id`` is set once the agent's history has it. ``status``: ``open`` while words may come; ``cut``:
+    somebody cut in; ``lost``: the rest never came, or what was typed was not sent. A notice says in
+    ``notice`` what happened and in ``text`` to whom or what. ``parts`` are the segments of words that are
+    not stored yet, by id.
+    """
+
+    id: str
+    kind: LineKind
+    text: ToldText = field(default_factory=ToldText)
+    status: LineStatus = "open"
+    identity: str = ""
+    item_id: str = ""
+    notice: str = ""
+    is_typed: bool = False
+    is_voiced: bool = True
+    at: float | None = None  # when it was said
+    times: TurnTimes = field(default_factory=TurnTimes)
+    turn_id: str = ""  # of a step, and its own id
+    step_id: str = ""
+    parts: dict[str, str] = field(default_factory=dict)
+    finals: set[str] = field(default_factory=set)  # ids of parts that are whole
+
+
+class VoiceLines:
+    """The lines in order, by id.
+
+    ``changed`` holds the ids of lines that must be looked at again, ``steps`` the steps of each turn (their
+    ``changed`` as in ``Steps``); who draws, empties both. ``generation`` counts how often lines were put
+    between others or taken away: a transcript then starts over. ``times`` is what the last turn took.
+    """
+
+    def __init__(self) -> None:
+        self.all: dict[str, VoiceLine] = {}
+        self.changed: set[str] = set()
+        self.generation = 0
+        self.steps: dict[str, Steps] = {}
+        self.times = TurnTimes()
+        self.turn_of_step: dict[str, str] = {}
+        self._number = 0
+        self._by_item: dict[str, str] = {}
+        self._by_segment: dict[str, str] = {}
+        self._loose: dict[str, OrderedDict[str, None]] = {"person": OrderedDict(), "agent": OrderedDict()}
+        self._bare: dict[str, deque[str]] = {kind: deque(maxlen=_BARE_LINES) for kind in self._loose}
+        self._step_lines: dict[tuple[str, str], str] = {}
+        self._last: VoiceLine | None = None
+        self._heard_times = TurnTimes()  # what a question took that was not answered yet
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def apply(self, event: LineEvent) -> None:
+        """Take one event. Costs what it brings, but for ``HistoryLoaded``."""
+        match event:
+            case WordsHeard():
+                self._heard(event)
+            case WordsTyped(key, text):
+                self._typed(key, text)
+            case WordsSpoken():
+                self._spoken(event)
+            case WordsLost(segment_id):
+                self._lost(segment_id)
+            case ItemStored(item):
+                self._store(item)
+            case HistoryLoaded(items):
+                self._load(items)
+            case HandedOver(_, new):
+                self.notice("handed_over", new)
+            case FalseInterruption(resumed):
+                if resumed:
+                    self.notice("false_interruption")
+            case SessionFailed(message):
+                self.notice("failed", message)
+            case StepSet() | ToolStatusChanged():
+                self._step(event)
+
+    # --- while it is said ------------------------------------------------------------------------------
+
+    def _heard(self, event: WordsHeard) -> None:
+        """Take what a person is heard to say."""
+        text = event.text[:MAX_SEGMENT_CHARACTERS]
+        line = self._line_of(event.segment_id)
+        if line is None:
+            if not text.strip() or (event.is_final and self._join_bare("person", event.segment_id, text)):
+                return
+            line = self._place_for(event)
+            self._by_segment[event.segment_id] = line.id
+        if line.item_id or (event.segment_id in line.finals and not event.is_final):
+            return  # stored already, or an older wording that came late
+        line.parts[event.segment_id] = text
+        if event.is_final:
+            line.finals.add(event.segment_id)
+        line.status = "said" if line.finals >= line.parts.keys() else "open"
+        self._retell(line)
+
+    def _place_for(self, event: WordsHeard) -> VoiceLine:
+        """Return the line that a segment begins, or goes on: one person's turn is one line."""
+        last = self._last
+        goes_on = (
+            last is not None
+            and last.kind == "person"
+            and last.id in self._loose["person"]
+            and not last.is_typed
+            and last.identity == event.identity
+        )
+        return last if goes_on and last is not None else self._begin("person", identity=event.identity)
+
+    def _typed(self, key: str, text: str) -> None:
+        """Show a line that was typed here."""
+        if key in self._by_segment or not text.strip() or self._join_bare("person", key, text):
+            return
+        line = self._begin("person", status="said", is_typed=True)
+        self._by_segment[key] = line.id
+        line.parts[key] = text
+        line.finals.add(key)
+        self._retell(line)
+
+    def _spoken(self, event: WordsSpoken) -> None:
+        """Take what the agent says."""
+        text = event.text[:MAX_SEGMENT_CHARACTERS]
+        line = self._line_of(event.segment_id)
+        if line is None:
+            is_all = event.is_final and event.is_whole
+            if is_all and text and self._join_bare("agent", event.segment_id, text):
+                return
+            if not text:
+                return
+            line = self._begin("agent", is_voiced=event.is_voiced)
+            self._by_segment[event.segment_id] = line.id
+            line.parts[event.segment_id] = ""
+        if line.item_id or line.status in ("said", "lost"):
+            return
+        if event.is_whole:
+            line.text.replace(text)
+        elif line.text.length < MAX_SEGMENT_CHARACTERS:
+            line.text.add(text)
+        if event.is_final:
+            line.status = "said"
+        self.changed.add(line.id)
+
+    def _lost(self, segment_id: str) -> None:
+        """The rest of a segment never comes."""
+        line = self._line_of(segment_id)
+        if line is not None and not line.item_id and (line.status == "open" or line.is_typed):
+            line.status = "lost"
+            self.changed.add(line.id)
+
+    # --- what the agent's history has ------------------------------------------------------------------
+
+    def _store(self, item: SpokenItem) -> None:
+        """Take an item for the last word on the words it is made of."""
+        kind = SPEAKERS.get(item.role)
+        if kind is None or not item.id:
+            return
+        known = self._by_item.get(item.id)
+        line = self.all[known] if known else self._find(kind, item)
+        if line is None:
+            if not item.text.strip():
+                return
+            line = self._begin(kind)
+            self._bare[kind].append(line.id)
+        self._fill(line, item)
+
+    def _load(self, items: Sequence[SpokenItem]) -> None:
+        """Take the whole history: what is missing is put where it belongs."""
+        before: VoiceLine | None = None
+        wanted: list[tuple[VoiceLine | None, VoiceLine]] = []  # (behind which, the line that is new)
+        is_behind = False  # a known line follows one that was missing
+        for item in items:
+            if item.role not in SPEAKERS or not item.id:
+                continue
+            count = len(self.all)
+            self._store(item)
+            line = self.all.get(self._by_item.get(item.id, ""))
+            if line is None:
+                continue
+            if len(self.all) > count:
+                wanted.append((before, line))
+            else:
+                is_behind = is_behind or bool(wanted)
+            before = line
+        if is_behind:
+            self._put_between(wanted)
+        for bare in self._bare.values():
+            bare.clear()  # what is heard from now on was said after all this
+
+    def _put_between(self, wanted: list[tuple[VoiceLine | None, VoiceLine]]) -> None:
+        new = {line.id for _, line in wanted}
+        followers: dict[str, list[VoiceLine]] = {}
+        for before, line in wanted:
+            followers.setdefault(before.id if before is not None else "", []).append(line)
+        ordered: list[VoiceLine] = []
+
+        def put(line: VoiceLine) -> None:
+            pending = [line]
+            while pending:
+                one = pending.pop()
+                ordered.append(one)
+                pending += reversed(followers.get(one.id, []))
+
+        for line in followers.get("", []):
+            put(line)
+        for line in self.all.values():
+            if line.id not in new:
+                put(line)
+        self.all = {line.id: line for line in ordered}
+        self._last = ordered[-1]
+        self.generation += 1
+
+    def _find(self, kind: LineKind, item: SpokenItem) -> VoiceLine | None:
+        """Return the line whose words the item is, with nothing else in it; ``None`` where there is none."""
+        lines = [self.all[line_id] for line_id in self._loose[kind]]
+        loose = [(line, segment) for line in lines for segment in line.parts]
+        wanted = words_of(item.text)
+        if not wanted:
+            return None
+        told = [words_of(_text_of(line, segment)) for line, segment in loose]
+        if wanted in told:
+            return self._take([loose[told.index(wanted)]])
+        left = Counter(wanted)
+        chosen: list[tuple[VoiceLine, str]] = []
+        for place, words in zip(loose, told, strict=True):
+            if _is_more_of(words, left) if chosen else _is_like(words, wanted):
+                chosen.append(place)
+                left -= Counter(words)
+                if kind == "agent" or not left:
+                    break
+        return self._take(chosen) if chosen else None
+
+    def _take(self, chosen: list[tuple[VoiceLine, str]]) -> VoiceLine:
+        """Return one line that has the chosen segments and no other."""
+        first = chosen[0][0]
+        own = [segment for line, segment in chosen if line is first]
+        for line, segment in chosen:
+            if line is not first:
+                self._move_part(line, segment, first)
+                own.append(segment)
+        rest = [segment for segment in first.parts if segment not in own]
+        if not rest:
+            return first
+        moved = rest if next(iter(first.parts)) in own else own
+        other = self._begin(first.kind, identity=first.identity)
+        for segment in moved:
+            self._move_part(first, segment, other)
+        return first if moved is rest else other
+
+    def _move_part(self, line: VoiceLine, segment: str, there: VoiceLine) -> None:
+        there.parts[segment] = line.parts.pop(segment)
+        if segment in line.finals:
+            line.finals.discard(segment)
+            there.finals.add(segment)
+        self._by_segment[segment] = there.id
+        if not line.parts:
+            self._drop(line)
+        else:
+            self._retell(line)
+        self._retell(there)
+
+    # --- lines -----------------------------------------------------------------------------------------
+
+    def notice(self, what: str, about: str = "") -> None:
+        """Say in a line of its own what happened."""
+        line = self._begin("notice", status="said")
+        line.notice = what
+        line.text.add(about[:MAX_SEGMENT_CHARACTERS])
+
+    def _step(self, event: StepSet | ToolStatusChanged) -> None:
+        """Take what is told of a tool; a new call stands behind the newest line."""
+        turn_id = self._turn_of(event)
+        steps = self.steps.setdefault(turn_id, Steps())
+        step = steps.apply(_still_asking(event, steps))
+        shown = steps.all.get(step.call_id, step)
+        if shown.type in ("text", "thinking"):
+            return  # the words are told as they are spoken
+        place = turn_id, shown.id
+        if place not in self._step_lines:
+            line = self._begin("step", status="said")
+            line.turn_id, line.step_id = place
+            self._step_lines[place] = line.id
+        self.changed.add(self._step_lines[place])
+
+    def _turn_of(self, event: StepSet | ToolStatusChanged) -> str:
+        """Return the turn of a step: the first that was told, where several sources tell of it."""
+        if isinstance(event, ToolStatusChanged):
+            return self.turn_of_step.setdefault(event.step_id, event.turn_id)
+        step = event.step
+        turn_id = (
+            self.turn_of_step.get(step.id_ref, event.turn_id) if step.type == "tool_result" else event.turn_id
+        )
+        return self.turn_of_step.setdefault(step.id, turn_id)
+
+    def step_of(self, line: VoiceLine) -> StepState:
+        """Return the step that stands in a line."""
+        return self.steps[line.turn_id].all[line.step_id]
+
+    def close(self) -> None:
+        """Nothing more comes: what is not whole is lost, a person's words stay as they were heard."""
+        for line_id in [*self._loose["person"], *self._loose["agent"]]:
+            line = self.all[line_id]
+            if line.status == "open":
+                line.status = "lost" if line.kind == "agent" else "said"
+                self.changed.add(line_id)
+        for turn_id, steps in self.steps.items():
+            steps.close("cut")
+            for step_id in steps.changed:
+                self.changed.update(filter(None, [self._step_lines.get((turn_id, step_id))]))
+
+    def _begin(
+        self,
+        kind: LineKind,
+        *,
+        status: LineStatus = "open",
+        identity: str = "",
+        is_typed: bool = False,
+        is_voiced: bool = True,
+    ) -> VoiceLine:
+        self._number += 1
+        line = VoiceLine(
+            f"l{self._number}", kind, status=status, identity=identity, is_typed=is_typed, is_voiced=is_voiced
+        )
+        self.all[line.id] = self._last = line
+        self.changed.add(line.id)
+        if kind in self._loose:
+            loose = self._loose[kind]
+            loose[line.id] = None
+            if len(loose) > NEAR_LINES:
+                loose.popitem(last=False)
+        return line
+
+    def _drop(self, line: VoiceLine) -> None:
+        del self.all[line.id]
+        self.changed.discard(line.id)
+        self._loose[line.kind].pop(line.id, None)
+        if self._last is line:
+            self._last = next(reversed(self.all.values()), None)
+        self.generation += 1
+
+    def _line_of(self, segment_id: str) -> VoiceLine | None:
+        return self.all.get(self._by_segment.get(segment_id, ""))
+
+    def _retell(self, line: VoiceLine) -> None:
+        """Have a person's line say what its segments say."""
+        if line.kind == "person" and not line.item_id:
+            line.text.replace(" ".join(text.strip() for text in line.parts.values()))
+        self.changed.add(line.id)
+
+    def _join_bare(self, kind: LineKind, segment_id: str, text: str) -> bool:
+        """Give words to the item that came before them; return whether there is one."""
+        words = words_of(text)
+        for line_id in self._bare[kind]:
+            line = self.all[line_id]
+            if words_of(line.text.first(COMPARED_CHARACTERS)) == words:
+                self._bare[kind].remove(line_id)
+                self._by_segment[segment_id] = line_id
+                return True
+        return False
+
+    def _fill(self, line: VoiceLine, item: SpokenItem) -> None:
+        is_new = not line.item_id
+        line.item_id = item.id
+        self._by_item[item.id] = line.id
+        self._loose[line.kind].pop(line.id, None)
+        line.parts.clear()
+        line.finals.clear()
+        line.status = "cut" if item.interrupted else "said"
+        line.text.replace(item.text)
+        said_at = item.started_at if item.started_at is not None else item.created_at
+        line.at = said_at if said_at is not None else line.at
+        self.changed.add(line.id)
+        if is_new:
+            self._account(line, item.times)
+
+    def _account(self, line: VoiceLine, times: TurnTimes) -> None:
+        """Keep what a turn took: its question told the one half, its answer the other."""
+        if line.kind == "person":
+            line.times = self._heard_times = times
+        elif times != TurnTimes():
+            line.times = self.times = _both(self._heard_times, times)
+            self._heard_times = TurnTimes()
+
+
+def _still_asking(event: StepSet | ToolStatusChanged, steps: Steps) -> StepSet | ToolStatusChanged:
+    """Return what is told of a call that asks, without what only an agent says that knows of no approvals."""
+    if isinstance(event, StepSet) and event.step.status == "running":
+        known = steps.all.get(event.step.id)
+        if known is not None and known.status == "asks":
+            return replace(event, step=replace(event.step, status="asks", ask=known.ask))
+    return event
+
+
+def words_of(text: str) -> list[str]:
+    """Return what two wordings are compared by: their words without case and signs, or what else there is."""
+    text = text[:COMPARED_CHARACTERS].casefold()
+    return _WORD.findall(text) or text.split()
+
+
+def _text_of(line: VoiceLine, segment: str) -> str:
+    return line.parts[segment] if line.kind == "person" else line.text.first(COMPARED_CHARACTERS)
+
+
+def _is_like(words: list[str], others: list[str]) -> bool:
+    """Whether the one text begins as the other does, or has most of the words of the shorter one."""
+    one, other = "".join(words), "".join(others)
+    if one and other and (one.startswith(other) or other.startswith(one)):
+        return True
+    shorter = min(len(words), len(others))
+    return shorter > 0 and (Counter(words) & Counter(others)).total() >= LIKE_SHARE * shorter
+
+
+def _is_more_of(words: list[str], left: Counter[str]) -> bool:
+    """Whether a text is made of what is left of an item."""
+    return bool(words) and (Counter(words) & left).total() >= LIKE_SHARE * len(words)
+
+
+def _both(earlier: TurnTimes, later: TurnTimes) -> TurnTimes:
+    """Return the times of either, where both know one the later."""
+    known = {
+        one.name: value
+        for one in fields(TurnTimes)
+        for value in (getattr(earlier, one.name), getattr(later, one.name))
+        if value is not None
+    }
+    return TurnTimes(**known)
