@@ -81,7 +81,7 @@ class ChatScreen(ChatCommands):
         yield self._top
         yield self._place
         yield self._transcript
-        yield self._bar_of_asks
+        yield self._approvals
         yield self._composer
         yield self._find_bar
         yield self._bottom
@@ -121,7 +121,7 @@ class ChatScreen(ChatCommands):
             return  # the hot path: no line, only the words
         self._note(event)
         self._note_answer(event)
-        self._show_ask()
+        self._approvals.ask()
         self._show_soon()
 
     def _note(self, event: ev.Event) -> None:
@@ -162,10 +162,10 @@ class ChatScreen(ChatCommands):
             [Part(hint.text, hint.rank, key) for hint, key in hints if key],
             right=[part for part in facts if part.text],
         )
-        self._show_ask_keys(self.key_now("tab"))
+        self._approvals.show_keys(self.key_now("tab"))
         self._composer.show(self.key_now("u"), is_busy=self.is_busy)
         self._show_place()
-        self._ask_who_is_quiet()
+        self._approvals.ask_who_is_quiet()
 
     def _timed(self, status: texts.Status) -> str:
         """Return what goes on; of what is pending, since when."""
@@ -180,7 +180,12 @@ class ChatScreen(ChatCommands):
     def _is_counting(self) -> bool:
         turn = self.state.open_turn
         waits = turn is not None and turn.waits is not None
-        return bool(self._pending[0]) or waits or self.state.link.status == "waiting" or self._is_focus_due
+        return (
+            bool(self._pending[0])
+            or waits
+            or self.state.link.status == "waiting"
+            or self._approvals.is_focus_due
+        )
 
     def _key_of(self, hint: Hint) -> str:
         """Return the key of a hint as it is now, "" for none; signs that are typed are no keys."""
@@ -203,7 +208,7 @@ class ChatScreen(ChatCommands):
         turn = self.reader_turn
         return texts.Shown(
             is_writing=composer.has_line_focus,
-            is_asking=self.focused is self._bar_of_asks,
+            is_asking=self._approvals.has_bar_focus,
             is_finding=self._find_bar.is_finding,
             is_following=transcript.follow,
             has_selection=transcript.has_selection,
@@ -235,14 +240,14 @@ class ChatScreen(ChatCommands):
     def action_step_on(self, step: int) -> None:
         """Complete what is written, or go to the next part: the line, the question of a tool, the words."""
         parts: list[Widget] = [self._composer.line, self._transcript]
-        if self._ask_spot is not None:
-            parts.insert(1, self._bar_of_asks)
+        if self._approvals.spot is not None:
+            parts.insert(1, self._approvals.bar)
         here = self.focused if self.focused in parts else self._transcript
         if here is self._composer.line and step > 0 and self._composer.line.complete():
             return
         there = parts[(parts.index(here) + step) % len(parts)]
-        if there is self._bar_of_asks:
-            self._look_at_ask()
+        if there is self._approvals.bar:
+            self._approvals.look()
         elif there is self._composer.line:
             self._composer.open()
         else:

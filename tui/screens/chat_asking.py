@@ -25,25 +25,25 @@ class ChatAsking(Asking):
     # --- what asks -------------------------------------------------------------------------------------
 
     @property
-    def _asking(self) -> list[Spot]:
+    def asking(self) -> list[Spot]:
         return self.state.asking
 
-    def _step_of(self, spot: Spot) -> StepState | None:
+    def step_of(self, spot: Spot) -> StepState | None:
         return self.state.step(*spot)
 
-    def _name_of(self, _: Spot, step: StepState) -> str:
+    def name_of(self, _: Spot, step: StepState) -> str:
         return step.name
 
-    def _place_of(self, spot: Spot) -> tuple[FollowedTranscript, str]:
+    def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str]:
         return self._transcript, key_of(*spot)
 
-    def _go_to_ask(self, spot: Spot) -> None:
+    def go_to_ask(self, spot: Spot) -> None:
         pass  # there is one transcript, and it is shown
 
-    def _focus_words(self) -> None:
+    def focus_words(self) -> None:
         self.set_focus(self._transcript, scroll_visible=False)
 
-    async def _send_answer(self, spot: Spot, word: Word) -> None:
+    async def send_answer(self, spot: Spot, word: Word) -> None:
         client = await self._link.client()
         turn_id, step_id = spot
         turn = self.state.turns.get(turn_id)

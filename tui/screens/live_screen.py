@@ -43,7 +43,7 @@ class LiveScreen(FindingScreen[None]):
         # Held, not looked for: the clock may tell them something while the screen is being taken down.
         self._top = StatusLine(id="top", ascii_only=ascii_only)
         self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
-        self._chrome = _Chrome(self._show, lambda: self.is_attached)
+        self._chrome = Chrome(self._show, lambda: self.is_attached)
         self._retry_at = 0.0
         self._looking: Timer | None = None
 
@@ -131,7 +131,7 @@ class LiveScreen(FindingScreen[None]):
         self._find_bar.ask_for_a_number()
 
 
-class _Chrome:
+class Chrome:
     """Lets the frame clock call ``show``, as long as the screen ``is_open``."""
 
     def __init__(self, show: Callable[[], None], is_open: Callable[[], bool]) -> None:

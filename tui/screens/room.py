@@ -55,7 +55,7 @@ class RoomScreen(RoomActs):
         yield self._top
         yield self._place
         yield self._panes
-        yield self._bar_of_asks
+        yield self._approvals
         yield self._composer
         yield self._find_bar
         yield self._bottom
@@ -77,7 +77,7 @@ class RoomScreen(RoomActs):
             self._place.set_class(bool(self.state.agents), "-hidden")
             self._panes.set_class(not self.state.agents, "-hidden")
         self._panes.take()
-        self._show_ask()
+        self._approvals.ask()
         self._show_soon()
         if isinstance(self.app.screen, QuitScreen) and self.may_leave:
             self.app.exit(0)  # the answer is no longer needed: nobody speaks
@@ -105,7 +105,9 @@ class RoomScreen(RoomActs):
 
     @property
     def _is_counting(self) -> bool:
-        return self.state.link.status == "waiting" or bool(self.state.speaking) or self._is_focus_due
+        return (
+            self.state.link.status == "waiting" or bool(self.state.speaking) or self._approvals.is_focus_due
+        )
 
     def on_room_panes_changed(self) -> None:
         """Say what is shown now, and which keys make sense; go on looking there."""
@@ -130,8 +132,8 @@ class RoomScreen(RoomActs):
             Part(texts.used(state, self._panes.tokens), 4),
             Part(connected(state.link), 8),
         ]
-        self._show_ask_keys(self.key_now("tab") if shown.is_writing else self.key_now("!"))
-        self._ask_who_is_quiet()
+        self._approvals.show_keys(self.key_now("tab") if shown.is_writing else self.key_now("!"))
+        self._approvals.ask_who_is_quiet()
         self._bottom.show(
             [
                 Part(hint.text, hint.rank, key)
@@ -171,13 +173,13 @@ class RoomScreen(RoomActs):
 
     def action_pane(self, step: int) -> None:
         """Move to another pane; behind the last one is where it is written to the room."""
-        if self.focused is self._bar_of_asks:
+        if self._approvals.has_bar_focus:
             self._panes.focus_current()
         elif self._composer.has_line_focus:
             if step > 0 and self._composer.line.complete():
                 return
-            if self._ask_spot is not None:
-                self._look_at_ask()
+            if self._approvals.spot is not None:
+                self._approvals.look()
             else:
                 self._panes.step_in(step)
         elif self._panes.is_at_end(step) and not self._find_bar.asks:
@@ -201,7 +203,7 @@ class RoomScreen(RoomActs):
         """Leave what was opened last: the composer, the selection, the bar, the timeline or a zoomed pane,
         the room.
         """
-        if self._composer.has_line_focus or self.focused is self._bar_of_asks:
+        if self._composer.has_line_focus or self._approvals.has_bar_focus:
             self._panes.focus_current()
         elif self._panes.active is not None and self._panes.active.has_selection:
             self._panes.active.clear_selection()

@@ -33,33 +33,33 @@ class RoomAsking(Asking):
     _panes: RoomPanes
 
     @property
-    def _asking(self) -> list[Spot]:
+    def asking(self) -> list[Spot]:
         return self.state.asking
 
-    def _step_of(self, spot: Spot) -> StepState | None:
+    def step_of(self, spot: Spot) -> StepState | None:
         turn = self.state.turns.get(spot[0])
         return turn.steps.all.get(spot[1]) if turn is not None and turn.steps is not None else None
 
-    def _name_of(self, spot: Spot, step: StepState) -> str:
+    def name_of(self, spot: Spot, step: StepState) -> str:
         turn = self.state.turns.get(spot[0])
         return f"{turn.sender_name} · {step.name}" if turn is not None else step.name
 
-    def _place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
+    def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
         turn = self.state.turns.get(spot[0])
         transcript = self._panes.transcript_of(turn.agent_id) if turn is not None else None
         if transcript is None or not transcript.is_on_screen:
             return None
         return transcript, step_key(*spot)
 
-    def _go_to_ask(self, spot: Spot) -> None:
+    def go_to_ask(self, spot: Spot) -> None:
         turn = self.state.turns.get(spot[0])
         if turn is not None and self._panes.transcript_of(turn.agent_id) is not self._panes.active:
             self._panes.go_to(turn.agent_id)
 
-    def _focus_words(self) -> None:
+    def focus_words(self) -> None:
         self._panes.focus_current()
 
-    async def _send_answer(self, spot: Spot, word: Word) -> None:
+    async def send_answer(self, spot: Spot, word: Word) -> None:
         client = await self._link.client()
         turn_id, step_id = spot
         turn = self.state.turns.get(turn_id)
@@ -70,10 +70,10 @@ class RoomAsking(Asking):
 
     def action_answer_tool(self) -> None:
         """Go to the question of a tool."""
-        if self._ask_spot is None:
+        if self._approvals.spot is None:
             self.notify(say("help.why.nothing_asks"), markup=False)
         else:
-            self._look_at_ask()
+            self._approvals.look()
 
     @property
     def has_step(self) -> bool:
