@@ -146,10 +146,10 @@ class Message:
         self.end_rows[1] = 0
         self._note_change()
 
-    def fade(self) -> None:
-        """Show all of it dim from now on."""
-        if not self.is_faded:
-            self.is_faded = True
+    def fade(self, *, is_faded: bool = True) -> None:
+        """Show all of it dim from now on, or not any more."""
+        if self.is_faded != is_faded:
+            self.is_faded = is_faded
             self._head = replace(self._head)  # another one: what was laid out is not used
             self.former, self.open_layouts = {}, [None] * len(self.open)
             self._note_change()

@@ -24,6 +24,7 @@ from typing import Final, Protocol
 from textual import events
 from textual._xterm_parser import XTermParser
 from textual.app import App
+from textual.constants import DISABLE_KITTY_KEY
 from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
 
@@ -41,6 +42,13 @@ ANSWERS: Final = {
     ASKS_IDENTITY: re.compile(r"\x1b\[\?[\d;]*c"),
 }
 IDENTITY_BEGUN: Final = re.compile(r"\x1b\[\?[\d;]{1,100}")
+# Kitty's keyboard protocol, "progressive enhancement": Textual asks for all keys as escape codes; with this
+# flag on top they come with what happened to them. Textual's parser knows no such codes.
+TELLS_RELEASES: Final = "\x1b[=2;2u"
+TELLS_NO_RELEASES: Final = "\x1b[=2;3u"
+KEY_EVENT: Final = re.compile(r"\x1b\[([\d:]*);(\d*):([123])((?:;[\d:]*)?[u~ABCDEFHPQRS])")
+RELEASED: Final = "3"
+RELEASED_KEY: Final = "_released"  # behind the name of a key that was released
 PARSER_CHARACTERS: Final = 24  # of a sequence; Textual's parser takes one of more than 32 for keys
 UNSEEN_RATE: Final = 10_000.0  # characters a second that a line which nobody can see is trusted with
 EARLY_SECONDS: Final = 2.0  # for answers that are still on their way when the screen begins
@@ -101,7 +109,21 @@ class AnswerParser(XTermParser):
             self._begun = text
             return [events.Key(Keys.Ignore, None)]
         self._begun = ""
+        if (key := KEY_EVENT.fullmatch(sequence)) is not None:
+            code, modifiers, what, rest = key.groups()
+            held = "" if modifiers == "1" else modifiers
+            keys = super()._sequence_to_key_events(f"\x1b[{code};{held}{rest}", alt)
+            if what == RELEASED:
+                return [events.Key(f"{one.key}{RELEASED_KEY}", None) for one in keys]
+            return keys
         return super()._sequence_to_key_events(sequence, alt)
+
+
+def tell_releases(app: App[object], is_wanted: bool) -> None:
+    """Have the app's terminal tell when keys are released; see ``PacedDriver.tell_releases``."""
+    driver = getattr(app, "_driver", None)
+    if isinstance(driver, PacedDriver) and not DISABLE_KITTY_KEY:
+        driver.tell_releases(is_wanted)
 
 
 class PacedDriver(LinuxDriver):
@@ -143,6 +165,12 @@ class PacedDriver(LinuxDriver):
         if self.input_tty:
             with self._asking:
                 self._ask(ASKS_STATUS)
+
+    def tell_releases(self, is_wanted: bool) -> None:
+        """Have the terminal tell when keys are released, if it can: then "space_released" comes behind
+        "space". Until this is taken back, or the screen ends.
+        """
+        self.write(TELLS_RELEASES if is_wanted else TELLS_NO_RELEASES)
 
     def close(self) -> None:
         """Wait until everything is written, unless the terminal is gone."""

@@ -160,11 +160,11 @@ class Transcript(Folding, can_focus=True):
             message.set_title(title)
             self._clock.mark(self)
 
-    def turn_faded(self, key: str) -> None:
-        """Show a message dim from now on: it is no longer meant."""
+    def turn_faded(self, key: str, *, is_faded: bool = True) -> None:
+        """Show a message dim from now on: it is no longer meant, or not yet sure. Or not dim any more."""
         message = self._messages.get(key)
-        if message is not None:
-            message.fade()
+        if message is not None and message.is_faded != is_faded:
+            message.fade(is_faded=is_faded)
             self._clock.mark(self)
 
     def text_replaced(self, key: str, text: str) -> None:

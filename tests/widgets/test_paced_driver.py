@@ -11,11 +11,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from tests.fakes.terminal import ASKS_SYNC, IS_VT220, IS_WELL, KNOWS_SYNC, LEAVES_SCREEN, Terminal
 from tests.tui.programs import own_environ
 from widgets.pace import CHOKED_CHARACTERS, FIRST_ANSWERS
-from widgets.paced_driver import ASKS_IDENTITY, ASKS_STATUS, ENDS_FRAME, hides_line
+from widgets.paced_driver import ASKS_IDENTITY, ASKS_STATUS, ENDS_FRAME, AnswerParser, hides_line
 
 PROGRAM = """
 import os
@@ -295,3 +296,29 @@ def test_a_terminal_that_takes_nothing_stops_neither_the_program_nor_its_last_pi
         assert view.wait_for_end() == 0
         assert LEAVES_SCREEN in view.raw
         assert view.is_as_before()
+
+
+@pytest.mark.parametrize(
+    ("sequence", "key", "character"),
+    [
+        ("\x1b[32;1:1;32u", "space", " "),
+        ("\x1b[32;1:2;32u", "space", " "),
+        ("\x1b[32;1:3u", "space_released", None),
+        ("\x1b[32;:3u", "space_released", None),
+        ("\x1b[109;1:1;109u", "m", "m"),
+        ("\x1b[109;1:3u", "m_released", None),
+        ("\x1b[109;5:1u", "ctrl+m", None),
+        ("\x1b[1;1:1A", "up", None),
+        ("\x1b[1;1:3A", "up_released", None),
+        ("\x1b[13;1:1u", "enter", "\r"),
+        ("\x1b[32u", "space", None),
+    ],
+)
+def test_keys_that_come_with_what_happened_to_them_are_told_apart(
+    sequence: str, key: str, character: str | None
+) -> None:
+    parser = AnswerParser(lambda question: None)
+    found = [event for event in parser.feed(sequence) if isinstance(event, events.Key)]
+    assert [event.key for event in found] == [key]
+    if character is not None:
+        assert found[0].character == character

@@ -1,0 +1,203 @@
+"""How loud one direction of a conversation is: a bar, where it peaked, and dBFS."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from rich.cells import set_cell_size
+from rich.style import Style
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from agent_tui.inert import inert_line
+from widgets.frame_clock import FrameClock
+from widgets.layout import Line, strips_in
+from widgets.painter import Look, Painter, cropped
+from widgets.shown import is_shown
+
+QUIETEST_DBFS: Final = -60.0  # the left end of the bar; what is quieter is silence
+LABEL_CELLS: Final = 7
+TEXT_CELLS: Final = 10
+EIGHTHS: Final = "▏▎▍▌▋▊▉█"
+REST: Final = "·"
+PEAK: Final = "▏"
+MINUS: Final = "−"
+
+Piece = tuple[str, str]  # characters, and the component whose style they have ("": plain)
+
+
+class Meter(Widget):
+    """One row: a label, the bar, and a number or a word instead. Repaints only the cells that differ, when
+    the frame clock says so.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "meter--label",
+        "meter--bar",
+        "meter--rest",
+        "meter--peak",
+        "meter--clipping",
+    }
+    DEFAULT_CSS = """
+    Meter {
+        width: 36;
+        height: 1;
+        background: $background;
+        color: $foreground;
+        & > .meter--label { text-style: bold; }
+        & > .meter--bar { color: $success; }
+        & > .meter--rest { color: $foreground 30%; }
+        & > .meter--peak { color: $foreground; }
+        & > .meter--clipping { color: $error; text-style: bold; }
+    }
+    """
+
+    def __init__(self, label: str, *, clock: FrameClock, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._label = label
+        self._clock = clock
+        self._ascii_only = ascii_only
+        self._level: tuple[float, float, bool] = (QUIETEST_DBFS, QUIETEST_DBFS, False)
+        self._word = ""
+        self._shown: tuple[object, ...] = ()
+        self._line: Line | None = None
+        self._cells: list[Piece] = []
+        self._painter: Painter | None = None
+        self._painted_for: tuple[object, ...] = ()
+
+    # --- what it shows ---------------------------------------------------------------------------------
+
+    def show(self, rms: float, peak: float, *, is_clipping: bool = False, word: str = "") -> None:
+        """Show a level in dBFS and its peak; ``word`` ("no signal", "muted") stands instead of the number.
+
+        Costs nothing when no cell would differ.
+        """
+        self._level, self._word = (rms, peak, is_clipping), word
+        shown = self._key(self.size.width)
+        if shown != self._shown:
+            self._shown = shown
+            self._clock.mark(self)
+
+    @property
+    def text(self) -> str:
+        """What stands in the row now."""
+        return self.render_line(0).text.rstrip()
+
+    def _key(self, width: int) -> tuple[object, ...]:
+        """Return what the row depends on: levels between two eighths of a cell look the same."""
+        eighths = 8 * self._bar_cells(width)
+        rms, peak, is_clipping = self._level
+        return round(share_of(rms) * eighths), round(share_of(peak) * eighths / 8), is_clipping, self._said
+
+    @property
+    def _said(self) -> str:
+        rms, _, is_clipping = self._level
+        if self._word:
+            return self._word
+        if is_clipping:
+            return "clipping"
+        return f"{MINUS if rms < 0 else ''}{abs(rms):.0f} dB" if rms > QUIETEST_DBFS else "quiet"
+
+    # --- drawing ---------------------------------------------------------------------------------------
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether anything of it can be seen now."""
+        return is_shown(self)
+
+    def draw(self) -> bool:
+        """Repaint the cells that differ; nothing is ever left for later."""
+        before = self._cells
+        self._line = None
+        self._row_now()
+        after = self._cells
+        if len(before) != len(after):
+            self.refresh()
+            return False
+        differ = [x for x, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+        if differ:
+            self.refresh(Region(differ[0], 0, differ[-1] - differ[0] + 1, 1))
+        return False
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the row."""
+        return strips_in(crop, self.outer_size.width, [self._row_now()])
+
+    def render_line(self, y: int) -> Strip:
+        """Return the row."""
+        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
+
+    def notify_style_update(self) -> None:
+        """Paint anew after a change of theme."""
+        super().notify_style_update()
+        self._painter = self._line = None
+
+    def _bar_cells(self, width: int) -> int:
+        return max(0, width - LABEL_CELLS - TEXT_CELLS - 2)
+
+    def _row_now(self) -> Line:
+        width = self.outer_size.width
+        painter = self._current_painter(width)
+        if self._line is not None:
+            return self._line
+        pieces = self._pieces(width)
+        self._cells = [(sign, name) for text, name in pieces for sign in text]
+        styles = {name: self._style(painter, name) for _, name in pieces}
+        self._line = painter.paint([(painter.own(text), styles[name]) for text, name in pieces])
+        return self._line
+
+    def _pieces(self, width: int) -> list[Piece]:
+        rms, peak, is_clipping = self._level
+        bar = self._bar_cells(width)
+        label = cropped(f" {inert_line(self._label)}", LABEL_CELLS)
+        pieces: list[Piece] = [(set_cell_size(label, min(LABEL_CELLS, width)), "meter--label")]
+        pieces += self._bar(bar, share_of(rms), share_of(peak))
+        said = cropped(self._said, TEXT_CELLS)
+        room = max(0, width - LABEL_CELLS - bar)
+        text = set_cell_size(f"  {said}", room)
+        pieces.append((text, "meter--clipping" if is_clipping and not self._word else ""))
+        return pieces
+
+    def _bar(self, cells: int, share: float, peak: float) -> list[Piece]:
+        eighths = round(share * 8 * cells)
+        if self._ascii_only:
+            full, part = round(eighths / 8), ""
+        else:
+            full, part = eighths // 8, EIGHTHS[eighths % 8 - 1] if eighths % 8 else ""
+        bar = "█" * full + part
+        rest = REST * (cells - len(bar))
+        at = min(cells - 1, round(peak * cells))
+        if peak <= 0 or at < len(bar) or not rest:
+            return [(bar, "meter--bar"), (rest, "meter--rest")]
+        before = at - len(bar)
+        sign = "|" if self._ascii_only else PEAK
+        return [
+            (bar, "meter--bar"),
+            (rest[:before], "meter--rest"),
+            (sign, "meter--peak"),
+            (rest[before + 1 :], "meter--rest"),
+        ]
+
+    def _current_painter(self, width: int) -> Painter:
+        painted_for = width, self.app.theme, tuple(self.app.get_line_filters())
+        if self._painter is None or painted_for != self._painted_for:
+            self._painted_for, self._line = painted_for, None
+            look = Look(
+                width,
+                self.rich_style,
+                self.background_colors[1],
+                ascii_only=self._ascii_only,
+                filters=painted_for[2],
+            )
+            self._painter = Painter(look, self.get_component_rich_style)
+        return self._painter
+
+    def _style(self, painter: Painter, name: str) -> Style:
+        return painter.look.base + self.get_component_rich_style(name) if name else painter.look.base
+
+
+def share_of(dbfs: float) -> float:
+    """Return how much of the bar a level fills, from 0 to 1."""
+    return min(1.0, max(0.0, 1.0 - dbfs / QUIETEST_DBFS))
