@@ -10,7 +10,19 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from benchmarks import chat, engine, long, panes, readers, search, soak, startup, steps, voice_audio
+from benchmarks import (
+    chat,
+    engine,
+    long,
+    panes,
+    readers,
+    search,
+    soak,
+    startup,
+    steps,
+    voice_audio,
+    voice_screen,
+)
 from benchmarks import list as rooms_list
 from benchmarks.table import heads
 
@@ -24,6 +36,7 @@ PARTS: Final[Mapping[str, Callable[[], None]]] = {
     "chat": chat.main,
     "steps": steps.main,
     "search": search.main,
+    "voice_screen": voice_screen.main,
     "soak": soak.main,
     "voice_audio": voice_audio.main,
 }

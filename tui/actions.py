@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tui.key_names import shown_all
-from tui.keymap import APP, SCOPES, Entry, Keymap, catalogue, shared
+from tui.keymap import APP, BESIDE_ROOMS, SCOPES, Entry, Keymap, catalogue, shared
 from tui.screens.chat import ChatScreen
 from tui.screens.dialog import Dialog
 from tui.screens.find_bar import FindBar
@@ -20,6 +20,7 @@ from tui.screens.help import Row, Section
 from tui.screens.list_screen import ListScreen
 from tui.screens.room import RoomScreen
 from tui.screens.words import say
+from tui.voice.screen import VoiceScreen
 from widgets.transcript import Transcript
 
 GROUPS: Final = (
@@ -27,6 +28,7 @@ GROUPS: Final = (
     "chats",
     "room",
     "chat",
+    "voice",
     "ask",
     "agent",
     "composer",
@@ -46,6 +48,7 @@ _GROUP_OF_SCOPE: Final = {
     "rooms": "list",
     "chats": "chats",
     "chat": "chat",
+    "voice": "voice",
     "ask": "ask",
 }
 _GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their scope says
@@ -82,8 +85,9 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
     """Return everything that ``screen`` and what lies in it can do, in the order of the catalogue."""
     found: dict[tuple[str, str], Offer] = {}
     nodes = _nodes(screen)
+    beside = next((scope for scope in BESIDE_ROOMS if scope in nodes), "")
     for entry in catalogue():
-        node = nodes.get("chat" if "chat" in nodes and entry.id in shared() else entry.scope)
+        node = nodes.get(beside if beside and entry.id in shared(beside) else entry.scope)
         if node is None or (entry.scope == APP and screen.is_modal and not _goes_on(entry, screen)):
             continue
         keys = keymap.keys[entry.id]
@@ -162,6 +166,8 @@ def _reason(entry: Entry, node: DOMNode) -> str:
         return reason
     if isinstance(node, ChatScreen) and entry.id in _ACTS_OF_A_CHAT:
         return node.why_not(_ACTS_OF_A_CHAT[entry.id])
+    if isinstance(node, VoiceScreen) and (reason := node.why_not(entry.id)):
+        return reason
     if why is not None and (reason := why(node)):
         return say(f"help.why.{reason}")
     if isinstance(node, ListScreen) and (reason := node.why(entry.id)):

@@ -177,6 +177,8 @@ class AgentTuiApp(KeysInOrder[int]):
         try:
             if self._request.setup:
                 places.set_up()
+            elif self._request.voice is not None:
+                places.open_voice(self._request.voice)
             elif self._request.chat is not None:
                 places.open_chat(await self._found(places.first_chat))
             else:
@@ -230,6 +232,10 @@ class AgentTuiApp(KeysInOrder[int]):
     def action_leave_chat(self) -> None:
         """Go back to the list of chats."""
         self.places.leave_chat()
+
+    async def action_leave_voice(self) -> None:
+        """Leave the voice room, and go back to where it was opened from."""
+        await self.places.leave_voice()
 
     def action_lists(self) -> None:
         """Go to the list of chats, or from chats to the list of rooms."""

@@ -23,6 +23,8 @@ VALUED_OPTIONS = frozenset(
         *("--max-tokens", "--max-cost", "--on-error", "--tool", "--workspace", "--format", "--out"),
         *("--file", "-f", "--conversation", "--chat-id", "--model", "--provider", "--tools", "--allow"),
         *("--limit", "--keep"),
+        *("--room", "--wav", "--record", "--transcript", "--input", "--output-device"),
+        *("--only", "--hearing", "--voice"),
     }
 )
 ROOM_COMMANDS = ("list", "new", "show", "delete", "pause", "resume", "run", "export", "templates")
@@ -37,6 +39,7 @@ COMMANDS = {
     "config": ("path", "show", "check", "keys"),
     "doctor": (),
     "models": ("setup",),
+    "voice": ("devices", "setup"),
 }
 COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # what a shell sets when it asks for completions
 

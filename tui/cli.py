@@ -24,6 +24,7 @@ from tui.cli_rooms import rooms
 from tui.logs import start_logging
 from tui.output import PROGRAM
 from tui.startup import choose_source, open_rooms, serve
+from tui.voice.commands import voice
 
 
 def run(connection: Connection, arguments: Sequence[str]) -> int:
@@ -94,6 +95,7 @@ def _serve(context: typer.Context, options: Annotated[list[str] | None, typer.Ar
 app.add_typer(backend, name="backend")
 app.add_typer(config, name="config")
 app.add_typer(models, name="models")
+app.add_typer(voice, name="voice")
 
 
 # --- models ----------------------------------------------------------------------------------------------

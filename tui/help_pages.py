@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tui.help_chat import CHAT_HELP
 from tui.help_parts import SERVER
+from tui.help_voice import VOICE_HELP
 
 _ROOM = """
   ROOM is a room's id, its name, or the beginning of either that fits no other
@@ -51,6 +52,9 @@ The terminal for conversations with agents.
   agent-tui chat [CONVERSATION]
                           a conversation on a screen, or a new one
   agent-tui ask TEXT      one question, answered without a screen
+  agent-tui voice         a spoken conversation in a voice room; voice devices
+                          lists microphones and speakers, voice setup gets what
+                          is missing
   agent-tui conversations list | search | show | export | delete | rename
   agent-tui tools         what agents may use: list | rules | confirm | forget
   agent-tui serve         the backend alone, for other programs and machines
@@ -188,6 +192,7 @@ replaces it:
                           path
 """,
     **CHAT_HELP,
+    **VOICE_HELP,
     "serve": """\
 Usage: agent-tui serve [OPTIONS]
 

@@ -43,6 +43,7 @@ from tui.screens.setup import SetupScreen
 from tui.screens.suspended_rules import SuspendedRules
 from tui.screens.theme_picker import ThemeScreen
 from tui.screens.tool_form import ToolFormScreen
+from tui.voice.screen import VoiceScreen
 from widgets.composer import Composer
 from widgets.transcript import Transcript
 
@@ -57,6 +58,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     "find": (FindBar, "room"),
     "chat": (ChatScreen, APP),
     "ask": (AskBar, "chat"),
+    "voice": (VoiceScreen, APP),
     "rooms": (RoomsScreen, APP),
     "chats": (ConversationsScreen, APP),
     "new": (NewRoomScreen, ""),
@@ -86,13 +88,15 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
 IN_A_ROOM: Final = (APP, "room", "pane", "composer", "words")
 IN_A_CHAT: Final = (APP, "chat", "ask", "pane", "composer")
+IN_VOICE: Final = (APP, "voice", "ask", "pane", "composer")
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {  # of which forms
     "choice": ("new", "setup", "settings", "agent_form", "chat_form", "tool_form"),
     "picking": ("new", "agent_form", "chat_form"),
     "marking": ("new", "settings", "chat_form", "tool_form"),
     "rules": ("settings", "chat_form"),
 }
-ALSO_IN_A_CHAT: Final = ("pane", "composer", "find")  # what stands in rooms and in chats
+BESIDE_ROOMS: Final = ("chat", "voice")  # other screens with a transcript, a line and a find bar
+ALSO_THERE: Final = ("pane", "composer", "find")  # what stands in rooms and on those
 _OURS: Final = ("tui.", "widgets.")
 _MAX_ID: Final = 60  # characters of an unknown id, in a complaint
 
@@ -126,8 +130,11 @@ class Keymap:
 
     def now_in_a_chat(self, key: str) -> str:
         """Return the same for a chat."""
-        entries = [entry for entry in catalogue() if entry.scope in IN_A_CHAT or entry.id in shared()]
-        return self._now(key, entries)
+        return self._now(key, _there("chat", IN_A_CHAT))
+
+    def now_in_voice(self, key: str) -> str:
+        """Return the same for a voice room."""
+        return self._now(key, _there("voice", IN_VOICE))
 
     def _now(self, key: str, entries: Sequence[Entry]) -> str:
         wanted = parse(key)[0]
@@ -166,10 +173,14 @@ def catalogue() -> tuple[Entry, ...]:
 
 
 @cache
-def shared() -> frozenset[str]:
-    """Return the ids of a room's actions that a chat has as well."""
-    own = {binding.id for binding in _bindings(ChatScreen)}
+def shared(scope: str) -> frozenset[str]:
+    """Return the ids of a room's actions that the screen of ``scope`` has as well."""
+    own = {binding.id for binding in _bindings(SCOPES[scope][0])}
     return frozenset(entry.id for entry in catalogue() if entry.scope == "room" and entry.id in own)
+
+
+def _there(scope: str, scopes: Sequence[str]) -> list[Entry]:
+    return [entry for entry in catalogue() if entry.scope in scopes or entry.id in shared(scope)]
 
 
 def _bindings(owner: type[DOMNode]) -> list[Binding]:
@@ -191,10 +202,11 @@ def live_together(one: Entry, other: Entry) -> bool:
     """
     if one.scope == other.scope or _in_one_form(one, other) or _in_one_form(other, one):
         return True
-    if "chat" in (one.scope, other.scope):
-        beside = other if one.scope == "chat" else one
-        if beside.scope in ALSO_IN_A_CHAT or beside.id in shared():
-            return True
+    for scope in BESIDE_ROOMS:
+        if scope in (one.scope, other.scope):
+            beside = other if one.scope == scope else one
+            if beside.scope in ALSO_THERE or beside.id in shared(scope):
+                return True
     for inner, outer in ((one, other), (other, one)):
         scope = inner.scope
         while SCOPES[scope][1]:

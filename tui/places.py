@@ -43,6 +43,9 @@ from tui.screens.rooms import RoomsScreen
 from tui.screens.setup import SetupScreen
 from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
+from tui.voice.opening import VoiceOpening
+from tui.voice.screen import VoiceScreen
+from tui.voice.session import VoiceRequest
 from widgets.signs import twin
 from widgets.units import duration
 
@@ -186,6 +189,28 @@ class Places:
             else:
                 listed.go_to_chat(left.state.conversation)
 
+    # --- voice -----------------------------------------------------------------------------------------
+
+    def open_voice(self, request: VoiceRequest) -> None:
+        """Join a voice room."""
+        source = VoiceOpening(self._request.source)
+        clock, link = self._app.clock, self.chat_link
+        screen = VoiceScreen(source, link, request, clock, ascii_only=self._ascii_only)
+        screen.key_now = self.keymap.now_in_voice
+        self._app.push_screen(screen)
+
+    async def leave_voice(self) -> None:
+        """Leave the voice room: to what lies below, or out of the program."""
+        screen = self._app.screen
+        if not isinstance(screen, VoiceScreen):
+            return
+        await screen.leave()
+        if self._request.voice is not None:
+            self._app.exit(screen.exit_code)
+        elif self._app.screen is screen:
+            self._app.pop_screen()
+            self._app.garbage.screen_gone()
+
     # --- from one to the other, and out ----------------------------------------------------------------
 
     def switch_lists(self) -> None:
@@ -204,8 +229,10 @@ class Places:
         show()
 
     async def _settle(self) -> None:
-        """Have everything deleted that was to be deleted."""
+        """Have everything deleted that was to be deleted, and voice rooms left."""
         for screen in self._app.screen_stack:
+            if isinstance(screen, VoiceScreen):
+                await screen.leave()
             if isinstance(screen, ListScreen):
                 with suppress(TimeoutError):
                     await asyncio.wait_for(screen.deletions.settle(), LEAVE_SECONDS)
@@ -213,7 +240,10 @@ class Places:
     def leave(self) -> None:
         """Quit; ask first while somebody speaks. Asked already, the same key means to stay."""
         room, chat = self.room, self.chat
-        if chat is not None and not chat.may_leave:
+        voice = self._open_one(VoiceScreen)
+        if voice is not None and self._request.voice is not None:
+            self._run("leave", self._leave(voice.exit_code))
+        elif chat is not None and not chat.may_leave:
             self._ask_to_leave_chat()
         elif room is None or room.may_leave:
             self._run("leave", self._leave(self._leaving_code()))

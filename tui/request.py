@@ -14,6 +14,7 @@ from tui import output
 from tui.arguments import Connection
 from tui.background import Query
 from tui.runtime import Starting
+from tui.voice.session import VoiceRequest
 
 WARNING = (
     "--token can be read by others in the list of processes; use AGENT_TUI_TOKEN, --token-file,"
@@ -56,6 +57,7 @@ class ScreenRequest:
     setup: bool = False  # set up a provider of models, and no room
     chat: str | None = None  # the chat to open, as the user wrote it; "" is the newest; None: rooms
     is_new: bool = False  # open a chat that is made now
+    voice: VoiceRequest | None = None  # the voice room to join
 
     @property
     def embedded(self) -> bool:
@@ -95,7 +97,7 @@ def other_server(connection: Connection, kind: str = ROOMS) -> Server:
 
 
 def _named_server(connection: Connection, kind: str) -> Server:
-    token = _flag_token(connection) or os.environ.get("AGENT_TUI_TOKEN", "")
+    token = flag_token(connection) or os.environ.get("AGENT_TUI_TOKEN", "")
     if connection.backend is not None:
         if connection.url is not None:
             raise ConfigError("--url and --backend name two servers", "give one of them")
@@ -105,7 +107,8 @@ def _named_server(connection: Connection, kind: str) -> Server:
     return Server(_checked(os.environ.get("AGENT_TUI_URL", ""), "AGENT_TUI_URL"), token)
 
 
-def _flag_token(connection: Connection) -> str:
+def flag_token(connection: Connection) -> str:
+    """Return the token that the flags give, "" for none; raises ``ConfigError``."""
     if connection.token_file is None:
         return connection.token or ""
     if connection.token is not None:

@@ -15,10 +15,12 @@ from tui.arguments import Connection, ScreenArguments
 from tui.request import CHAT, ROOMS, WARNING, ScreenRequest, Source, other_server, wants_embedded
 from tui.runtime import Starting, begin
 from tui.terminal import is_terminal, restored
+from tui.voice.session import VoiceRequest
 
 CHOICES = {"w": "wait for it", "s": "stop it", "q": "quit"}
 INSTEAD = "use agent-tui rooms list or agent-tui rooms run"
 INSTEAD_OF_CHAT = "use agent-tui ask"
+INSTEAD_OF_VOICE = "use agent-tui voice --wav FILE, or --text --output text"
 
 
 def choose_source(connection: Connection, kind: str = ROOMS) -> Source:
@@ -54,12 +56,22 @@ def open_chat(connection: Connection, chat: str, *, is_new: bool = False) -> int
     return open_screen(connection, ScreenArguments(chat=chat, is_new=is_new))
 
 
-def open_screen(connection: Connection, asked: ScreenArguments) -> int:
+def open_voice(connection: Connection, request: VoiceRequest) -> int:
+    """Show a voice room until the user leaves; return the exit code. ``connection`` is about our backend.
+
+    Raises ``ConfigError`` where no screen can be shown.
+    """
+    return open_screen(connection, ScreenArguments(), voice=request)
+
+
+def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceRequest | None = None) -> int:
     """Show what was asked for until the user leaves; return the exit code.
 
     Raises ``ConfigError`` where no screen can be shown.
     """
     kind, instead = (ROOMS, INSTEAD) if asked.chat is None else (CHAT, INSTEAD_OF_CHAT)
+    if voice is not None:
+        kind, instead = CHAT, INSTEAD_OF_VOICE
     if not is_terminal():
         raise ConfigError("a screen needs a terminal", instead)
     if os.environ.get("TERM") == "dumb":
@@ -77,6 +89,7 @@ def open_screen(connection: Connection, asked: ScreenArguments) -> int:
             setup=asked.setup,
             chat=asked.chat,
             is_new=asked.is_new,
+            voice=voice,
         )
         # Lazy: these load while the backend comes up and the terminal answers.
         from tui.app import run_rooms

@@ -114,6 +114,7 @@ def test_a_default_loses_its_key_to_what_is_written_and_the_line_says_so() -> No
     assert resolve({"app.help": "space"}).problems == (
         "keys.app.help: takes space from room.pause, which has p left",
         "keys.app.help: takes space from chat.fold, which has enter left",
+        "keys.app.help: takes space from voice.talk, which has no key now",
     )
 
 

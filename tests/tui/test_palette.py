@@ -29,6 +29,7 @@ LEFT_OUT = {
     "theme.": "chooses among themes, and that dialog is not open",
     "chat.": "acts on a chat, and a room is open",
     "ask.": "answers a tool of a chat, and a room is open",
+    "voice.": "acts on a voice room, and a room is open",
     "asked.": "answers a tool of a chat, and that dialog is not open",
     "pager.": "acts on a long text, and none is open",
     "reason.": "gives a reason, and that dialog is not open",
@@ -163,7 +164,7 @@ def key_table(chapter: str) -> list[str]:
 def test_the_readme_names_the_keys_that_there_are() -> None:
     named = {
         key
-        for row in (*key_table("Run a room"), *key_table("Chat"))
+        for row in (*key_table("Run a room"), *key_table("Chat"), *key_table("Voice"))
         for name in re.findall(r"`([^`]+)`", row)
         for key in parse(name)[0]
     }

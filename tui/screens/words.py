@@ -10,10 +10,12 @@ from typing import Final
 
 from tui.screens.chat_words import CHAT
 from tui.screens.conversations_words import CONVERSATIONS
+from tui.voice.words import VOICE
 
 ENGLISH: Final[dict[str, str]] = {
     **CHAT,
     **CONVERSATIONS,
+    **VOICE,
     # the link
     "link.starting": "starting the backend…",
     "link.connecting": "connecting…",

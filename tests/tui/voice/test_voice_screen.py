@@ -1,0 +1,353 @@
+"""What a person does on the voice screen: keys, typing, devices, approvals; and what comes of it."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from agent_tui import events as ev
+from agent_tui.audio.sound import Level, SoundStatus
+from agent_tui.errors import ConnectFailed, Refused
+from agent_tui.events import Step, StepSet
+from agent_tui.model import voice as vo
+from tests.fakes.voice_client import FakeVoiceSource
+from tests.state.chat_events import loaded, started
+from tests.state.voice_talk import JOINED, turn
+from tests.tui.voice.one_voice import Voice, opened
+from tui import exits
+from tui.screens.chat_ask import GUARD_SECONDS
+from tui.voice.asks import call_id
+from tui.voice.session import NotSetUp, VoiceRequest
+
+THERE = JOINED[1:]
+ABSENT = vo.LinkMoved("connected", "The agent did not join the room.", "agent_absent")
+
+
+# --- keys ------------------------------------------------------------------------------------------------
+
+
+async def test_m_mutes_and_opens_the_microphone() -> None:
+    async with opened(*THERE) as seen:
+        text = await seen.press("m")
+        assert "muted" in text
+        assert "m unmute" in text
+        text = await seen.press("m")
+        assert "muted" not in text
+        assert seen.asked == ["mute True", "mute False"]
+
+
+async def test_a_tap_on_space_talks_until_the_next_one() -> None:
+    async with opened(*THERE) as seen:
+        assert "space stop talking" in await seen.press("space")
+        assert "space talk" in await seen.press("space")
+        assert seen.asked == ["start_talking", "stop_talking"]
+
+
+async def test_space_that_is_held_talks_until_its_repetitions_end() -> None:
+    async with opened(*THERE) as seen:
+        for _ in range(5):
+            await seen.pilot.press("space")
+            seen.app.time += 0.05
+        assert seen.asked == ["start_talking"]
+        await seen.until(lambda: seen.asked == ["start_talking", "stop_talking"])
+
+
+async def test_space_that_is_held_talks_until_the_terminal_says_it_was_released() -> None:
+    async with opened(*THERE) as seen:
+        await seen.pilot.press("space")
+        seen.app.time += 2.0
+        await seen.press("space_released")
+        assert seen.asked == ["start_talking", "stop_talking"]
+        await seen.pilot.press("space")
+        seen.app.time += 0.1
+        await seen.press("space_released")  # a tap: it goes on until the next one
+        assert seen.asked == ["start_talking", "stop_talking", "start_talking"]
+
+
+async def test_talking_that_is_refused_says_why_and_space_begins_anew() -> None:
+    async with opened(*THERE) as seen:
+        seen.source.client.refuse = Refused("the agent takes no turns")
+        await seen.press("space")
+        assert seen.told == ["the agent takes no turns"]
+        seen.source.client.refuse = None
+        await seen.press("space")
+        assert seen.asked == ["start_talking", "start_talking"]
+
+
+async def test_i_interrupts() -> None:
+    async with opened(*THERE, vo.AgentStateChanged("speaking")) as seen:
+        assert "i interrupt" in seen.now
+        await seen.press("i")
+        assert seen.asked == ["interrupt"]
+
+
+async def test_t_is_text_only_and_back() -> None:
+    async with opened(*THERE) as seen:
+        text = await seen.press("t")
+        assert "text only" in text
+        assert "t talk again" in text
+        assert seen.source.sound.asked[-2:] == ["hold", "drop"]
+        text = await seen.press("t")
+        assert "t text only" in text
+        assert seen.source.sound.asked[-1] == "resume"
+        assert seen.asked == ["mute True", "mute False"]
+
+
+async def test_h_switches_the_echo_canceller() -> None:
+    async with opened(*THERE) as seen:
+        assert "headphones: on" in await seen.press("h")
+        assert "headphones: off" in await seen.press("h")
+        assert seen.source.sound.asked == ["open", "headphones False", "headphones True", "headphones False"]
+
+
+async def test_d_changes_over_to_another_device_and_keeps_that() -> None:
+    async with opened(*THERE) as seen:
+        text = await seen.press("d")
+        assert "speaker · HDMI" in text
+        await seen.press(*"hdmi", "enter")
+        assert seen.source.sound.asked[-1] == "choose None HDMI"
+        assert seen.source.remembered == [(None, "HDMI")]
+        assert seen.told == ["speaker: HDMI"]
+
+
+async def test_f_sends_a_file_to_an_agent_that_takes_them() -> None:
+    async with opened(*THERE, vo.AgentJoined("agent-demo", "demo", takes_files=True)) as seen:
+        await seen.press("f", *"/tmp/notes.txt", "enter")
+        assert seen.asked == ["send_file notes.txt"]
+    async with opened(*THERE) as seen:
+        await seen.press("f", *"/tmp/notes.txt", "enter")
+        assert seen.asked == []
+        assert seen.told == ["this agent takes no files"]
+
+
+async def test_a_asks_the_agent_to_listen() -> None:
+    people = vo.PeopleChanged((vo.Person("me", is_me=True), vo.Person("bob", "Bob", is_heard=True)))
+    async with opened(*THERE, people) as seen:
+        assert "The agent listens to Bob, not to you." in seen.now
+        await seen.press("a")
+        assert seen.asked == ["ask_to_listen"]
+
+
+async def test_what_cannot_be_done_before_there_is_a_session_says_so() -> None:
+    source = FakeVoiceSource()
+    source.hold()
+    async with opened(source=source) as seen:
+        await seen.press("m")
+        assert seen.told == ["the agent is not there yet"]
+
+
+async def test_escape_and_ctrl_l_leave() -> None:
+    async with opened(*THERE) as seen:
+        await seen.press("escape")
+        assert seen.app.left == 1
+        await seen.press("tab", "ctrl+l")
+        assert seen.app.left == 2
+
+
+async def test_leaving_leaves_the_session_and_lets_go_of_the_devices() -> None:
+    async with opened(*THERE) as seen:
+        await seen.app.voice.leave()
+        assert seen.source.client.is_left
+        assert seen.source.sound.asked[-1] == "close"
+
+
+# --- the line --------------------------------------------------------------------------------------------
+
+
+async def test_in_the_line_letters_are_letters_and_are_sent() -> None:
+    async with opened(*THERE) as seen:
+        text = await seen.press("tab", *"mid", "space", *"talk")
+        assert "› mid talk" in text
+        text = await seen.press("enter")
+        assert seen.asked == ["say mid talk"]
+        assert text.count("mid talk") == 1  # in the transcript
+        item = vo.ItemStored(vo.SpokenItem("i", "user", "mid talk"))
+        assert (await seen.send(item)).count("mid talk") == 1
+        await seen.press("escape", "m")
+        assert seen.asked[-1] == "mute True"
+
+
+async def test_a_line_that_was_not_sent_is_marked_and_stays_in_the_line() -> None:
+    async with opened(*THERE) as seen:
+        seen.source.client.refuse = ConnectFailed("the connection broke")
+        text = await seen.press("tab", *"hello", "enter")
+        assert "not sent" in text
+        assert "› hello" in text
+        assert seen.told == ["the connection broke"]
+
+
+# --- sessions --------------------------------------------------------------------------------------------
+
+
+async def test_an_absent_agent_can_be_waited_for_again_or_replaced() -> None:
+    async with opened(*THERE[:2], ABSENT) as seen:
+        assert "r retry · l local agent · t text only" in seen.now
+        await seen.press("r")
+        assert seen.asked == ["retry"]
+        await seen.press("l")
+        await seen.until(lambda: len(seen.source.opened) == 2)
+        assert seen.source.opened[1].local_agent
+
+
+async def test_a_session_that_ended_can_be_begun_again() -> None:
+    ended = vo.LinkMoved("ended", "The room was deleted.", "room_deleted")
+    async with opened(*THERE, *turn(1, "Hello", "Good day."), ended) as seen:
+        assert "The room was deleted." in seen.now
+        await seen.press("r")
+        text = await seen.send(*THERE)
+        assert "listening" in text
+        assert "Good day." in text  # what was said stays
+        assert len(seen.source.opened) == 2
+
+
+async def test_how_it_ended_is_the_exit_code() -> None:
+    for refuse, code in ((NotSetUp("no server", "set up"), 2), (ConnectFailed("gone"), exits.UNREACHABLE)):
+        source = FakeVoiceSource()
+        source.refuse = refuse
+        async with opened(source=source) as seen:
+            assert str(refuse.title) in await seen.text()
+            assert seen.app.voice.exit_code == code
+    failed = vo.LinkMoved("failed", "The server refused the token.", "token_refused")
+    async with opened(*THERE, failed) as seen:
+        assert seen.app.voice.exit_code == exits.REFUSED
+    async with opened(*THERE) as seen:
+        assert seen.app.voice.exit_code == exits.DONE
+
+
+async def test_a_microphone_that_is_lost_and_comes_back_is_told() -> None:
+    async with opened(*THERE) as seen:
+        seen.source.sound.status = SoundStatus("", "The microphone is gone", "Headset")
+        assert "You can type" in await seen.until("The microphone is gone")
+        seen.source.sound.status = SoundStatus("Headset", output_name="Headset")
+        await seen.until(lambda: "You can type" not in seen.now)
+
+
+async def test_levels_move_while_nothing_else_does() -> None:
+    async with opened(*THERE) as seen:
+        for level in (-40.0, -12.0):
+            seen.source.sound.input_level = Level(level, level)
+            await seen.until(f"−{-level:.0f} dB")
+
+
+# --- the transcript --------------------------------------------------------------------------------------
+
+
+async def test_words_are_dim_until_they_are_certain() -> None:
+    async with opened(*THERE, vo.WordsHeard("s", "maybe this", identity="me")) as seen:
+        assert "maybe this" in seen.now
+        faded = _style_at(seen, "maybe this")
+        await seen.send(vo.WordsHeard("s", "maybe this", is_final=True, identity="me"))
+        assert _style_at(seen, "maybe this") != faded
+
+
+def _style_at(seen: Voice, words: str) -> object:
+    for strip in seen.app.screen._compositor.render_strips(seen.app.size):
+        for segment in strip:
+            if words in segment.text:
+                return segment.style
+    raise AssertionError(f"{words} is nowhere")
+
+
+async def test_what_is_said_can_be_found_and_copied() -> None:
+    async with opened(*THERE, *turn(1, "Where is the cat", "On the mat.")) as seen:
+        text = await seen.press("slash", *"mat", "enter")
+        assert "1 of 1" in text
+        await seen.press("escape", "y")
+        assert seen.app.copied == ["On the mat."]
+
+
+async def test_steps_fold_and_unfold() -> None:
+    call = StepSet("t", Step("c", type="tool_call", name="list_rooms", arguments="{}", status="done"))
+    result = StepSet("t", Step("r", type="tool_result", content="two rooms of mine", id_ref="c"))
+    async with opened(*THERE, *turn(1, "Rooms?", "Two."), call, result) as seen:
+        assert "list_rooms" in seen.now
+        assert "two rooms of mine" not in seen.now
+        assert "two rooms of mine" in await seen.press("F")
+        assert "two rooms of mine" not in await seen.press("F")
+
+
+async def test_hostile_words_are_inert_everywhere() -> None:
+    evil = "\x1b]52;c;aGk=\x07\x1b[2J‮gnp"
+    person = vo.Person("bob", evil, is_heard=True)
+    async with opened(
+        *THERE,
+        vo.AgentJoined("agent-demo", evil),
+        vo.PeopleChanged((vo.Person("me", is_me=True), person)),
+        *turn(1, evil, evil),
+        vo.HandedOver("a", evil),
+        vo.SessionFailed(evil),
+        StepSet("t", Step("c", type="tool_call", name=evil, arguments=evil, status="running")),
+        vo.LinkMoved("reconnecting", evil, evil),
+        vo.LinkMoved("failed", evil, evil),
+    ) as seen:
+        seen.source.sound.status = SoundStatus(evil, output_name=evil)
+        text = await seen.text()
+        assert "␛" in text
+        assert not {"\x1b", "\x07", "‮"} & set(text)
+
+
+async def test_five_thousand_lines_cost_no_more_than_a_few() -> None:
+    async with opened(*THERE) as seen:
+        few = await _seconds(seen, 10_000)
+        for number in range(2_500):
+            seen.source.client.send(*turn(number, f"Question {number}?", f"Answer {number}."))
+        await seen.until(lambda: "Answer 2499." in seen.now)
+        many = min([await _seconds(seen, 20_000), await _seconds(seen, 30_000)])
+        assert many < 5 * few + 0.05
+
+
+async def _seconds(seen: Voice, first: int) -> float:
+    """Return how long twenty turns take."""
+    talk = [event for number in range(20) for event in turn(first + number, f"q {number}", f"a {number}")]
+    began = perf_counter()
+    await seen.send(*talk)
+    return perf_counter() - began
+
+
+# --- approvals -------------------------------------------------------------------------------------------
+
+ASK = ev.ToolAsk("resume_room Redis", pattern="resume_room(Redis)")
+
+
+def asking() -> list[ev.Event]:
+    """Return what the log tells of a call that asks."""
+    return [
+        loaded(),
+        ev.LinkChanged("live"),
+        started("m1"),
+        ev.StepSet("m1", Step("c1", type="tool_call", name="resume_room", arguments='{"room": "Redis"}')),
+        ev.ToolStatusChanged("m1", "c1", "asks", ask=ASK),
+    ]
+
+
+async def test_a_tool_that_asks_is_a_card_with_the_keys_of_a_chat() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, *turn(1, "Resume it", "I will."), source=source) as seen:
+        log = seen.app.talk_log
+        log.send(*asking())
+        text = await seen.until("needs approval", "resume_room")
+        agents_own = StepSet("t", Step(call_id("m1", "c1"), type="tool_call", name="resume_room"))
+        text = await seen.send(agents_own)
+        assert text.count("▾ resume_room") == 1
+        seen.app.time += 2.0
+        await seen.later(GUARD_SECONDS + 1.0)
+        await seen.press("y")
+        await seen.until(lambda: log.calls.asked == ["answer m1 c1 once"])
+        log.send(ev.ToolStatusChanged("m1", "c1", "running"))
+        await seen.until(lambda: "needs approval" not in seen.now)
+        await seen.press("m")
+        assert seen.asked == ["mute True"]
+        log.end()
+
+
+async def test_a_guest_is_asked_nothing() -> None:
+    source = FakeVoiceSource()
+    async with opened(*THERE, source=source) as seen:
+        assert await seen.press("exclamation_mark")
+        assert seen.told == ["nothing needs approval"]
+
+
+async def test_text_only_from_the_start_opens_no_device() -> None:
+    async with opened(*THERE, request=VoiceRequest(text_only=True)) as seen:
+        assert "text only" in seen.now
+        assert "space" not in seen.now

@@ -1,0 +1,129 @@
+"""What the agent's tools ask: the log of the session's conversation, followed beside the session.
+
+The steps of tools come twice: told by the agent, and written in the log. Both name a call alike, so that it
+is one row of the transcript.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent_tui import events as ev
+from agent_tui.errors import AgentTuiError
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.steps import StepState
+from tui.link import ChatLink
+from tui.screens.chat_ask import Word
+from tui.screens.followed import FollowedTranscript
+from tui.screens.live_texts import Spot
+from tui.screens.writing import Writing
+from tui.voice.feed import VoiceFeed
+from tui.voice.session import VoiceSession
+
+if TYPE_CHECKING:
+    from agent_tui.model.voice import VoiceEvent
+
+
+class VoiceAsks:
+    """The questions of one voice screen (``approvals.Questions``). ``take`` gets the log's steps as events of
+    the session; ``changed`` is called when something asks, or does no longer.
+    """
+
+    def __init__(
+        self,
+        link: ChatLink,
+        feed: VoiceFeed,
+        composer: Writing,
+        *,
+        take: Callable[[VoiceEvent], None],
+        changed: Callable[[], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self.composer = composer
+        self._link = link
+        self._feed = feed
+        self._take = take
+        self._changed = changed
+        self._failed = failed
+        self._state = ConversationState()
+
+    async def follow(self, session: VoiceSession | None) -> None:
+        """Take what the log of this session says, until this is cancelled; guests are not asked."""
+        self._state = ConversationState()
+        if session is None or not session.conversation_id or not session.is_owner:
+            return
+        try:
+            async with aclosing(self._link.follow(session.conversation_id)) as events:
+                async for event in events:
+                    self._state.apply(event)
+                    self._forward(event)
+                    self._changed()
+        except AgentTuiError as error:
+            self._failed(str(error))
+        finally:
+            self._state = ConversationState()
+            self._changed()
+
+    def _forward(self, event: ev.Event) -> None:
+        """Have the transcript show what calls do; of older answers only those that still ask."""
+        match event:
+            case ev.StepSet(turn_id, step) if step.type == "tool_call" and (step.arguments or step.status):
+                self._take(ev.StepSet(turn_id, replace(step, id=call_id(turn_id, step.id), id_ref="")))
+            case ev.ToolStatusChanged(turn_id, step_id):
+                self._take(replace(event, step_id=call_id(turn_id, step_id)))
+            case ev.ConversationLoaded():
+                for turn_id, step_id in self._state.asking:
+                    if (asks := self._state.step(turn_id, step_id)) is not None:
+                        call = ev.Step(
+                            call_id(turn_id, step_id),
+                            type="tool_call",
+                            name=asks.name,
+                            arguments=asks.arguments.text,
+                            status=asks.status,
+                            ask=asks.ask,
+                        )
+                        self._take(ev.StepSet(turn_id, call))
+            case _:
+                pass
+
+    # --- what approvals want to know -------------------------------------------------------------------
+
+    @property
+    def asking(self) -> list[Spot]:
+        """All calls that ask, oldest first."""
+        return self._state.asking
+
+    def step_of(self, spot: Spot) -> StepState | None:
+        """Return that step."""
+        return self._state.step(*spot)
+
+    def name_of(self, _: Spot, step: StepState) -> str:
+        """Return which tool asks."""
+        return step.name
+
+    def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
+        """Return the transcript, and the key of the row there."""
+        key = self._feed.row_of(call_id(*spot))
+        return (self._feed.transcript, key) if key else None
+
+    def go_to_ask(self, spot: Spot) -> None:
+        """There is one transcript, and it is shown."""
+
+    def focus_words(self) -> None:
+        """Give the focus to the transcript."""
+        self._feed.transcript.screen.set_focus(self._feed.transcript, scroll_visible=False)
+
+    async def send_answer(self, spot: Spot, word: Word) -> None:
+        """Tell the backend."""
+        client = await self._link.client()
+        turn = self._state.turn_of(spot[0])
+        message_id = turn.part_id if turn is not None else spot[0]
+        await client.answer(self._state.conversation.id, message_id, spot[1], *word)
+
+
+def call_id(turn_id: str, step_id: str) -> str:
+    """Return how the agent names that call of the log (``voice_agent.conversation``)."""
+    return f"{turn_id}:{step_id}"

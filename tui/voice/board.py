@@ -1,0 +1,141 @@
+"""What stands around the words of the voice screen: lines, meters, the card; and what each says now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from textual.widgets import Static
+
+from tui.screens.form_fields import own
+from tui.screens.words import say
+from tui.voice import texts
+from tui.voice.panel import MicPanel
+from tui.voice.run import VoiceRun
+from widgets.frame_clock import FrameClock
+from widgets.status_line import Part, StatusLine
+from widgets.units import elapsed
+
+Focus = Literal["words", "line", "find"]  # what has the focus: in a line keys are letters
+
+
+class VoiceCard(Static):
+    """What needs the person, and the keys that help."""
+
+
+class Board:
+    """The widgets, and what is shown in them. ``key_now`` returns what a default key is now."""
+
+    def __init__(
+        self,
+        run: VoiceRun,
+        clock: FrameClock,
+        *,
+        key_now: Callable[[str], str],
+        now: Callable[[], float],
+        ascii_only: bool,
+    ) -> None:
+        self.top = StatusLine(id="top", ascii_only=ascii_only)
+        self.panel = MicPanel(clock=clock, ascii_only=ascii_only)
+        self.place = Static("", id="place", markup=False)
+        self.card = VoiceCard("", markup=False, classes="-hidden")
+        self.times = StatusLine(id="times", ascii_only=ascii_only, is_dim=True)
+        self.bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
+        self._run = run
+        self._key_now = key_now
+        self._now = now
+        self._ascii_only = ascii_only
+        self._pending = "", 0.0  # what is waited for, and since when
+        self._where = ""
+
+    def show(self, shown: texts.Shown, focus: Focus) -> bool:
+        """Show how it stands; return whether that changes with time alone."""
+        run, state = self._run, self._run.state
+        status = texts.status(state, shown)
+        self._where = run.session.place if run.session is not None else self._where
+        self.top.show(
+            [say("voice.title", room=run.request.room)],
+            [Part(part, rank) for part, rank in ((self._where, 2), (texts.connection(state), 3)) if part],
+            [self._timed(status)],
+        )
+        self._show_panel(focus)
+        self._show_place()
+        self._show_card(shown)
+        times = texts.latency(state.lines.times)
+        self.times.show([Part(text, len(times) - at) for at, text in enumerate(times)])
+        self.times.set_class(not times, "-hidden")
+        self.bottom.show([part for part in self._hints(focus) if part.key])
+        return bool(status.pending)
+
+    def show_levels(self, shown: texts.Shown) -> None:
+        """Show how loud it is now."""
+        session = self._run.session
+        words = texts.instead_of_levels(self._run.state, shown.has_signal, is_open=session is not None)
+        if session is None:
+            self.panel.show_levels(None, None, words)
+        else:
+            self.panel.show_levels(session.sound.input_level, session.sound.output_level, words)
+
+    def _timed(self, status: texts.Status) -> str:
+        """Return what goes on; of what is pending, since when."""
+        pending, since = self._pending
+        if status.pending != pending:
+            since = self._now()
+            self._pending = status.pending, since
+        seconds = int(self._now() - since) if status.pending else 0
+        return f"{status.text} {elapsed(seconds)}" if seconds else status.text
+
+    def _show_panel(self, focus: Focus) -> None:
+        run, state = self._run, self._run.state
+        mine: list[Part] = []
+        agents: list[Part] = []
+        if run.is_joined and not run.is_text_only and focus == "words":
+            mute = say("hint.unmute" if state.mic.is_muted else "hint.mute")
+            talk = say("hint.talk.stop" if state.mic.is_talking else "hint.talk")
+            mine = [Part(mute, 1, self._key_now("m")), Part(talk, 0, self._key_now("space"))]
+            headphones = say("voice.headphones" if run.uses_headphones else "voice.headphones.off")
+            agents = [Part(headphones, 2, self._key_now("h"))]
+        status = run.session.sound.status if run.session is not None and not run.is_text_only else None
+        self.panel.show_devices(
+            status,
+            [part for part in mine if part.key],
+            [part for part in agents if part.key],
+            texts.listens_to(state),
+        )
+
+    def _show_place(self) -> None:
+        """Say before there are any words what to do first."""
+        run = self._run
+        if len(run.state.lines):
+            return
+        key = "voice.first.text" if run.is_text_only else "voice.first"
+        fields = {"talk": self._key_now("space"), "type": self._key_now("tab")}
+        text = own(say(key, **fields), ascii_only=self._ascii_only) if run.state.has_agent else ""
+        self.place.update(text)
+
+    def _show_card(self, shown: texts.Shown) -> None:
+        card = texts.card(self._run.state, shown)
+        self.card.set_class(card is None, "-hidden")
+        if card is None:
+            return
+        pairs = ((self._key_now(texts.DEFAULT_KEYS[binding]), say(what)) for binding, what in card.keys)
+        keys = " · ".join(f"{key} {what}" for key, what in pairs if key)
+        self.card.set_class(card.is_failure, "-failure")
+        self.card.update(own("\n".join(filter(None, (card.text, keys))), ascii_only=self._ascii_only))
+
+    def _hints(self, focus: Focus) -> list[Part]:
+        key = self._key_now
+        if focus == "find":
+            return [Part(say("hint.close"), 0, key("esc"))]
+        if focus == "line":
+            return [Part(say("hint.send"), 0, key("enter")), Part(say("hint.back"), 1, key("esc"))]
+        text = "hint.voice_again" if self._run.is_text_only else "hint.text_only"
+        is_speaking = self._run.state.phase == "speaking"
+        return [
+            *([Part(say("hint.interrupt"), 0, key("i"))] if is_speaking else []),
+            Part(say("hint.type"), 1, key("tab")),
+            Part(say("hint.devices"), 4, key("d")),
+            Part(say(text), 3, key("t")),
+            Part(say("hint.leave"), 2, key("esc")),
+            Part(say("hint.help"), 0, key("?")),
+        ]

@@ -1,0 +1,52 @@
+"""``agent-tui voice devices``: which microphones and speakers there are, and which ones are used."""
+
+from __future__ import annotations
+
+import asyncio
+
+from agent_tui.audio import devices
+from agent_tui.audio.check import Surroundings, no_device
+from agent_tui.audio.devices import Device, DeviceList, Direction
+from agent_tui.config import load
+from tui import exits, output
+from tui.output import OutputFormat
+
+DIRECTIONS: tuple[Direction, ...] = ("input", "output")
+WORDS = {"input": "microphone", "output": "speaker"}
+
+
+def list_devices(output_format: OutputFormat) -> int:
+    """Write the devices to stdout, the ones in use marked; return the exit code."""
+    listed = asyncio.run(devices.list_devices())
+    voice = load().voice
+    wanted = {"input": voice.input, "output": voice.output}
+    used = {direction: listed.find(wanted[direction], direction) for direction in DIRECTIONS}
+    if output_format == "json":
+        rows = {f"{direction}s": _rows(listed, direction, used[direction]) for direction in DIRECTIONS}
+        output.write_json({**rows, "problem": listed.problem or None})
+        return exits.DONE
+    table = [
+        ("*" if device == used[direction] else "", WORDS[direction], device.key)
+        for direction in DIRECTIONS
+        for device in listed.of(direction)
+    ]
+    if table:
+        output.say(output.table(table))
+    for direction in DIRECTIONS:
+        if not listed.of(direction):
+            output.notice(no_device(direction, listed.problem, Surroundings.of_this_process()))
+        elif wanted[direction] and used[direction] is None:
+            output.notice(f"{WORDS[direction]} {wanted[direction]} of the config file is not there")
+    return exits.DONE
+
+
+def _rows(listed: DeviceList, direction: Direction, used: Device | None) -> list[dict[str, object]]:
+    return [
+        {
+            "name": device.key,
+            "default": device.is_default(direction),
+            "used": device == used,
+            "rate": device.rate,
+        }
+        for device in listed.of(direction)
+    ]

@@ -1,0 +1,203 @@
+"""Carries a voice session from its state into the transcript: each line once, steps as rows that fold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import islice
+from typing import Final
+
+from agent_tui.inert import inert_line
+from agent_tui.state.voice import VoiceState
+from agent_tui.state.voice_lines import VoiceLine
+from tui.garbage import uncollected
+from tui.screens import signs
+from tui.screens.chat_feed import key_of
+from tui.screens.followed import FollowedTranscript
+from tui.screens.pane_feed import as_typed
+from tui.screens.step_rows import StepRows
+from tui.screens.words import say
+from widgets.painter import PEOPLE
+
+MAX_NAME_CHARACTERS: Final = 40
+MAX_NOTICE_CHARACTERS: Final = 200
+
+
+class VoiceFeed:
+    """Remembers what the transcript was given. ``take`` costs what is new, not what was said before."""
+
+    def __init__(
+        self, transcript: FollowedTranscript, state: VoiceState, clock: Callable[[], float] = time.time
+    ) -> None:
+        """``clock`` says when a line was said that does not tell itself."""
+        self.transcript = transcript
+        self._state = state
+        self._clock = clock
+        self._generation = state.lines.generation
+        self._folds: dict[str, bool] = {}
+        self._times: dict[str, float] = {}
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._given: dict[str, _Given] = {}
+        self._steps: dict[str, _Steps] = {}
+
+    def take(self) -> None:
+        """Give the transcript what is new in the state."""
+        lines = self._state.lines
+        if self._generation != lines.generation:
+            self._generation = lines.generation
+            self.transcript.clear()
+            self._start_over()
+        for line_id in lines.changed:
+            if line_id in self._given:
+                self._take_line(lines.all[line_id])
+        if len(self._given) < len(lines):
+            with uncollected():
+                for line in list(islice(lines.all.values(), len(self._given), None)):
+                    self._given[line.id] = _Given()
+                    self._take_line(line)
+        lines.changed.clear()
+
+    # --- lines -----------------------------------------------------------------------------------------
+
+    def _take_line(self, line: VoiceLine) -> None:
+        match line.kind:
+            case "person" | "agent":
+                self._take_words(line)
+            case "notice":
+                self._take_notice(line)
+            case "step":
+                self._take_step(line)
+
+    def _take_words(self, line: VoiceLine) -> None:
+        transcript, given, key = self.transcript, self._given[line.id], key_of(line.id)
+        is_person = line.kind == "person"
+        title = self._title(line)
+        if not given.title:
+            transcript.turn_opened(
+                key, title, color=PEOPLE if is_person else "", who="" if is_person else "agent"
+            )
+        elif title != given.title:
+            transcript.turn_titled(key, title)
+        given.title = title
+        is_open = line.status == "open"
+        if is_person:
+            if given.text != (text := line.text.text):
+                given.text = text
+                transcript.text_replaced(key, as_typed(text))
+        elif given.revision != line.text.revision:
+            transcript.text_replaced(key, line.text.text)
+        elif given.length != line.text.length:
+            transcript.text_added(key, line.text.since(given.length))
+        given.length, given.revision = line.text.length, line.text.revision
+        transcript.turn_faded(key, is_faded=is_person and is_open)
+        note = self._note(line)
+        if not is_open and (given.ending, given.closed_length) != (note, line.text.length):
+            given.ending, given.closed_length = note, line.text.length
+            transcript.turn_closed(key, note)
+
+    def _title(self, line: VoiceLine) -> str:
+        said_at = line.at if line.at is not None else self._times.setdefault(line.id, self._clock())
+        right = time.strftime("%H:%M", time.localtime(said_at))
+        if line.times.whole is not None and line.kind == "agent":
+            right = f"{line.times.whole:.2f} s · {right}"
+        return f"{self._who(line)}\t{right}"
+
+    def _who(self, line: VoiceLine) -> str:
+        state = self._state
+        if line.kind == "agent":
+            name = state.agent.name if state.agent is not None else ""
+            return inert_line(name, MAX_NAME_CHARACTERS) or say("voice.line.agent")
+        me = next((person.identity for person in state.people if person.is_me), "")
+        if line.is_typed or line.identity in ("", me):
+            return say("voice.line.you")
+        return inert_line(state.name_of(line.identity), MAX_NAME_CHARACTERS) or say("voice.line.somebody")
+
+    def _note(self, line: VoiceLine) -> str:
+        match line.status:
+            case "cut":
+                return f"{signs.CUT} {say('voice.line.cut')}"
+            case "lost":
+                if line.is_typed:
+                    return f"{signs.FAILED} {say('voice.line.not_sent')}"
+                return f"{signs.CUT} {say('voice.line.lost')}"
+            case _:
+                return ""
+
+    def _take_notice(self, line: VoiceLine) -> None:
+        name = inert_line(line.text.first(MAX_NOTICE_CHARACTERS), MAX_NOTICE_CHARACTERS)
+        text = say(f"voice.notice.{line.notice}", name=name or say("voice.line.somebody"))
+        sign = signs.FAILED if line.notice == "failed" else signs.CUT
+        self.transcript.turn_opened(key_of(line.id))
+        self.transcript.turn_closed(key_of(line.id), f"{sign} {text}")
+
+    def _take_step(self, line: VoiceLine) -> None:
+        rows = self._steps.get(line.turn_id)
+        if rows is None:
+            rows = self._steps[line.turn_id] = _Steps(self, line.turn_id)
+        rows.take_step(self._state.lines.step_of(line))
+
+    def row_of(self, step_id: str) -> str:
+        """Return the key of the row that shows a call, "" for none."""
+        turn_id = self._state.lines.turn_of_step.get(step_id)
+        rows = self._steps.get(turn_id) if turn_id is not None else None
+        return rows.key(step_id) if rows is not None and step_id in rows.rows else ""
+
+    # --- what the reader does --------------------------------------------------------------------------
+
+    def note_fold(self, key: str, *, is_folded: bool) -> None:
+        """The reader folded or unfolded a step: it stays so, whatever comes."""
+        self._folds[key] = is_folded
+
+    def fold_all(self) -> None:
+        """Fold all steps for the reader; unfold them if all are folded."""
+        keys = [rows.key(step_id) for rows in self._steps.values() for step_id in rows.rows]
+        is_folded = any(not self.transcript.is_folded(key) for key in keys)
+        self._folds.update(self.transcript.fold_all(keys, is_folded=is_folded))
+
+    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
+        """Say whether a step begins folded."""
+        return self._folds.get(key, is_folded)
+
+    def fold(self, key: str, *, is_folded: bool) -> None:
+        """Fold or unfold a step, unless the reader did."""
+        if key not in self._folds:
+            self.transcript.fold(key, is_folded)
+
+
+class _Given:
+    """What the transcript was given of a line."""
+
+    __slots__ = ("closed_length", "ending", "length", "revision", "text", "title")
+
+    def __init__(self) -> None:
+        self.title = ""
+        self.text: str | None = None
+        self.length = self.revision = 0
+        self.ending: str | None = None
+        self.closed_length = -1
+
+
+class _Steps(StepRows):
+    """The tools of one turn."""
+
+    __slots__ = ("_feed", "_turn_id")
+
+    def __init__(self, feed: VoiceFeed, turn_id: str) -> None:
+        super().__init__(feed.transcript)
+        self._feed = feed
+        self._turn_id = turn_id
+
+    @property
+    def is_over(self) -> bool:
+        return False
+
+    def key(self, step_id: str = "") -> str:
+        return key_of(self._turn_id, step_id or "\nwords")  # no line of words has it
+
+    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
+        return self._feed.starts_folded(key, is_folded=is_folded)
+
+    def fold(self, key: str, *, is_folded: bool) -> None:
+        self._feed.fold(key, is_folded=is_folded)

@@ -1,0 +1,157 @@
+"""The output formats of ``agent-tui voice`` without a screen (cli.md, «Formats»)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+from agent_tui.inert import inert
+from agent_tui.model.voice import TurnTimes
+from agent_tui.state.steps import StepState
+from agent_tui.state.voice import VoiceState
+from agent_tui.state.voice_lines import VoiceLine
+from agent_tui.wire.steps_encode import step_fields
+from tui import output
+from tui.ask_formats import as_told
+from tui.formats import Ending, FormatName, end_data
+
+NAMES: Final = {"person": "you", "agent": "agent"}
+CUT: Final = "┄"
+SAID: Final = ("person", "agent")
+
+
+class VoiceFormat(Protocol):
+    """One way to write a session to stdout. Every method may raise ``BrokenPipeError``."""
+
+    def words(self, line: VoiceLine, *, is_final: bool) -> None:
+        """Take what was said; ``is_final``: this is the last word on it, and comes once for each line."""
+
+    def step(self, step: StepState) -> None:
+        """Take a call of a tool, or its result."""
+
+    def metrics(self, line: VoiceLine, times: TurnTimes) -> None:
+        """Take what an answer took."""
+
+    def agent_state(self, state: str) -> None:
+        """Take what the agent does now."""
+
+    def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
+        """Write what belongs at the end."""
+
+
+class VoiceText:
+    """Both sides' lines, each once it is final."""
+
+    def words(self, line: VoiceLine, *, is_final: bool) -> None:
+        if is_final and (text := line_text(line)):
+            output.say(text)
+
+    def step(self, step: StepState) -> None:
+        """Only what was said goes to stdout."""
+
+    def metrics(self, line: VoiceLine, times: TurnTimes) -> None:
+        """Only what was said goes to stdout."""
+
+    def agent_state(self, state: str) -> None:
+        """Only what was said goes to stdout."""
+
+    def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
+        """Everything is written."""
+
+
+class VoiceJson(VoiceText):
+    """One object at the end."""
+
+    def words(self, line: VoiceLine, *, is_final: bool) -> None:
+        """The json format writes at the end only."""
+
+    def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
+        fields = end_data(ending, whole_text(state))
+        messages = [message_of(line) for line in said(state)]
+        record = {"room": room, "conversation": conversation_id or None, "messages": messages}
+        output.write_json({**fields, **record})
+
+
+class VoiceStream:
+    """One object for each event, and a last one named ``end``."""
+
+    def __init__(self) -> None:
+        self._turns = 0
+
+    def words(self, line: VoiceLine, *, is_final: bool) -> None:
+        name = "user_transcript" if line.kind == "person" else "agent_transcript"
+        data: dict[str, object] = {"line": line.id, "text": line.text.text, "final": is_final}
+        if line.kind == "person":
+            data["identity"] = line.identity or None
+        elif is_final:
+            data["interrupted"] = line.status in ("cut", "lost")
+        self._write(name, data)
+
+    def step(self, step: StepState) -> None:
+        self._write("process_step", {"step": step_fields(as_told(step))})
+
+    def metrics(self, line: VoiceLine, times: TurnTimes) -> None:
+        self._turns += 1
+        self._write("metrics", {"turn": self._turns, "line": line.id, **seconds_of(times)})
+
+    def agent_state(self, state: str) -> None:
+        self._write("agent_state", {"state": state})
+
+    def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
+        self._write("end", end_data(ending, whole_text(state)))
+
+    def _write(self, name: str, data: object) -> None:
+        output.write_json({"id": None, "event": name, "data": data})
+
+
+def voice_format(name: FormatName) -> VoiceFormat:
+    """Return the format that ``--output`` names."""
+    match name:
+        case "text":
+            return VoiceText()
+        case "json":
+            return VoiceJson()
+        case "stream-json":
+            return VoiceStream()
+
+
+def said(state: VoiceState) -> Iterable[VoiceLine]:
+    """Return the lines of both sides, in order."""
+    return [line for line in state.lines.all.values() if line.kind in SAID]
+
+
+def whole_text(state: VoiceState) -> str:
+    """Return everything the agent said, as it said it, joined by a blank line."""
+    texts = (line.text.text for line in said(state) if line.kind == "agent")
+    return "\n\n".join(text for text in texts if text)
+
+
+def line_text(line: VoiceLine) -> str:
+    """Return "you: …" or "agent: …"; where it was cut off, the sign for that stands at its end."""
+    text = " ".join(inert(line.text.text).split())
+    cut = f" {CUT}" if line.status in ("cut", "lost") else ""
+    return f"{NAMES[line.kind]}: {text}{cut}" if text else ""
+
+
+def message_of(line: VoiceLine) -> dict[str, object]:
+    """Return a line as a message of the json format."""
+    fields: dict[str, object] = {
+        "id": line.item_id or line.id,
+        "role": "user" if line.kind == "person" else "assistant",
+        "content": line.text.text,
+        "typed": line.is_typed,
+        "interrupted": line.status in ("cut", "lost"),
+        "created_at": line.at,
+    }
+    return {**fields, "metrics": seconds_of(line.times)} if line.kind == "agent" else fields
+
+
+def seconds_of(times: TurnTimes) -> dict[str, float | None]:
+    """Return times by name, "e2e_seconds" the whole."""
+    return {
+        "e2e_seconds": times.whole,
+        "hearing_seconds": times.hearing,
+        "end_of_turn_seconds": times.end_of_turn,
+        "model_seconds": times.model,
+        "voice_seconds": times.voice,
+    }

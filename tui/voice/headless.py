@@ -1,0 +1,313 @@
+"""``agent-tui voice`` without a screen: a file or lines are said, and the answers are waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import inf
+from pathlib import Path
+from typing import Final, TextIO
+
+from agent_tui.clients.chat import ChatClient
+from agent_tui.errors import AgentTuiError, Refused, not_written
+from agent_tui.events import ToolStatusChanged
+from agent_tui.model.voice import (
+    AgentStateChanged,
+    LinkMeasured,
+    LinkMoved,
+    SessionFailed,
+    UsageMeasured,
+    UserStateChanged,
+    VoiceEvent,
+)
+from agent_tui.state.voice import VoiceState
+from agent_tui.state.voice_lines import VoiceLine
+from tui import connect, output
+from tui.ask import NOT_ALLOWED
+from tui.formats import Ending, FormatName
+from tui.interrupts import Interrupts, carried_out
+from tui.request import Server, Source
+from tui.voice.endings import ending_of
+from tui.voice.formats import SAID, VoiceFormat, line_text, said, voice_format
+from tui.voice.session import VoiceRequest, VoiceSession, VoiceSource
+
+BEGIN_SECONDS: Final = 0.8  # the agent listens so long before the file begins: it may greet first
+QUIET_SECONDS: Final = 1.2  # nothing happens for so long after an answer: it was the whole
+HEARD_SECONDS: Final = 20.0  # after the end of a file something of it was understood
+ANSWER_SECONDS: Final = 120.0  # without anything new an answer is given up
+LOOK_SECONDS: Final = 0.05
+PLAYED_SECONDS: Final = 0.35  # a room sends silence, too: so much of it always waits to be played
+GROWN_SHARE: Final = 1.125  # an answer is told again when it grew by so much, and at least so many characters
+GROWN_CHARACTERS: Final = 12
+_NO_NEWS: Final = (LinkMeasured, UsageMeasured)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to become of a session without a screen. ``lines`` are typed one after the other."""
+
+    form: FormatName = "text"
+    transcript: Path | None = None
+    lines: Callable[[], AsyncGenerator[str, None]] | None = None
+
+
+def talk(source: Source, make: Callable[[Server], VoiceSource], request: VoiceRequest, wanted: Wanted) -> int:
+    """Say what there is to say, write what both sides said, and return the exit code.
+
+    ``make`` returns what opens the session, once our backend is there. Raises ``ConfigError`` for wrong
+    usage, before anything is written to stdout.
+    """
+    form, state = voice_format(wanted.form), VoiceState()
+    transcript = _opened(wanted.transcript)
+    opened: list[VoiceSession] = []
+
+    async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, None]:
+        voice = make(server)
+        try:
+            session = await voice.open(request, output.notice)
+            opened.append(session)
+            async with connect.chat_client(server) as client, asyncio.TaskGroup() as group:
+                denying = group.create_task(deny_all(client, session))
+                ending = await Talk(session, form, state, wanted.lines).run(interrupts)
+                denying.cancel()
+            return ending, None
+        finally:
+            await voice.aclose()
+
+    def finish(ending: Ending, _: None) -> None:
+        conversation_id = opened[0].conversation_id if opened else ""
+        form.end(ending, state, request.room, conversation_id)
+        if transcript is not None:
+            with transcript:
+                transcript.writelines(f"{line_text(line)}\n" for line in said(state) if line_text(line))
+
+    return carried_out(source, errand, None, finish)
+
+
+async def deny_all(client: ChatClient, session: VoiceSession) -> None:
+    """Deny what tools of the session's conversation ask: without a screen nobody can say yes."""
+    if not session.conversation_id or not session.is_owner:
+        return
+    try:
+        async with aclosing(client.follow(session.conversation_id)) as events:
+            async for event in events:
+                if isinstance(event, ToolStatusChanged) and event.ask is not None:
+                    output.notice(f"denied: {event.ask.call}")
+                    with suppress(Refused):  # somebody with a screen was faster
+                        await client.answer(
+                            session.conversation_id, event.turn_id, event.step_id, "deny", reason=NOT_ALLOWED
+                        )
+    except AgentTuiError as error:
+        output.notice(str(error))
+
+
+def _opened(path: Path | None) -> TextIO | None:
+    try:
+        return path.open("w", encoding="utf-8", errors="replace") if path is not None else None
+    except OSError as error:
+        raise not_written(f"--transcript {path} cannot be written", error) from error
+
+
+async def typed_lines() -> AsyncGenerator[str, None]:
+    """Yield the lines of stdin that say something."""
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        if line.strip():
+            yield line.strip()
+
+
+class Talk:
+    """One session, from joining to the end of the last answer."""
+
+    def __init__(
+        self,
+        session: VoiceSession,
+        form: VoiceFormat,
+        state: VoiceState,
+        lines: Callable[[], AsyncGenerator[str, None]] | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``lines`` are typed one after the other; without them the session's file is said."""
+        self._session = session
+        self._state = state
+        self._lines = lines
+        self._now = now
+        self._told = Told(form, state, now)
+        self._moved_at = now()  # when anything happened last
+
+    async def run(self, interrupts: Interrupts) -> Ending:
+        """Join, say what there is to say, wait for the answers, and leave."""
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        interrupts.on_first = lambda: loop.call_soon_threadsafe(stop.set)
+        await self._session.sound.open()
+        work = [asyncio.create_task(what) for what in (self._follow(), self._speak(), _stopped(stop))]
+        try:
+            done, _ = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+            return next(task for task in work if task in done).result()
+        except AgentTuiError as error:
+            return Ending.of(error)
+        finally:
+            interrupts.on_first = None
+            for task in work:
+                task.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
+            await self._session.aclose()
+            self._told.finish()
+
+    async def _follow(self) -> Ending:
+        """Take everything that happens, until the session is over or has no agent."""
+        async with aclosing(self._session.client.events()) as events:
+            async for event in events:
+                self._state.apply(event)
+                if not isinstance(event, _NO_NEWS):
+                    self._moved_at = self._now()
+                self._told.take(event)
+                self._session.keep(event, self._state.agent.name if self._state.agent else "")
+                if isinstance(event, LinkMoved) and (ending := ending_of(event)) is not None:
+                    return ending
+        return Ending("lost", "the session ended before its last event")
+
+    async def _speak(self) -> Ending:
+        speech = self._session.speech
+        await self._until(lambda: self._is_quiet("listening", BEGIN_SECONDS))
+        if self._lines is not None:
+            async with aclosing(self._lines()) as lines:
+                async for line in lines:
+                    before = len(self._state.lines)
+                    self._told.asked()
+                    await self._session.client.say(line)
+                    if (ending := await self._answer(before)) is not None:
+                        return ending
+            return Ending("completed")
+        if speech is None:
+            return Ending("error", "there is nothing to say")
+        before = len(self._state.lines)
+        speech.begin()
+        await self._until(lambda: speech.is_over)
+        if not await self._until(lambda: self._has("person", before), HEARD_SECONDS):
+            return Ending("error", "the agent understood nothing of the file")
+        return await self._answer(before) or Ending("completed")
+
+    async def _answer(self, before: int) -> Ending | None:
+        """Wait for the whole answer to what was said behind so many lines; return why there is none."""
+        while not (self._is_answered(before) and self._is_quiet("listening", QUIET_SECONDS)):
+            if self._now() - self._moved_at > ANSWER_SECONDS:
+                return Ending("timeout", f"nothing came of the agent for {ANSWER_SECONDS:.0f} seconds")
+            await asyncio.sleep(LOOK_SECONDS)
+        return None
+
+    def _is_answered(self, before: int) -> bool:
+        """Whether the last thing that was said behind so many lines was said by the agent."""
+        kinds = [
+            line.kind for line in islice(self._state.lines.all.values(), before, None) if line.kind in SAID
+        ]
+        return bool(kinds) and kinds[-1] == "agent"
+
+    def _has(self, kind: str, before: int) -> bool:
+        return any(line.kind == kind for line in islice(self._state.lines.all.values(), before, None))
+
+    def _is_quiet(self, phase: str, seconds: float) -> bool:
+        """Whether it has been in this phase for so long, and nothing is left to be played."""
+        is_played = self._session.sound.queued_seconds < PLAYED_SECONDS
+        return self._state.phase == phase and is_played and self._now() - self._moved_at >= seconds
+
+    async def _until(self, condition: Callable[[], bool], seconds: float = inf) -> bool:
+        """Wait for a condition; return whether it came in time."""
+        began = self._now()
+        while not condition():
+            if self._now() - began > seconds:
+                return False
+            await asyncio.sleep(LOOK_SECONDS)
+        return True
+
+
+async def _stopped(stop: asyncio.Event) -> Ending:
+    await stop.wait()
+    return Ending("interrupted")
+
+
+class Told:
+    """Has a format told what is new: words as they grow and once they are final, steps, times."""
+
+    def __init__(self, form: VoiceFormat, state: VoiceState, now: Callable[[], float]) -> None:
+        self._form = form
+        self._state = state
+        self._now = now
+        self._final: set[str] = set()  # ids of lines that were told as final
+        self._growing: dict[str, str] = {}  # what was told of the others
+        self._steps: dict[tuple[str, str], str] = {}
+        self._user = "listening"
+        self._asked_at: float | None = None  # when a person had said something that is not answered yet
+        self._measured: float | None = None  # and how long it took until the agent spoke
+
+    def asked(self) -> None:
+        """A person has said something now."""
+        self._asked_at, self._measured = self._now(), None
+
+    def take(self, event: VoiceEvent) -> None:
+        """Tell what an event, which the state has taken, brought."""
+        match event:
+            case UserStateChanged(state):
+                if state == "listening" and self._user == "speaking":
+                    self.asked()
+                self._user = state
+            case AgentStateChanged(state):
+                if state == "speaking" and self._asked_at is not None:
+                    self._measured = self._now() - self._asked_at
+                    self._asked_at = None
+                self._form.agent_state(state)
+            case SessionFailed(message):
+                output.notice(message)
+            case _:
+                pass
+        self._tell()
+
+    def finish(self) -> None:
+        """Nothing more comes: every line is final as it is."""
+        self._state.lines.changed.update(self._growing)
+        self._tell(is_over=True)
+
+    def _tell(self, *, is_over: bool = False) -> None:
+        lines = self._state.lines
+        changed = [line for line in map(lines.all.get, lines.changed) if line is not None]
+        lines.changed.clear()
+        for line in sorted(changed, key=lambda line: int(line.id[1:])):
+            if line.kind in SAID:
+                self._tell_words(line, is_over=is_over)
+            elif line.kind == "step":
+                self._tell_step(line)
+
+    def _tell_words(self, line: VoiceLine, *, is_over: bool) -> None:
+        text = line.text.text
+        if line.id in self._final or not text:
+            return
+        agent = self._state.agent
+        keeps_items = agent is None or agent.has_session  # then the item is the last word
+        is_final = bool(line.item_id) or is_over or (not keeps_items and line.status != "open")
+        told = self._growing.get(line.id, "")
+        has_grown = line.kind == "person" or len(text) >= len(told) * GROWN_SHARE + GROWN_CHARACTERS
+        if not is_final and (told == text or not has_grown):
+            return
+        self._growing[line.id] = text
+        if is_final:
+            self._final.add(line.id)
+            del self._growing[line.id]
+        self._form.words(line, is_final=is_final)
+        if is_final and line.kind == "agent":
+            times = line.times
+            if times.whole is None and self._measured is not None:
+                line.times = times = replace(times, whole=self._measured)
+            if times.whole is not None:
+                self._form.metrics(line, times)
+            self._measured = None
+
+    def _tell_step(self, line: VoiceLine) -> None:
+        call = self._state.lines.step_of(line)
+        for step in (call, call.result):
+            if step is not None and self._steps.get((line.turn_id, step.id)) != step.status:
+                self._steps[line.turn_id, step.id] = step.status
+                self._form.step(step)

@@ -1,0 +1,97 @@
+"""Puts on record what is said with an agent that is not ours: ours does that itself.
+
+The conversation is made with the first item. Its key is the room and the day, an item's key its own id:
+several terminals in one room, or one that comes back, keep everything once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from agent_tui.errors import AgentTuiError
+from agent_tui.model.voice import SpokenItem
+
+if TYPE_CHECKING:
+    from agent_tui.clients.chat_calls import ChatCalls
+
+ROLES: Final = ("user", "assistant")
+FLUSH_SECONDS: Final = 3.0
+
+
+class Keeper:
+    """Takes items as they are stored, and puts them on record one after the other.
+
+    ``problem`` says why nothing is kept any more.
+    """
+
+    def __init__(
+        self,
+        open_client: Callable[[], Awaitable[ChatCalls]],
+        room: str,
+        where: str,
+        *,
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        """``open_client`` returns the client of our backend. ``where`` is the server, so that rooms of one
+        name on two of them are two conversations.
+        """
+        self.problem = ""
+        self._open_client = open_client
+        self._room = room
+        self._key = f"voice {where} {room} {today().isoformat()}"
+        self._seen: set[str] = set()
+        self._queue: asyncio.Queue[tuple[SpokenItem, str]] = asyncio.Queue()
+        self._keeping: asyncio.Task[None] | None = None
+
+    def keep(self, items: Iterable[SpokenItem], speaker: str = "") -> None:
+        """Have items put on record; ``speaker`` is what the agent is called."""
+        for item in items:
+            if item.role in ROLES and item.id and item.text.strip() and item.id not in self._seen:
+                self._seen.add(item.id)
+                self._queue.put_nowait((item, speaker))
+        if self._keeping is None and not self._queue.empty():
+            self._keeping = asyncio.create_task(self._keep_all())
+
+    async def aclose(self) -> None:
+        """Wait a moment for what is not on record yet."""
+        if self._keeping is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._queue.join(), FLUSH_SECONDS)
+            self._keeping.cancel()
+            await asyncio.gather(self._keeping, return_exceptions=True)
+
+    async def _keep_all(self) -> None:
+        conversation_id = ""
+        while True:
+            item, speaker = await self._queue.get()
+            try:
+                if not self.problem:
+                    client = await self._open_client()
+                    if not conversation_id:
+                        made = await client.create(
+                            kind="voice", title=f"Voice: {self._room}", client_key=self._key
+                        )
+                        conversation_id = made.id
+                    await client.record(conversation_id, **_fields(item, speaker))
+            except AgentTuiError as error:
+                self.problem = str(error)
+            finally:
+                self._queue.task_done()
+
+
+def _fields(item: SpokenItem, speaker: str) -> dict[str, object]:
+    times = {name: value for name, value in asdict(item.times).items() if value is not None}
+    moments = {"started_at": item.started_at, "ended_at": item.ended_at}
+    return {
+        "client_key": item.id,
+        "role": item.role,
+        "content": item.text,
+        "speaker": speaker if item.role == "assistant" else "",
+        "interrupted": item.interrupted,
+        "spoken": {**times, **{name: value for name, value in moments.items() if value is not None}},
+    }

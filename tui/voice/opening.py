@@ -1,0 +1,263 @@
+"""Opens voice sessions: in a LiveKit room that somebody names, in one of our backend, or without a server.
+
+What this needs of ``livekit``, PortAudio and the like is loaded when a session is opened, and in a thread:
+half a second that no other command pays (architecture.md §5.7).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import importlib
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_tui.config import config_path, data_path, load
+from agent_tui.errors import Refused
+from agent_tui.voice_config import LiveKit, VoiceConfig, named_livekit
+from agent_tui.voice_parts import find_agent_python
+from tui.request import Server, Source, reach
+from tui.screens.words import say
+from tui.setting import change_table
+from tui.voice.keeping import Keeper
+from tui.voice.session import NotSetUp, Speech, VoiceRequest, VoiceSession
+
+if TYPE_CHECKING:
+    from agent_tui.audio.sound import Sound
+    from agent_tui.clients.chat_calls import ChatCalls
+    from agent_tui.clients.net import Net
+    from agent_tui.clients.voice.tokens import Guest, Ticket, TokenSource
+
+LIVEKIT_LOG: Final = "livekit.log"
+NO_SERVER: Final = ("voice.no_server", "voice.no_network", "voice.server_failed")
+NO_AGENT: Final = "voice.no_agent"
+_HEAVY: Final = (
+    "agent_tui.clients.net",
+    "agent_tui.clients.chat",
+    "agent_tui.clients.voice.room",
+    "agent_tui.clients.voice.console",
+    "agent_tui.audio.device_sound",
+    "agent_tui.audio.wav",
+)
+
+
+class VoiceOpening:
+    """A ``VoiceSource``: reads ``[voice]`` and asks the backend behind ``source``, each time anew."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._net: Net | None = None
+
+    async def open(self, request: VoiceRequest, tell: Callable[[str], None]) -> VoiceSession:
+        """Return a new session; see ``VoiceSource.open``."""
+        voice = load().voice
+        await asyncio.to_thread(_load)
+        if request.script is not None:
+            return self._scripted(request, voice, request.script)
+        livekit = None
+        if not request.local_agent:
+            livekit = named_livekit(voice, url=request.url, token=request.token)
+        if livekit is not None:
+            return await self._named(request, voice, livekit)
+        tell(say("voice.starting"))
+        return await self._ours(request, voice)
+
+    async def aclose(self) -> None:
+        """Close the connection to the backend."""
+        net, self._net = self._net, None
+        if net is not None:
+            await net.aclose()
+
+    async def devices(self) -> tuple[list[str], list[str]]:
+        """Return the names of the microphones and of the speakers there are."""
+        await asyncio.to_thread(_load)
+        from agent_tui.audio.devices import list_devices
+
+        listed = await list_devices()
+        return [one.key for one in listed.of("input")], [one.key for one in listed.of("output")]
+
+    def remember(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
+        """Keep the choice in the config file."""
+        chosen = {"input": input_name, "output": output_name}
+        fields = {key: name or None for key, name in chosen.items() if name is not None}
+        if fields:
+            change_table(config_path(), "voice", fields)
+
+    # --- sessions --------------------------------------------------------------------------------------
+
+    async def _named(self, request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit) -> VoiceSession:
+        """Return a session on a LiveKit server that somebody named."""
+        tokens = _tokens(request, voice, livekit)
+        host = _host(livekit.url or livekit.token_url)
+        session = _in_a_room(request, voice, tokens, say("voice.place.server", host=host))
+        return replace(session, keeper=Keeper(self._chats, request.room, host))
+
+    async def _ours(self, request: VoiceRequest, voice: VoiceConfig) -> VoiceSession:
+        """Return a session in a room of our backend, or without a server where it can have none."""
+        from agent_tui.clients.voice.tokens import BackendTokens
+
+        net = await self._backend()
+        tokens = BackendTokens(net, request.room, request.name or _my_name())
+        try:
+            ticket = await tokens.ticket()
+        except Refused as error:
+            if error.code == NO_AGENT:
+                raise NotSetUp(error.title, error.detail) from error
+            if error.code not in NO_SERVER:
+                raise
+            return await self._local(request, voice, error)
+        known = KnownTicket(tokens, ticket)
+        session = _in_a_room(request, voice, known, say("voice.place.here"))
+        return replace(session, conversation_id=ticket.conversation_id, is_owner=ticket.is_owner)
+
+    async def _local(self, request: VoiceRequest, voice: VoiceConfig, why: Refused) -> VoiceSession:
+        """Return a session with our agent and no server between."""
+        from agent_tui.clients.voice.script import PythonAgent
+
+        python = find_agent_python()
+        if python is None:
+            raise NotSetUp(why.title, why.detail) from why
+        server = await asyncio.to_thread(reach, self._source)
+        conversation = await (await self._chats()).create(kind="voice", title=f"Voice: {request.room}")
+        orders = {
+            "url": "",
+            "token": "",
+            "room": request.room,
+            "identity": f"agent-{request.room}",
+            "backend_url": server.url,
+            "backend_token": server.token,
+            "conversation_id": conversation.id,
+            "owners": ["me"],
+            "locale": voice.locale,
+            "agent": asdict(voice.agent),
+        }
+        arguments = ("-P", "-m", "agent_tui.voice_agent", "console")
+        program = PythonAgent(python, arguments, name=say("voice.place.our_agent"), fed=json.dumps(orders))
+        session = _with_program(request, voice, program, say("voice.place.local"))
+        return replace(session, conversation_id=conversation.id)
+
+    def _scripted(self, request: VoiceRequest, voice: VoiceConfig, script: Path) -> VoiceSession:
+        """Return a session with a person's own agent."""
+        from agent_tui.clients.voice.script import agent_script
+
+        python = find_agent_python()
+        if python is None:
+            raise NotSetUp(say("voice.no_agent_python"), say("voice.card.setup"))
+        session = _with_program(request, voice, agent_script(python, script), say("voice.place.local"))
+        return replace(session, keeper=Keeper(self._chats, script.name, secrets.token_hex(8)))
+
+    async def _chats(self) -> ChatCalls:
+        from agent_tui.clients.chat_calls import ChatCalls
+
+        return ChatCalls(self._net or await self._backend())
+
+    async def _backend(self) -> Net:
+        from agent_tui.clients.net import Net
+
+        server: Server = await asyncio.to_thread(reach, self._source)
+        if self._net is not None:
+            await self._net.aclose()
+        self._net = Net(server.url, token=server.token, timeout=server.timeout)
+        return self._net
+
+
+class KnownTicket:
+    """A ``TokenSource`` whose first ticket is there already."""
+
+    def __init__(self, tokens: TokenSource, ticket: Ticket) -> None:
+        self._tokens = tokens
+        self._first: Ticket | None = ticket
+
+    async def ticket(self) -> Ticket:
+        """Return the first ticket once, then a new one each time."""
+        first, self._first = self._first, None
+        return first if first is not None else await self._tokens.ticket()
+
+    async def call_agent(self) -> None:
+        await self._tokens.call_agent()
+
+    async def aclose(self) -> None:
+        await self._tokens.aclose()
+
+
+def _load() -> None:
+    """Load what sessions need; raises ``NotSetUp`` where a library is missing."""
+    try:
+        for name in _HEAVY:
+            importlib.import_module(name)
+    except ImportError as error:
+        raise NotSetUp(
+            say("voice.no_library", name=error.name or "livekit"), say("voice.card.setup")
+        ) from error
+
+
+def _tokens(request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit) -> TokenSource:
+    from agent_tui.clients.voice.tokens import EndpointTokens, Guest, StaticToken, new_identity
+
+    if livekit.token:
+        return StaticToken(livekit.url, livekit.token)
+    name = request.name or _my_name()
+    guest: Guest = Guest(request.room, new_identity(name), name, request.agent or voice.agent.name)
+    if livekit.token_url:
+        return EndpointTokens(livekit.token_url, guest)
+    from agent_tui.clients.voice.signing import SignedTokens
+
+    return SignedTokens(livekit.url, livekit.key, livekit.secret, guest)
+
+
+def _in_a_room(request: VoiceRequest, voice: VoiceConfig, tokens: TokenSource, place: str) -> VoiceSession:
+    from agent_tui.audio.rings import ROOM_LIMITS
+    from agent_tui.clients.voice.room import RoomClient
+
+    sound, speech = _sound(request, voice, ROOM_LIMITS)
+    log = data_path() / LIVEKIT_LOG
+    return VoiceSession(RoomClient(tokens, sound, log_path=log), sound, request.room, place, speech=speech)
+
+
+def _with_program(request: VoiceRequest, voice: VoiceConfig, program: Any, place: str) -> VoiceSession:
+    from agent_tui.audio.rings import CONSOLE_LIMITS
+    from agent_tui.clients.voice.console import ConsoleClient
+
+    sound, speech = _sound(request, voice, CONSOLE_LIMITS)
+    return VoiceSession(ConsoleClient(program, sound), sound, request.room, place, speech=speech)
+
+
+def _sound(request: VoiceRequest, voice: VoiceConfig, limits: Any) -> tuple[Sound, Speech | None]:
+    """Return what is heard with and played on, and the file that is said, where there is one."""
+    from agent_tui.audio.clocked import silent_sound
+    from agent_tui.audio.device_sound import DeviceSound
+    from agent_tui.audio.echo import Processing
+    from agent_tui.audio.recording import Recording
+    from agent_tui.audio.wav import wav_sound
+    from tui.voice.gated import GatedSound
+
+    if request.wav is not None:
+        gated = GatedSound(wav_sound(request.wav, record=request.record, limits=limits))
+        return gated, gated
+    if request.text_only:
+        if request.record is not None:
+            return wav_sound(None, record=request.record, limits=limits), None
+        return silent_sound(say("voice.text_only"), limits), None
+    recording = Recording(request.record, with_microphone=True) if request.record is not None else None
+    return DeviceSound(
+        input_name=request.input_name or voice.input,
+        output_name=request.output_name or voice.output,
+        limits=limits,
+        processing=Processing(echo=request.uses_aec),
+        recording=recording,
+    ), None
+
+
+def _host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].rpartition("@")[2]
+
+
+def _my_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # nobody's process
+        return "terminal"

@@ -1,0 +1,81 @@
+"""The two rows about sound: how loud both directions are, on which devices, and the keys for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+
+from agent_tui.inert import inert_line
+from tui.screens.words import count, say
+from widgets.frame_clock import FrameClock
+from widgets.meter import QUIETEST_DBFS, Meter
+from widgets.status_line import Part, StatusLine
+
+if TYPE_CHECKING:
+    from agent_tui.audio.sound import Level, SoundStatus
+
+MAX_DEVICE_CHARACTERS: Final = 60
+NARROW_COLUMNS: Final = 76  # from here on the meters have their whole width
+
+
+class MicPanel(Vertical):
+    """Shows levels as often as it is told, and the rest when something changed."""
+
+    DEFAULT_CSS = """
+    MicPanel { height: 2; width: 1fr; background: $background; }
+    MicPanel > Horizontal { height: 1; }
+    MicPanel.-narrow Meter { width: 27; }
+    """
+
+    def __init__(self, *, clock: FrameClock, ascii_only: bool = False) -> None:
+        super().__init__(id="panel")
+        self._mine = Meter(say("voice.you"), clock=clock, ascii_only=ascii_only)
+        self._agents = Meter(say("voice.agent"), clock=clock, ascii_only=ascii_only)
+        self._about_mine = StatusLine(ascii_only=ascii_only, is_dim=True)
+        self._about_agents = StatusLine(ascii_only=ascii_only, is_dim=True)
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            yield self._mine
+            yield self._about_mine
+        with Horizontal():
+            yield self._agents
+            yield self._about_agents
+
+    def fit(self, columns: int) -> None:
+        """Leave the devices what they need."""
+        self.set_class(columns < NARROW_COLUMNS, "-narrow")
+
+    def show_levels(self, mine: Level | None, agents: Level | None, words: tuple[str, str]) -> None:
+        """Show how loud it is; ``words`` stand instead of numbers where they are not empty."""
+        for meter, level, word in ((self._mine, mine, words[0]), (self._agents, agents, words[1])):
+            if level is None or word:
+                meter.show(QUIETEST_DBFS, QUIETEST_DBFS, word=word)
+            else:
+                meter.show(level.rms, level.peak, is_clipping=level.is_clipping)
+
+    def show_devices(
+        self, status: SoundStatus | None, mine: list[Part], agents: list[Part], about: str = ""
+    ) -> None:
+        """Show which devices are used, ``about`` whom the agent listens to, and keys at the right."""
+        # What is wrong with a device stands on the card.
+        has_input, has_output = status and not status.input_problem, status and not status.output_problem
+        microphone = _named(status.input_name) if status and has_input else ""
+        speaker = _named(status.output_name) if status and has_output else ""
+        gaps = (
+            say("voice.underruns", count=count(status.underruns))
+            if status and has_output and status.underruns
+            else ""
+        )
+        self._about_mine.show(
+            [Part(microphone, 3), Part(about, 2)] if about else [Part(microphone, 3)], right=mine
+        )
+        self._about_agents.show(
+            [Part(speaker, 4), Part(gaps, 5)] if gaps else [Part(speaker, 4)], right=agents
+        )
+
+
+def _named(name: str) -> str:
+    return inert_line(name, MAX_DEVICE_CHARACTERS) if name else say("voice.device.default")

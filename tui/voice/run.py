@@ -1,0 +1,180 @@
+"""The voice sessions of one screen, one after another: opens them, takes what happens, does what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+
+from agent_tui.errors import AgentTuiError
+from agent_tui.model.voice import LinkMoved, SoundChanged, VoiceEvent
+from agent_tui.state.voice import VoiceState
+from tui.screens.words import say
+from tui.voice.session import NotSetUp, VoiceRequest, VoiceSession, VoiceSource
+
+
+class VoiceRun:
+    """Has the session and its state. ``changed`` is called after every event; ``failed`` is told what could
+    not be carried out.
+    """
+
+    def __init__(
+        self,
+        source: VoiceSource,
+        request: VoiceRequest,
+        *,
+        changed: Callable[[VoiceEvent], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self.source = source
+        self.request = request
+        self.state = VoiceState()
+        self.session: VoiceSession | None = None
+        self.problem: AgentTuiError | None = None  # why there is no session, or why it broke off
+        self.uses_headphones = request.headphones
+        self.is_text_only = request.text_only
+        self.had_input = False  # there was a microphone
+        self._told_problem = ""
+        self._changed = changed
+        self._failed = failed
+
+    @property
+    def needs_setup(self) -> bool:
+        """Whether something is missing on this machine."""
+        return isinstance(self.problem, NotSetUp)
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether there is a session that goes on."""
+        return self.session is not None and not self.state.is_over
+
+    def take(self, event: VoiceEvent) -> None:
+        """Take an event into the state, and tell."""
+        self.state.apply(event)
+        self._changed(event)
+
+    async def follow(self) -> None:
+        """Open a session and take everything that happens, until it is over."""
+        self.problem = None
+        self.take(LinkMoved("preparing"))
+        try:
+            session = await self.source.open(self.request, self._tell)
+            self.session = session
+            try:
+                await session.sound.open()
+                self._choose_sound(session)
+                async with aclosing(session.client.events()) as events:
+                    async for event in events:
+                        self.take(event)
+                        session.keep(event, self.state.agent.name if self.state.agent else "")
+                        self._look_at_keeper(session)
+            finally:
+                self.session = None
+                await session.aclose()
+        except AgentTuiError as error:
+            self.problem = error
+            self.take(LinkMoved("failed", str(error)))
+
+    def _look_at_keeper(self, session: VoiceSession) -> None:
+        """Say once that what is said is not put on record."""
+        problem = session.keeper.problem if session.keeper is not None else ""
+        if problem and problem != self._told_problem:
+            self._told_problem = problem
+            self._failed(say("voice.not_kept", problem=problem))
+
+    def _tell(self, line: str) -> None:
+        self.take(LinkMoved("preparing", line))
+
+    def _choose_sound(self, session: VoiceSession) -> None:
+        session.sound.use_headphones(self.uses_headphones or not self.request.uses_aec)
+        self.look_at_sound()
+
+    def look_at_sound(self) -> None:
+        """Take how it stands with the devices, if that changed."""
+        if self.session is None:
+            return
+        status = self.session.sound.status
+        self.had_input = self.had_input or bool(status.input_name)
+        told = SoundChanged(
+            "" if status.input_name else status.input_problem,
+            "" if status.output_name else status.output_problem,
+            self.is_text_only,
+        )
+        if told != self.state.sound:
+            self.take(told)
+
+    # --- what a person does ----------------------------------------------------------------------------
+
+    async def do(self, what: Callable[[VoiceSession], Awaitable[None]]) -> bool:
+        """Have something done; return whether it was. What cannot be done is told."""
+        if self.session is None or self.state.is_over:
+            self._failed(say("voice.not_now"))
+            return False
+        try:
+            await what(self.session)
+        except AgentTuiError as error:
+            self._failed(str(error))
+            return False
+        return True
+
+    async def type(self, text: str) -> bool:
+        """Send a typed line; return whether it was sent. The client tells it as a line of its own."""
+        return await self.do(lambda session: session.client.say(text))
+
+    async def mute(self, muted: bool) -> bool:
+        """Mute the microphone, or open it."""
+        return await self.do(lambda session: session.client.mute(muted))
+
+    async def start_talking(self) -> bool:
+        """Begin a push-to-talk turn; return whether that could be done."""
+        return await self.do(lambda session: session.client.start_talking())
+
+    async def stop_talking(self) -> None:
+        """End it."""
+        await self.do(lambda session: session.client.stop_talking())
+
+    async def only_text(self, is_text_only: bool) -> None:
+        """Neither hear nor be heard, or both again."""
+        self.is_text_only = is_text_only
+        session = self.session
+        if session is not None:
+            if is_text_only:
+                session.sound.hold()
+                session.sound.drop()
+            else:
+                session.sound.resume()
+            await self.mute(is_text_only)
+        self.look_at_sound()
+
+    def use_headphones(self, on: bool) -> None:
+        """Switch the echo canceller off, or on again."""
+        self.uses_headphones = on
+        if self.session is not None:
+            self.session.sound.use_headphones(on)
+
+    def use_local_agent(self) -> None:
+        """Let the next session be one with our agent on this machine."""
+        self.request = replace(self.request, local_agent=True, url="", token="", agent="", script=None)
+
+    async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
+        """Change over to another device, now and in later sessions."""
+        if self.session is not None:
+            await self.session.sound.choose(input_name=input_name, output_name=output_name)
+        if input_name is not None:
+            self.request = replace(self.request, input_name=input_name)
+        if output_name is not None:
+            self.request = replace(self.request, output_name=output_name)
+        try:
+            self.source.remember(input_name=input_name, output_name=output_name)
+        except AgentTuiError as error:
+            self._failed(str(error))
+        self.look_at_sound()
+
+    async def send_file(self, path: Path) -> bool:
+        """Send a file to the agent; return whether it was sent."""
+        agent = self.state.agent
+        if agent is not None and not agent.takes_files:
+            self._failed(say("voice.file.not_taken"))
+            return False
+        return await self.do(lambda session: session.client.send_file(path))

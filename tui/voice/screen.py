@@ -1,0 +1,381 @@
+"""The voice screen: how loud it is, what both sides say, and a line to type in.
+
+It is composed: ``VoiceRun`` has the session and its state, ``VoiceFeed`` fills the transcript, ``MicPanel``
+shows the sound, ``TalkKey`` is push to talk.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Key, Resize
+from textual.reactive import Reactive
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.worker import Worker, WorkerCancelled, WorkerFailed
+
+from agent_tui.inert import inert_line
+from agent_tui.model.voice import LinkMoved, VoiceEvent, WordsSpoken
+from agent_tui.state.voice import VoiceState
+from tui import exits
+from tui.link import ChatLink
+from tui.screens.approvals import Approvals
+from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript
+from tui.screens.followed import FollowedTranscript
+from tui.screens.key_hints import keys_of
+from tui.screens.live_screen import CALM_LOOK_SECONDS, LOOK_SECONDS, Chrome
+from tui.screens.words import say
+from tui.voice import texts
+from tui.voice.asks import VoiceAsks
+from tui.voice.board import Board, Focus
+from tui.voice.choosing import device_screen, file_screen, path_of, take_device
+from tui.voice.composer import VoiceComposer
+from tui.voice.endings import ending_of
+from tui.voice.feed import VoiceFeed
+from tui.voice.run import VoiceRun
+from tui.voice.session import VoiceRequest, VoiceSource
+from tui.voice.talking import TalkKey
+from widgets.composer import Composer
+from widgets.frame_clock import FrameClock
+from widgets.keys_in_order import KeysInOrder
+from widgets.paced_driver import RELEASED_KEY, tell_releases
+from widgets.transcript import Transcript
+
+METER_SECONDS: Final = 1 / 12
+
+
+class VoiceScreen(FindingScreen[None]):
+    """One voice room."""
+
+    CSS_PATH = "voice.tcss"
+    AUTO_FOCUS = "#voice"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Textual's own binding of tab would come first.
+        Binding("tab", "step_on(1)", "Type, or back to the words", id="voice.next", priority=True),
+        Binding("shift+tab", "step_on(-1)", "The part before", id="voice.previous", priority=True),
+        Binding("m", "mute", "Mute the microphone, or open it", id="voice.mute"),
+        Binding("space", "talk", "Push to talk: hold it, or press it twice", id="voice.talk"),
+        Binding("i", "interrupt", "Make the agent be silent", id="voice.interrupt"),
+        Binding("t", "text_only", "Text only, or talk again", id="voice.text"),
+        Binding("d", "devices", "Choose microphone and speaker", id="voice.devices"),
+        Binding("h", "headphones", "Headphones: no echo to cancel", id="voice.headphones"),
+        Binding("f", "file", "Send a file to the agent", id="voice.file"),
+        Binding("r", "retry", "Retry: connect, or wait for the agent again", id="voice.retry"),
+        Binding("l", "local", "Talk with an agent of this machine", id="voice.local"),
+        Binding("a", "listen", "Ask the agent to listen to you", id="voice.listen"),
+        Binding("exclamation_mark", "answer", "Go to what needs approval", id="voice.answer"),
+        Binding("enter", "fold", "Fold or unfold a step", id="voice.fold"),
+        Binding("F", "fold_all", "Fold or unfold all steps", id="voice.fold_all"),
+        Binding("ctrl+l", "app.leave_voice", "Leave the room", id="voice.leave", priority=True),
+        Binding("escape", "back", "Back; leave the room", id="voice.back"),
+    ]
+    # Textual's own repaints the whole screen at every change of focus.
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+
+    def __init__(
+        self,
+        source: VoiceSource,
+        link: ChatLink,
+        request: VoiceRequest,
+        clock: FrameClock,
+        *,
+        ascii_only: bool = False,
+    ) -> None:
+        """``link`` leads to our backend, which has the session's conversation."""
+        super().__init__()
+        self._tell = partial(self.notify, severity="warning", markup=False)
+        self.run = VoiceRun(source, request, changed=self._changed, failed=self._tell)
+        self.key_now: Callable[[str], str] = str  # what a default key is now; "" where it is none
+        self.now: Callable[[], float] = time.monotonic
+        self.wall_clock: Callable[[], float] = time.time  # of lines that do not say when they were said
+        self._clock = clock
+        self._ascii_only = ascii_only
+        self._transcript = FollowedTranscript(
+            clock=clock, ascii_only=ascii_only, id="voice", classes="-hidden"
+        )
+        self._board = Board(
+            self.run,
+            clock,
+            key_now=lambda key: self.key_now(key),
+            now=lambda: self.now(),
+            ascii_only=ascii_only,
+        )
+        self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
+        self._composer = VoiceComposer(request.room, ascii_only=ascii_only)
+        self._feed = VoiceFeed(self._transcript, self.state, lambda: self.wall_clock())
+        self._asks = VoiceAsks(
+            link,
+            self._feed,
+            self._composer,
+            take=self.run.take,
+            changed=self._asks_changed,
+            failed=self._tell,
+        )
+        self._approvals = Approvals(self._asks, self._show_soon, clock, ascii_only=ascii_only)
+        self._chrome = Chrome(self._show, lambda: self.is_attached)
+        self._looking: Timer | None = None
+        self._talk_key: TalkKey | None = None
+        self._following: Worker[None] | None = None
+
+    @property
+    def state(self) -> VoiceState:
+        """The session as it is known."""
+        return self.run.state
+
+    def compose(self) -> ComposeResult:
+        board = self._board
+        yield board.top
+        yield board.panel
+        yield board.place
+        yield self._transcript
+        yield board.card
+        yield self._approvals
+        yield board.times
+        yield self._composer
+        yield self._find_bar
+        yield board.bottom
+
+    def on_mount(self) -> None:
+        """Show what is known, then join."""
+        seconds = CALM_LOOK_SECONDS if self._clock.is_calm else LOOK_SECONDS
+        self._looking = self.set_interval(seconds, self._show_soon, pause=True)
+        self.set_interval(CALM_LOOK_SECONDS if self._clock.is_calm else METER_SECONDS, self._show_levels)
+        app = self.app
+        assert isinstance(app, KeysInOrder)
+        self._talk_key = TalkKey(app.presses, self.set_timer, self.run.start_talking, self.run.stop_talking)
+        self._join()
+
+    def _join(self) -> None:
+        self._following = self.run_worker(self.run.follow(), group="follow", exclusive=True)
+
+    async def leave(self) -> None:
+        """Leave the room, and let go of the devices."""
+        if self._following is not None and not self._following.is_finished:
+            self._following.cancel()
+            with suppress(WorkerFailed, WorkerCancelled):
+                await self._following.wait()
+
+    @property
+    def exit_code(self) -> int:
+        """How the program ends that is left now."""
+        if self.run.problem is not None:
+            return exits.exit_code(self.run.problem)
+        ending = ending_of(self.state.link) if self.state.phase == "failed" else None
+        return ending.code if ending is not None else exits.DONE
+
+    def why_not(self, binding_id: str) -> str:
+        """Say why an action cannot be done now; "" if it can."""
+        if binding_id == "voice.interrupt" and self.state.phase != "speaking":
+            return say("help.why.not_speaking")
+        needs_session = ("voice.mute", "voice.talk", "voice.interrupt", "voice.file", "voice.listen")
+        return say("voice.not_now") if binding_id in needs_session and not self.state.has_agent else ""
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
+    def _changed(self, event: VoiceEvent) -> None:
+        if not self.is_attached:  # it is being left: its parts may be gone
+            return
+        self._feed.take()
+        if isinstance(event, WordsSpoken):
+            return  # the hot path: no line, only the words
+        if isinstance(event, LinkMoved) and event.status == "connecting":
+            self.run_worker(self._asks.follow(self.run.session), group="log", exclusive=True)
+        if not self.state.mic.is_talking and self._talk_key is not None and not self.run.is_joined:
+            self._talk_key.forget()
+        self._show_soon()
+
+    def _asks_changed(self) -> None:
+        if self.is_attached:
+            self._approvals.ask()
+            self._show_soon()
+
+    # --- what the lines say ----------------------------------------------------------------------------
+
+    def _show_soon(self) -> None:
+        self._clock.mark(self._chrome)
+
+    def _show(self) -> None:
+        if self._looking is None or not self.is_attached:
+            return
+        focus: Focus = "line" if self._composer.has_line_focus else "find" if self._find_bar.asks else "words"
+        is_pending = self._board.show(self._shown, focus)
+        self._show_levels()
+        is_empty = not len(self.state.lines)
+        self._board.place.set_class(not is_empty, "-hidden")
+        self._transcript.set_class(is_empty, "-hidden")
+        self._approvals.show_keys(self.key_now("!"))
+        self._approvals.ask_who_is_quiet()
+        if is_pending or self._approvals.is_focus_due:
+            self._looking.resume()
+        else:
+            self._looking.pause()
+
+    def _show_levels(self) -> None:
+        """Show how loud it is now; costs next to nothing while that stays the same."""
+        self.run.look_at_sound()
+        self._board.show_levels(self._shown)
+
+    @property
+    def _shown(self) -> texts.Shown:
+        problem, session = self.run.problem, self.run.session
+        return texts.Shown(
+            problem=texts.problem(problem) if problem is not None and self.state.phase == "failed" else "",
+            needs_setup=self.run.needs_setup,
+            has_signal=session is None or session.sound.status.has_signal,
+            may_use_local=not self.run.request.local_agent,
+            is_asking=self._approvals.spot is not None,
+            had_input=self.run.had_input,
+        )
+
+    # --- what changes around it ------------------------------------------------------------------------
+
+    def on_resize(self, event: Resize) -> None:
+        """Leave the words what they need."""
+        self._composer.fit(event.size.height)
+        self._board.panel.fit(event.size.width)
+
+    def on_descendant_focus(self) -> None:
+        """Say which keys make sense there."""
+        self._show_soon()
+
+    def on_followed_transcript_resized(self, event: FollowedTranscript.Resized) -> None:
+        """What is asked stays readable."""
+        self._approvals.keep_readable(event.transcript)
+
+    def on_screen_resume(self) -> None:
+        """A dialog was closed: a key that is still down was meant for that."""
+        self._approvals.uncovered()
+        tell_releases(self.app, True)
+
+    def on_screen_suspend(self) -> None:
+        """Other screens know no releases of keys."""
+        tell_releases(self.app, False)
+
+    def on_find_bar_changed(self) -> None:
+        """Say which keys make sense now."""
+        self._show_soon()
+
+    def on_transcript_fold_toggled(self, event: Transcript.FoldToggled) -> None:
+        """Keep it so."""
+        self._feed.note_fold(event.key, is_folded=event.is_folded)
+
+    async def on_composer_submitted(self, event: Composer.Submitted) -> None:
+        """Send what was typed."""
+        event.stop()
+        if await self.run.type(event.text.strip()):
+            self._composer.line.take_away(event.text)
+
+    async def on_key(self, event: Key) -> None:
+        """Stop talking where the terminal tells that the key was released."""
+        if event.key.endswith(RELEASED_KEY) and self._talk_key is not None:
+            event.stop()
+            if event.key.removesuffix(RELEASED_KEY) in keys_of(self, "voice.talk"):
+                await self._talk_key.release()
+
+    # --- keys ------------------------------------------------------------------------------------------
+
+    def action_step_on(self, step: int) -> None:
+        """Go to the line, or back to the words."""
+        if self._composer.has_line_focus:
+            self.set_focus(self._transcript, scroll_visible=False)
+        else:
+            self._composer.open()
+
+    async def action_back(self) -> None:
+        """Leave what was opened last: a selection, the find bar, the line, the room."""
+        if self._transcript.has_selection:
+            self._transcript.clear_selection()
+        elif self._find_bar.asks:
+            self._find_bar.close()
+        elif self._composer.has_line_focus:
+            self.set_focus(self._transcript, scroll_visible=False)
+        else:
+            await self.run_action("app.leave_voice")
+
+    async def action_mute(self) -> None:
+        """Mute the microphone, or open it."""
+        await self.run.mute(not self.state.mic.is_muted)
+
+    async def action_talk(self) -> None:
+        """Begin to talk, or stop."""
+        if self.run.is_text_only:
+            await self.action_text_only()
+        if self._talk_key is not None:
+            await self._talk_key.press()
+
+    async def action_interrupt(self) -> None:
+        """Make the agent be silent."""
+        await self.run.do(lambda session: session.client.interrupt())
+
+    async def action_text_only(self) -> None:
+        """Neither hear nor be heard, or both again."""
+        await self.run.only_text(not self.run.is_text_only)
+        self._show_soon()
+
+    def action_devices(self) -> None:
+        """Choose a microphone or a speaker."""
+
+        async def chosen(value: str | None) -> None:
+            if value is not None:
+                self.notify(await take_device(self.run, value), markup=False)
+                self._show_soon()
+
+        self.app.push_screen(device_screen(self.run, ascii_only=self._ascii_only), chosen)
+
+    def action_headphones(self) -> None:
+        """Say whether the speaker is a headphone: then there is no echo to cancel."""
+        self.run.use_headphones(not self.run.uses_headphones)
+        self._show_soon()
+
+    def action_file(self) -> None:
+        """Ask for a file, and send it."""
+
+        async def send(path: Path) -> None:
+            if await self.run.send_file(path):
+                self.notify(say("voice.file.sent", name=inert_line(path.name)), markup=False)
+
+        async def chosen(value: str | None) -> None:
+            if value:
+                await send(path_of(value))
+
+        self.app.push_screen(file_screen(Path.cwd(), ascii_only=self._ascii_only), chosen)
+
+    async def action_retry(self) -> None:
+        """Connect again, or wait for the agent once more."""
+        if self.run.session is None:
+            self._join()
+        elif self.state.phase in ("waiting_agent", "initializing") or "reconnecting" in self.state.overlays:
+            await self.run.do(lambda session: session.client.retry())
+        else:
+            self._tell(say("voice.nothing_waits"))
+
+    def action_local(self) -> None:
+        """Leave this room for one of this machine, with our agent."""
+        self.run.use_local_agent()
+        self._join()
+
+    async def action_listen(self) -> None:
+        """Ask the agent to listen to this terminal."""
+        await self.run.do(lambda session: session.client.ask_to_listen())
+
+    def action_answer(self) -> None:
+        """Go to the question of a tool."""
+        if self._approvals.spot is None:
+            self._tell(say("help.why.nothing_asks"))
+        else:
+            self._approvals.look()
+
+    def action_fold(self) -> None:
+        """Fold or unfold the step that the reader is at."""
+        self._transcript.toggle()
+
+    def action_fold_all(self) -> None:
+        """Fold all steps, or unfold them if all are folded."""
+        self._feed.fold_all()

@@ -1,0 +1,82 @@
+"""Push to talk with one key: held where the terminal tells that, else pressed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
+
+RELEASED_SECONDS: Final = 0.6  # a held key that was not repeated for so long was released
+TAP_SECONDS: Final = 0.35  # a shorter press is a tap: it talks until the next one
+
+
+class Presses(Protocol):
+    """When keys were pressed: see ``widgets.keys_in_order.KeyPresses``."""
+
+    now: Callable[[], float]
+    began_at: float
+
+
+class Stoppable(Protocol):
+    """A timer."""
+
+    def stop(self) -> None: ...
+
+
+class TalkKey:
+    """Turns what a terminal tells of one key into starts and stops.
+
+    Some terminals tell when a key is released. Others repeat a key while it is held: then the end of the
+    repetitions is the release. One that does neither leaves a tap to start and a tap to stop, which works
+    everywhere.
+    """
+
+    def __init__(
+        self,
+        presses: Presses,
+        later: Callable[[float, Callable[[], Awaitable[None]]], Stoppable],
+        start: Callable[[], Awaitable[bool]],
+        stop: Callable[[], Awaitable[None]],
+    ) -> None:
+        """``later(seconds, callback)`` calls back once; ``start`` says whether it could."""
+        self._presses = presses
+        self._later = later
+        self._start = start
+        self._stop = stop
+        self._timer: Stoppable | None = None
+        self._pressed_at = 0.0  # when the press began that started it
+        self._tells_releases = False
+        self.is_on = False
+
+    async def press(self) -> None:
+        """The key came: pressed, or repeated because it is held."""
+        if not self.is_on:
+            self.is_on, self._pressed_at = True, self._presses.began_at
+            self.is_on = await self._start()
+        elif self._presses.began_at != self._pressed_at:
+            await self.end()
+        elif not self._tells_releases:
+            self._cancel()
+            self._timer = self._later(RELEASED_SECONDS, self.end)
+
+    async def release(self) -> None:
+        """The terminal says that the key was released."""
+        self._tells_releases = True
+        if self.is_on and self._presses.now() - self._pressed_at >= TAP_SECONDS:
+            await self.end()
+
+    async def end(self) -> None:
+        """Stop talking, whatever the key does."""
+        self._cancel()
+        if self.is_on:
+            self.is_on = False
+            await self._stop()
+
+    def forget(self) -> None:
+        """It was stopped elsewhere."""
+        self._cancel()
+        self.is_on = False
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None

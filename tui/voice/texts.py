@@ -1,0 +1,176 @@
+"""What the voice screen says: pure functions from the state of a session to text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from agent_tui.errors import AgentTuiError
+from agent_tui.inert import inert, inert_line
+from agent_tui.model.voice import TurnTimes
+from agent_tui.state.voice import VoiceState
+from tui.screens import signs
+from tui.screens.words import ordinal_try, say
+from tui.voice.endings import ABSENT
+
+MAX_DETAIL_CHARACTERS: Final = 200
+MAX_NAME_CHARACTERS: Final = 40
+SLOW_SECONDS: Final = 1.0  # an answer that took longer is marked
+_SIGNS: Final = {
+    "listening": signs.SPEAKING,
+    "user_speaking": signs.SPEAKING,
+    "thinking": signs.THINKING,
+    "speaking": signs.SPEAKING,
+    "ended": signs.DONE,
+    "failed": signs.FAILED,
+}
+DEFAULT_KEYS: Final = {  # of the keys that cards name, by binding id
+    "voice.retry": "r",
+    "voice.leave": "esc",
+    "voice.local": "l",
+    "voice.text": "t",
+    "voice.listen": "a",
+    "voice.devices": "d",
+}
+TIMED: Final = ("preparing", "connecting", "waiting_agent", "initializing", "thinking")
+
+
+class Status(NamedTuple):
+    """What goes on; ``pending`` names what is waited for, "" for nothing."""
+
+    text: str
+    pending: str = ""
+
+
+class Card(NamedTuple):
+    """What is wrong, and the binding ids of the keys that help, each with what it does."""
+
+    text: str
+    keys: tuple[tuple[str, str], ...] = ()
+    is_failure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What only the screen knows: what could not be opened, and how it stands with the microphone."""
+
+    problem: str = ""  # why no session could be opened
+    needs_setup: bool = False
+    has_signal: bool = True
+    may_use_local: bool = True
+    is_asking: bool = False  # a tool needs approval
+    had_input: bool = False  # there was a microphone in this session
+
+
+def status(state: VoiceState, shown: Shown) -> Status:
+    """Return what the top line says of the session."""
+    overlays, phase = state.overlays, state.phase
+    if shown.problem:
+        return Status(f"{signs.FAILED} {say('voice.not_set_up' if shown.needs_setup else 'voice.failed')}")
+    if "reconnecting" in overlays:
+        attempt = state.link.attempt
+        if attempt > 1:
+            words = say("voice.reconnecting.try", attempt=ordinal_try(attempt))
+        else:
+            words = say("voice.reconnecting")
+        return Status(f"{signs.WAITING} {words}", "reconnecting")
+    if shown.is_asking:
+        return Status(f"{signs.PAUSED} {say('chat.asks')}")
+    if is_absent(state):
+        return Status(f"{signs.FAILED} {say('voice.absent')}")
+    if phase in ("idle", "preparing"):
+        detail = inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)
+        return Status(f"{signs.WAITING} {detail or say('voice.preparing')}", "preparing")
+    words = say("voice.away" if phase == "listening" and "away" in overlays else f"voice.{phase}")
+    return Status(f"{_SIGNS.get(phase, signs.WAITING)} {words}", phase if phase in TIMED else "")
+
+
+def is_absent(state: VoiceState) -> bool:
+    """Whether the agent was waited for in vain, and nobody waits any more."""
+    return state.phase in ("waiting_agent", "initializing") and state.link.reason in ABSENT
+
+
+def card(state: VoiceState, shown: Shown) -> Card | None:
+    """Return what needs the person: the worst first; ``None`` for nothing."""
+    retry, leave = ("voice.retry", "voice.card.retry"), ("voice.leave", "voice.card.leave")
+    local, text = ("voice.local", "voice.card.local"), ("voice.text", "voice.card.text")
+    overlays = state.overlays
+    if shown.problem:
+        keys = (retry, leave)
+        return Card(shown.problem, keys, is_failure=True)
+    if state.is_over:
+        detail = inert_line(state.link.detail, MAX_DETAIL_CHARACTERS) or say("voice.card.ended.other")
+        return Card(detail, (retry, leave), is_failure=state.phase == "failed")
+    if is_absent(state):
+        helps = (retry, local, text) if shown.may_use_local else (retry, text)
+        return Card(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS) or say("voice.card.absent"), helps)
+    if "agent_left" in overlays:
+        return Card(say("voice.card.agent_left"), (retry, local) if shown.may_use_local else (retry,))
+    if "not_linked" in overlays and state.heard is not None:
+        return Card(say("voice.card.not_linked", name=_name(state)), (("voice.listen", "voice.card.listen"),))
+    sound = state.sound
+    if "no_audio" in overlays and (shown.had_input or not len(state.lines)):
+        problem = inert_line(sound.input_problem, MAX_DETAIL_CHARACTERS)
+        what = say("voice.card.no_audio" if sound.output_problem else "voice.card.no_input")
+        return Card(f"{problem}.\n{what}", (("voice.devices", "voice.card.devices"), text))
+    if not shown.has_signal and "muted" not in overlays and "text_only" not in overlays:
+        return Card(say("voice.card.no_signal"), (("voice.devices", "voice.card.devices"),))
+    return None
+
+
+def _name(state: VoiceState) -> str:
+    heard = state.heard
+    return inert_line(heard.name or heard.identity, MAX_NAME_CHARACTERS) if heard is not None else ""
+
+
+def problem(error: AgentTuiError) -> str:
+    """Return why there is no session, in lines for a person."""
+    return "\n".join(filter(None, (inert(error.title), inert(error.detail or ""))))
+
+
+def instead_of_levels(state: VoiceState, has_signal: bool, *, is_open: bool) -> tuple[str, str]:
+    """Return what stands instead of a number at the microphone's level and at the agent's, "" for nothing."""
+    overlays, sound = state.overlays, state.sound
+    if not is_open:
+        return say("voice.off"), say("voice.off")
+    theirs = say("voice.no_output") if sound.output_problem else ""
+    if "text_only" in overlays:
+        return say("voice.text_only"), say("voice.off")
+    if "no_audio" in overlays:
+        return say("voice.no_input"), theirs
+    if "muted" in overlays:
+        return say("voice.muted"), theirs
+    return "" if has_signal else say("voice.no_signal"), theirs
+
+
+def listens_to(state: VoiceState) -> str:
+    """Return whom the agent listens to, where there is more than one who could be."""
+    people = [person for person in state.people if not person.is_agent]
+    heard = state.heard
+    if heard is None or len(people) < 2:
+        return ""
+    return say("voice.listens_to", name=say("voice.you") if heard.is_me else _name(state))
+
+
+def latency(times: TurnTimes) -> list[str]:
+    """Return what the parts of the last turn took, the whole last; a slow one has the sign of failure."""
+    parts = [
+        say(f"voice.time.{name}", seconds=f"{seconds:.2f}")
+        for name in ("hearing", "end_of_turn", "model", "voice")
+        if (seconds := getattr(times, name)) is not None
+    ]
+    if times.whole is not None:
+        whole = say("voice.time.whole", seconds=f"{times.whole:.2f}")
+        parts.append(f"{signs.FAILED} {whole}" if times.whole >= SLOW_SECONDS else whole)
+    return parts
+
+
+def connection(state: VoiceState) -> str:
+    """Return how good the connection is, as far as that is known."""
+    measured = state.measured
+    parts = []
+    if measured.round_trip is not None:
+        parts.append(say("voice.round_trip", milliseconds=round(measured.round_trip * 1000)))
+    if measured.quality in ("poor", "lost"):
+        parts.append(f"{signs.FAILED} {say(f'voice.quality.{measured.quality}')}")
+    return " · ".join(parts)
