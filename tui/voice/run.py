@@ -6,12 +6,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from agent_tui.errors import AgentTuiError
 from agent_tui.model.voice import LinkMoved, SoundChanged, VoiceEvent
 from agent_tui.state.voice import VoiceState
 from tui.screens.words import say
 from tui.voice.session import NotSetUp, VoiceRequest, VoiceSession, VoiceSource
+
+READY: Final = ("listening", "user_speaking", "thinking", "speaking")
 
 
 class VoiceRun:
@@ -120,6 +123,9 @@ class VoiceRun:
 
     async def type(self, text: str) -> bool:
         """Send a typed line; return whether it was sent. The client tells it as a line of its own."""
+        if self.state.phase not in READY:  # an agent that is only starting would not hear of it
+            self._failed(say("voice.not_now"))
+            return False
         return await self.do(lambda session: session.client.say(text))
 
     async def mute(self, muted: bool) -> bool:

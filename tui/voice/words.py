@@ -107,7 +107,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.first": "Say something. {talk} talks, {type} types.",
     "voice.first.text": "Type something: {type} goes to the line.",
     "voice.not_kept": "what is said is not kept: {problem}",
-    "voice.not_now": "the agent is not there yet",
+    "voice.not_now": "the agent is not ready yet",
     "voice.nothing_waits": "nothing to retry",
     "voice.file.title": "Send a file to the agent",
     "voice.file.sent": "{name} was sent",

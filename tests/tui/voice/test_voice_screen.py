@@ -132,7 +132,7 @@ async def test_what_cannot_be_done_before_there_is_a_session_says_so() -> None:
     source.hold()
     async with opened(source=source) as seen:
         await seen.press("m")
-        assert seen.told == ["the agent is not there yet"]
+        assert seen.told == ["the agent is not ready yet"]
 
 
 async def test_escape_and_ctrl_l_leave() -> None:
@@ -173,6 +173,16 @@ async def test_a_line_that_was_not_sent_is_marked_and_stays_in_the_line() -> Non
         assert "not sent" in text
         assert "› hello" in text
         assert seen.told == ["the connection broke"]
+
+
+async def test_a_line_waits_for_an_agent_that_is_only_starting() -> None:
+    async with opened(*JOINED[1:5]) as seen:
+        text = await seen.press("tab", *"hello", "enter")
+        assert "› hello" in text
+        assert (seen.asked, seen.told) == ([], ["the agent is not ready yet"])
+        await seen.send(JOINED[5])
+        await seen.press("enter")
+        assert seen.asked == ["say hello"]
 
 
 # --- sessions --------------------------------------------------------------------------------------------
