@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import cast
 
 from textual.pilot import Pilot
@@ -23,7 +24,9 @@ from widgets.transcript import Transcript
 
 
 class OneVoice(KeysInOrder[int]):
-    """An app with nothing but the screen under test."""
+    """An app with nothing but the screen under test, in the program's colours."""
+
+    CSS_PATH = Path(themes.__file__).with_name("app.tcss")
 
     def __init__(self, source: FakeVoiceSource, request: VoiceRequest, *, ascii_only: bool = False) -> None:
         super().__init__()

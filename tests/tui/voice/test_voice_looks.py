@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from rich.style import Style
 from syrupy.assertion import SnapshotAssertion
 
 from agent_tui.audio.sound import Level, SoundStatus
@@ -15,9 +16,14 @@ from agent_tui.events import Step, StepSet, ToolStatusChanged
 from agent_tui.model import voice as vo
 from tests.fakes.voice_client import FakeVoiceSource
 from tests.state.voice_talk import JOINED, turn
+from tests.thorough import of_many
 from tests.tui.looks import NOON, colours, same, signs, stand_still
+from tests.tui.test_theme_contrast import COLOURED, STRICT, unreadable
 from tests.tui.voice.one_voice import opened
+from tui import themes
+from tui.screens.theme_picker import wear
 from tui.voice.session import NotSetUp, VoiceRequest
+from widgets.palettes import MIN_CONTRAST
 
 SIZES = ((100, 30), (80, 24), (60, 20))
 CONNECTED = JOINED[1:3]
@@ -136,3 +142,21 @@ async def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch) -
         assert all(colour.startswith("#") or colour in ("default",) for colour in colours(seen.app))
         grey = {colour for colour in colours(seen.app) if colour.startswith("#")}
         assert all(len({colour[1:3], colour[3:5], colour[5:7]}) == 1 for colour in grey)
+
+
+@pytest.mark.parametrize("name", of_many(COLOURED, ("dark", "light", "contrast-dark")))
+async def test_everything_can_be_read_in_every_theme(name: str) -> None:
+    texts: set[tuple[str, Style]] = set()
+    absent = vo.LinkMoved("connected", "The agent did not join the room.", "agent_absent")
+    for told in (TALK, (*TALK, vo.AgentLeft("agent-demo"), absent), STATES["failed"], STATES["not linked"]):
+        async with opened(*told) as seen:
+            seen.source.sound.input_level = Level(-22.0, -9.0, is_clipping=told is TALK)
+            wear(seen.app, themes.load(name))
+            await seen.text()
+            texts |= {
+                (segment.text.strip(), segment.style or Style.null())
+                for strip in seen.app.screen._compositor.render_strips(seen.app.size)
+                for segment in strip
+                if segment.text.strip(" ─▌·▏▎▍▋▊▉█")
+            }
+    assert unreadable(texts, STRICT.get(name, MIN_CONTRAST)) == []
