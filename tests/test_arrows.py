@@ -46,6 +46,7 @@ def test_the_contracts_of_import_linter_hold() -> None:
         "'--help'",
         "'rooms', 'run', '--help'",
         "'ask', '--help'",
+        "'voice', '--help'",
         "'conversations', 'list', '--help'",
         "'--version'",
     ],

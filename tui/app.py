@@ -77,6 +77,7 @@ class AgentTuiApp(KeysInOrder[int]):
         ),
         Binding("ctrl+t", "themes", "Choose a theme", id="app.theme"),
         Binding("f3", "lists", "Go to the chats, or back to the rooms", id="app.lists"),
+        Binding("f6", "voice", "Talk in a voice room", id="app.voice"),
         Binding("f4", "setup", "Set up a provider of models", id="app.setup", priority=True),
         Binding("ctrl+z", "suspend_process", "Suspend to the shell", id="app.suspend", priority=True),
     ]
@@ -232,6 +233,10 @@ class AgentTuiApp(KeysInOrder[int]):
     def action_leave_chat(self) -> None:
         """Go back to the list of chats."""
         self.places.leave_chat()
+
+    def action_voice(self) -> None:
+        """Join the voice room of the config file, above what is open."""
+        self.places.talk()
 
     async def action_leave_voice(self) -> None:
         """Leave the voice room, and go back to where it was opened from."""

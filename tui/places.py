@@ -45,7 +45,7 @@ from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
 from tui.voice.opening import VoiceOpening
 from tui.voice.screen import VoiceScreen
-from tui.voice.session import VoiceRequest
+from tui.voice.session import DEFAULT_ROOM, VoiceRequest
 from widgets.signs import twin
 from widgets.units import duration
 
@@ -198,6 +198,12 @@ class Places:
         screen = VoiceScreen(source, link, request, clock, ascii_only=self._ascii_only)
         screen.key_now = self.keymap.now_in_voice
         self._app.push_screen(screen)
+
+    def talk(self) -> None:
+        """Join the voice room that the config file names, unless one is open."""
+        if self._open_one(VoiceScreen) is None:
+            room = self._request.config.voice.room or DEFAULT_ROOM
+            self.open_voice(VoiceRequest(room=room))
 
     async def leave_voice(self) -> None:
         """Leave the voice room: to what lies below, or out of the program."""
