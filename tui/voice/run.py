@@ -66,7 +66,7 @@ class VoiceRun:
             self.session = session
             try:
                 await session.sound.open()
-                self._choose_sound(session)
+                await self._choose_sound(session)
                 async with aclosing(session.client.events()) as events:
                     async for event in events:
                         self.take(event)
@@ -89,14 +89,21 @@ class VoiceRun:
     def _tell(self, line: str) -> None:
         self.take(LinkMoved("preparing", line))
 
-    def _choose_sound(self, session: VoiceSession) -> None:
+    async def _choose_sound(self, session: VoiceSession) -> None:
+        """Have a session begin as the person left the last one, or asked for."""
         session.sound.use_headphones(self.uses_headphones or not self.request.uses_aec)
+        if self.request.muted or self.is_text_only:
+            await session.client.mute(True)
+        if self.is_text_only:
+            session.sound.hold()
         self.look_at_sound()
 
     def look_at_sound(self) -> None:
-        """Take how it stands with the devices, if that changed."""
+        """Take how it stands with the devices, if that changed. What is not to be heard passes unheard."""
         if self.session is None:
             return
+        if self.is_text_only:
+            self.session.sound.drop()
         status = self.session.sound.status
         self.had_input = self.had_input or bool(status.input_name)
         told = SoundChanged(
@@ -147,7 +154,6 @@ class VoiceRun:
         if session is not None:
             if is_text_only:
                 session.sound.hold()
-                session.sound.drop()
             else:
                 session.sound.resume()
             await self.mute(is_text_only)

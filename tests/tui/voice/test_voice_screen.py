@@ -89,6 +89,9 @@ async def test_t_is_text_only_and_back() -> None:
         text = await seen.press("t")
         assert "t text only" in text
         assert seen.source.sound.asked[-1] == "resume"
+        seen.source.sound.asked.clear()
+        await seen.later(1.0)
+        assert "drop" not in seen.source.sound.asked  # everything is heard again
         assert seen.asked == ["mute True", "mute False"]
 
 
@@ -357,7 +360,15 @@ async def test_a_guest_is_asked_nothing() -> None:
         assert seen.told == ["nothing needs approval"]
 
 
-async def test_text_only_from_the_start_opens_no_device() -> None:
+async def test_a_session_can_begin_muted() -> None:
+    async with opened(*THERE, request=VoiceRequest(muted=True)) as seen:
+        assert seen.asked == ["mute True"]
+        assert "m unmute" in seen.now
+
+
+async def test_text_only_from_the_start_is_neither_heard_nor_hears() -> None:
     async with opened(*THERE, request=VoiceRequest(text_only=True)) as seen:
+        assert seen.asked == ["mute True"]
+        assert "drop" in seen.source.sound.asked
         assert "text only" in seen.now
         assert "space" not in seen.now
