@@ -21,7 +21,8 @@ from fcntl import ioctl
 from agent_tui.audio.sound import Level, SoundStatus
 from agent_tui.model import voice as vo
 from benchmarks.table import row
-from tui.voice.session import VoiceRequest, VoiceSession
+from tui.voice.request import VoiceRequest
+from tui.voice.session import VoiceSession
 
 SECONDS = 8.0
 JOINED = (

@@ -44,8 +44,8 @@ from tui.screens.setup import SetupScreen
 from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
 from tui.voice.opening import VoiceOpening
+from tui.voice.request import DEFAULT_ROOM, VoiceRequest
 from tui.voice.screen import VoiceScreen
-from tui.voice.session import DEFAULT_ROOM, VoiceRequest
 from widgets.signs import twin
 from widgets.units import duration
 

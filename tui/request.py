@@ -14,7 +14,7 @@ from tui import output
 from tui.arguments import Connection
 from tui.background import Query
 from tui.runtime import Starting
-from tui.voice.session import VoiceRequest
+from tui.voice.request import VoiceRequest
 
 WARNING = (
     "--token can be read by others in the list of processes; use AGENT_TUI_TOKEN, --token-file,"

@@ -15,7 +15,7 @@ from tui.arguments import Connection, ScreenArguments
 from tui.request import CHAT, ROOMS, WARNING, ScreenRequest, Source, other_server, wants_embedded
 from tui.runtime import Starting, begin
 from tui.terminal import is_terminal, restored
-from tui.voice.session import VoiceRequest
+from tui.voice.request import VoiceRequest
 
 CHOICES = {"w": "wait for it", "s": "stop it", "q": "quit"}
 INSTEAD = "use agent-tui rooms list or agent-tui rooms run"

@@ -9,7 +9,8 @@ from pathlib import Path
 from agent_tui.audio.sound import BLOCK_BYTES, Level, SoundStatus
 from agent_tui.errors import AgentTuiError
 from agent_tui.model import voice as vo
-from tui.voice.session import VoiceRequest, VoiceSession
+from tui.voice.request import VoiceRequest
+from tui.voice.session import VoiceSession
 
 SILENT = Level(-120.0, -120.0)
 

@@ -19,7 +19,7 @@ from tui.output import PROGRAM
 from tui.request import CHAT, flag_token
 from tui.startup import choose_source, open_voice
 from tui.terminal import is_terminal
-from tui.voice.session import VoiceRequest
+from tui.voice.request import VoiceRequest
 
 WARNING: Final = (
     f"--token can be read by others in the list of processes; use {TOKEN_VARIABLE} or --token-file"

@@ -34,7 +34,8 @@ from tui.interrupts import Interrupts, carried_out
 from tui.request import Server, Source
 from tui.voice.endings import ending_of
 from tui.voice.formats import SAID, VoiceFormat, line_text, said, voice_format
-from tui.voice.session import VoiceRequest, VoiceSession, VoiceSource
+from tui.voice.request import VoiceRequest
+from tui.voice.session import VoiceSession, VoiceSource
 
 BEGIN_SECONDS: Final = 0.8  # the agent listens so long before the file begins: it may greet first
 QUIET_SECONDS: Final = 1.2  # nothing happens for so long after an answer: it was the whole

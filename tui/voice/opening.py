@@ -24,7 +24,8 @@ from tui.request import Server, Source, reach
 from tui.screens.words import say
 from tui.setting import change_table
 from tui.voice.keeping import Keeper
-from tui.voice.session import NotSetUp, Speech, VoiceRequest, VoiceSession
+from tui.voice.request import VoiceRequest
+from tui.voice.session import NotSetUp, Speech, VoiceSession
 
 if TYPE_CHECKING:
     from agent_tui.audio.sound import Sound

@@ -12,7 +12,8 @@ from agent_tui.errors import AgentTuiError
 from agent_tui.model.voice import LinkMoved, SoundChanged, VoiceEvent
 from agent_tui.state.voice import VoiceState
 from tui.screens.words import say
-from tui.voice.session import NotSetUp, VoiceRequest, VoiceSession, VoiceSource
+from tui.voice.request import VoiceRequest
+from tui.voice.session import NotSetUp, VoiceSession, VoiceSource
 
 READY: Final = ("listening", "user_speaking", "thinking", "speaking")
 

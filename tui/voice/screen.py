@@ -39,8 +39,9 @@ from tui.voice.choosing import device_screen, file_screen, path_of, take_device
 from tui.voice.composer import VoiceComposer
 from tui.voice.endings import ending_of
 from tui.voice.feed import VoiceFeed
+from tui.voice.request import VoiceRequest
 from tui.voice.run import VoiceRun
-from tui.voice.session import VoiceRequest, VoiceSource
+from tui.voice.session import VoiceSource
 from tui.voice.talking import TalkKey
 from widgets.composer import Composer
 from widgets.frame_clock import FrameClock

@@ -1,46 +1,19 @@
-"""What a voice session is asked to be, and what the screen and the headless run get of it."""
+"""What a screen, or a command without one, gets of a voice session."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from agent_tui.errors import ConfigError
 from agent_tui.model.voice import HistoryLoaded, ItemStored, VoiceEvent
+from tui.voice.request import VoiceRequest
 
 if TYPE_CHECKING:
     from agent_tui.audio.sound import Sound
     from agent_tui.clients.voice.client import VoiceClient
     from tui.voice.keeping import Keeper
-
-DEFAULT_ROOM = "demo"
-
-
-@dataclass(frozen=True, slots=True)
-class VoiceRequest:
-    """The options of ``agent-tui voice``, as they were given: empty is not given.
-
-    ``agent`` is an agent's name, ``script`` a file with one. ``url`` and ``token`` mean LiveKit.
-    ``uses_aec``: cancel the echo of the speaker unless there are headphones.
-    """
-
-    room: str = DEFAULT_ROOM
-    agent: str = ""
-    script: Path | None = None
-    text_only: bool = False
-    muted: bool = False
-    headphones: bool = False
-    uses_aec: bool = True
-    url: str = ""
-    token: str = field(default="", repr=False)
-    input_name: str = ""
-    output_name: str = ""
-    name: str = ""
-    wav: Path | None = None
-    record: Path | None = None
-    local_agent: bool = False
 
 
 class Speech(Protocol):

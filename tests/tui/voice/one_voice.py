@@ -16,8 +16,8 @@ from tests.tui.looks import NOON
 from tests.tui.watched import Watched
 from tui import themes
 from tui.link import ChatLink
+from tui.voice.request import VoiceRequest
 from tui.voice.screen import VoiceScreen
-from tui.voice.session import VoiceRequest
 from widgets.frame_clock import FrameClock
 from widgets.keys_in_order import KeysInOrder
 from widgets.transcript import Transcript

@@ -22,7 +22,8 @@ from tests.tui.test_theme_contrast import COLOURED, STRICT, unreadable
 from tests.tui.voice.one_voice import opened
 from tui import themes
 from tui.screens.theme_picker import wear
-from tui.voice.session import NotSetUp, VoiceRequest
+from tui.voice.request import VoiceRequest
+from tui.voice.session import NotSetUp
 from widgets.palettes import MIN_CONTRAST
 
 SIZES = ((100, 30), (80, 24), (60, 20))

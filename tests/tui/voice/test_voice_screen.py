@@ -16,7 +16,8 @@ from tests.tui.voice.one_voice import Voice, opened
 from tui import exits
 from tui.screens.chat_ask import GUARD_SECONDS
 from tui.voice.asks import call_id
-from tui.voice.session import NotSetUp, VoiceRequest
+from tui.voice.request import VoiceRequest
+from tui.voice.session import NotSetUp
 
 THERE = JOINED[1:]
 ABSENT = vo.LinkMoved("connected", "The agent did not join the room.", "agent_absent")
