@@ -68,7 +68,6 @@ NOT_IN_README = {
     "agent_form.": "the dialog names its own keys",
     "choose.": "the dialog names its own keys",
     "form.": "the forms name their own keys",
-    "tool_form.": "the dialog names its own keys",
 }
 
 
