@@ -46,19 +46,27 @@ def main(arguments: list[str]) -> int:
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print must not come between our lines
     _log_to_stderr()
+    options = _parsed(arguments)
+    return asyncio.run(_ended(options, out))
+
+
+async def _ended(options: argparse.Namespace, out: TextIO) -> int:
+    """Run until told to end, and leave: the loop's own end would wait for threads that load models."""
     try:
-        asyncio.run(_run(_parsed(arguments), out))
+        await _run(options, out)
     except ConfigError as error:
-        return _failed(out, error, WRONG_USAGE)
+        code = _failed(out, error, WRONG_USAGE)
     except ConnectFailed as error:
-        return _failed(out, error, NO_SERVER)
+        code = _failed(out, error, NO_SERVER)
     except AgentTuiError as error:
-        return _failed(out, error, BUG)
+        code = _failed(out, error, BUG)
     except Exception as error:  # the command line's last line of defence
         log.exception("the agent failed")
         bug = AgentTuiError(f"a bug of ours: {type(error).__name__}", "its log says where")
-        return _failed(out, bug, BUG)
-    return OK
+        code = _failed(out, bug, BUG)
+    else:
+        code = OK
+    _leave(code)
 
 
 def _parsed(arguments: list[str]) -> argparse.Namespace:
@@ -112,4 +120,4 @@ def _leave(code: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    _leave(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

@@ -8,6 +8,7 @@ RATE: Final = 16_000  # samples a second, mono int16
 _BYTES_PER_SECOND: Final = RATE * 2
 LEAD_SECONDS: Final = 0.5  # kept from before the detector was sure of a voice
 INTERIM_SECONDS: Final = 1.0  # between interim words
+EARLIER_SECONDS: Final = 0.2  # so much sooner come the first ones
 SILENCE_SECONDS: Final = 0.2  # after which the end is decoded, in the hope that it is one
 EARLY_SECONDS: Final = 0.05  # before the end of the turn, words are given away
 LONGEST_SECONDS: Final = 24.0  # from here on the next short pause is an end: decoders look at 30 s at most
@@ -67,7 +68,7 @@ class Ear:
         if not self._is_open:
             self._is_open = True
             self._pcm[:] = self._lead
-            self._asked_bytes = 0
+            self._asked_bytes = len(self._pcm) - int(EARLIER_SECONDS * _BYTES_PER_SECOND)
             self._speech_seconds = 0.0
         self._voice()
 
@@ -99,7 +100,7 @@ class Ear:
 
     def ask_again(self) -> None:
         """Take back the last ``interim``: it could not be decoded now, the next piece of voice asks again."""
-        self._asked_bytes = 0
+        self._asked_bytes = -int(INTERIM_SECONDS * _BYTES_PER_SECOND)
 
     def flush(self) -> Act:
         """End the utterance now (push to talk): ``final`` where that is still to be decoded."""

@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +26,8 @@ from agent_tui.voice_agent.room import AGENT_NAME, RoomAgent
 
 CONNECT_SECONDS = 10.0
 LEAVE_SECONDS = 0.5
-CLOSE_SECONDS = 2.0  # with leaving, a process that was told to end does so within three seconds
+CLOSE_SECONDS = 2.0
+LAST_SECONDS = 2.8  # who told us to end waits three
 MOST_JOBS = 10  # of a worker, at a time
 MAX_LINE_BYTES = 1 << 20
 
@@ -53,7 +55,7 @@ class Life:
         """Listen to signals, say that we are warm, and return what to do; ``None``: nothing any more."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.over.set)
+            loop.add_signal_handler(number, self.end)
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self._lines), sys.stdin)
         tell(self.out, "warm")
         line = await self.during(self._lines.readline())
@@ -61,6 +63,14 @@ class Life:
             return None
         self._watch = asyncio.create_task(self._watch_input(), name="life.input")
         return read_assignment(line.decode(errors="replace"))
+
+    def end(self) -> None:
+        """End, and in any case soon: a library that hangs is left hanging."""
+        if not self.over.is_set():
+            self.over.set()
+            last = threading.Timer(LAST_SECONDS, os._exit, (0,))
+            last.daemon = True
+            last.start()
 
     async def during(self, work: Coroutine[Any, Any, T]) -> T | None:
         """Return what ``work`` gives; it is cancelled, and gives nothing, once it is over."""
@@ -72,99 +82,104 @@ class Life:
             end.cancel()
             if not task.done():
                 task.cancel()
-        return task.result() if task.done() else None
+                await asyncio.wait((task,), timeout=CLOSE_SECONDS)
+        return task.result() if task.done() and not task.cancelled() else None
 
     async def _watch_input(self) -> None:
         with suppress(ValueError):  # a line too long is none of ours
             while await self._lines.readline():
                 pass
-        self.over.set()
+        self.end()
 
 
 class Prepared:
-    """The parts that most people use, loaded while it is not known yet who will come."""
+    """The parts that most people use, loaded while it is not known yet who will come. What nobody took is
+    given back at the end.
+    """
 
     def __init__(self) -> None:
         self._locale = os.environ.get("LC_ALL") or os.environ.get("LANG") or ""
-        self._task = asyncio.create_task(load_parts(Choice(), self._locale), name="prepared")
+        self._loading: asyncio.Task[Parts] | None = None
+
+    async def __aenter__(self) -> Prepared:
+        self._loading = asyncio.create_task(load_parts(Choice(), self._locale), name="prepared")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._loading:
+            self._loading.cancel()
+            with suppress(asyncio.CancelledError, AgentTuiError):
+                await (await self._loading).aclose()
 
     async def parts(self, told: Assignment) -> Parts:
         """Return the parts for ``told``."""
         choice = told.agent
         is_usual = not (choice.stt or choice.tts or choice.hearing or choice.voice)
         same_language = language_of(told.locale) == language_of(self._locale)
-        if is_usual and same_language and choice.end_of_turn == Choice().end_of_turn:
-            return await self._task
-        await self.drop()
+        if self._loading and is_usual and same_language and choice.end_of_turn == Choice().end_of_turn:
+            loaded = await asyncio.shield(self._loading)
+            self._loading = None
+            return loaded
         return await load_parts(choice, told.locale)
-
-    async def drop(self) -> None:
-        """Give back what was loaded and not used."""
-        self._task.cancel()
-        with suppress(asyncio.CancelledError, AgentTuiError):
-            await (await self._task).aclose()
 
 
 async def run_room(out: TextIO) -> None:
     """Join the room that the first line names, with its token; raises ``AgentTuiError``."""
     life = Life(out)
-    prepared = Prepared()
-    told = await life.begin()
-    if told is None:
-        return await prepared.drop()
-    room = rtc.Room()
-    room.on("disconnected", lambda _reason: life.over.set())
     closing: list[Closable] = []
+    async with Prepared() as prepared:
+        told = await life.begin()
+        if told is None:
+            return
+        room = rtc.Room()
+        room.on("disconnected", lambda _reason: life.end())
 
-    async def talk() -> None:
-        loading = asyncio.create_task(prepared.parts(told))
-        await _join(room, told)
-        parts = await loading
-        closing.append(parts)
-        _notify(out, parts.notices)
-        agent = RoomAgent(told, parts, room)
-        closing.append(agent)
-        await agent.start()
-        tell(out, "joined")
-        await life.over.wait()
+        async def talk() -> None:
+            await _join(room, told)
+            parts = await prepared.parts(told)
+            closing.append(parts)
+            _notify(out, parts.notices)
+            agent = RoomAgent(told, parts, room)
+            closing.append(agent)
+            await agent.start()
+            tell(out, "joined")
+            await life.over.wait()
 
-    try:
-        await life.during(talk())
-    finally:
-        with suppress(TimeoutError):  # others should not see a ghost for twenty seconds
-            await asyncio.wait_for(room.disconnect(), LEAVE_SECONDS)
-        await _closed(closing)
-    return None
+        try:
+            await life.during(talk())
+        finally:
+            with suppress(TimeoutError):  # others should not see a ghost for twenty seconds
+                await asyncio.wait_for(room.disconnect(), LEAVE_SECONDS)
+            await _closed(closing)
 
 
 async def run_console(out: TextIO, address: str) -> None:
     """Talk with the terminal that listens at ``address``; raises ``AgentTuiError``."""
     where = read_address(address)
     life = Life(out)
-    prepared = Prepared()
-    told = await life.begin()
-    if told is None:
-        return await prepared.drop()
     closing: list[Closable] = []
+    async with Prepared() as prepared:
+        told = await life.begin()
+        if told is None:
+            return
 
-    async def talk() -> None:
-        parts = await prepared.parts(told)
-        closing.append(parts)
-        _notify(out, parts.notices)
-        agent = ConsoleAgent(told, parts, where, life.over.set)
-        closing.append(agent)
+        async def talk() -> None:
+            parts = await prepared.parts(told)
+            closing.append(parts)
+            _notify(out, parts.notices)
+            agent = ConsoleAgent(told, parts, where, life.end)
+            closing.append(agent)
+            try:
+                await agent.start()
+            except OSError as error:
+                raise ConnectFailed(f"nobody listens at {address}", error.strerror or "") from error
+            tell(out, "joined")
+            await life.over.wait()
+
         try:
-            await agent.start()
-        except OSError as error:
-            raise ConnectFailed(f"nobody listens at {address}", error.strerror or "") from error
-        tell(out, "joined")
-        await life.over.wait()
-
-    try:
-        await life.during(talk())
-    finally:
-        await _closed(closing)
-    return None
+            await life.during(talk())
+        finally:
+            await _closed(closing)
 
 
 async def run_worker(out: TextIO, name: str) -> None:

@@ -104,16 +104,12 @@ class Voice:
     @classmethod
     async def start(cls, model: VoiceModel) -> Voice:
         """Start the child and wait until it can speak; raises ``VoiceFailed``."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            voice_child.__file__,
-            model.engine,
-            model.model,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
+        starting = asyncio.ensure_future(_started(model))
+        try:
+            process = await asyncio.shield(starting)
+        except asyncio.CancelledError:  # cancelled while it starts a child, asyncio would wait for ever
+            _kill(await starting)
+            raise
         try:
             async with asyncio.timeout(START_SECONDS):
                 kind, _, data = await _frame(process)
@@ -194,6 +190,14 @@ class Voice:
         self._reader.cancel()
         with suppress(asyncio.CancelledError):
             await self._reader
+
+
+async def _started(model: VoiceModel) -> asyncio.subprocess.Process:
+    command = (sys.executable, "-P", voice_child.__file__, model.engine, model.model)
+    pipe = asyncio.subprocess.PIPE
+    return await asyncio.create_subprocess_exec(
+        *command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
+    )
 
 
 async def _frame(process: asyncio.subprocess.Process) -> tuple[int, int, bytes]:

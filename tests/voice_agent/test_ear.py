@@ -106,7 +106,7 @@ def test_a_long_speech_ends_at_its_next_short_pause_and_in_any_case_before_decod
 
 
 def test_words_that_could_not_be_decoded_now_are_asked_for_again(ear: Ear) -> None:
-    assert play(ear, 0.6, is_voice=True)[-1][1] == "interim"
+    assert play(ear, 0.85, is_voice=True)[-1][1] == "interim"
     ear.ask_again()
     assert play(ear, 0.04, is_voice=True) == [(WINDOW_SECONDS, "interim")]
 

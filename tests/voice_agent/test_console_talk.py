@@ -1,0 +1,271 @@
+"""The real agent over the console transport: it hears, asks the conversation, speaks, and ends in time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("livekit.agents", reason="the extra voice-agent is not installed")
+pytest.importorskip("faster_whisper", reason="the extra voice-offline is not installed")
+
+from agent_tui.backend.models.model import ModelRequest
+from agent_tui.voice_agent.hypothesis import plain_words
+from agent_tui.voice_agent.voices import Voice
+from agent_tui.wire.chat import decode_messages
+from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
+from tests.backend.engine.chat_house import call
+from tests.fakes.scripted_model import Script, ScriptedModel
+from tests.fakes.scripted_tools import reader, writer
+from tests.voice_agent.console_peer import (
+    AgentProcess,
+    ConsolePeer,
+    agent_process,
+    console,
+    spoken,
+    usual_voice,
+)
+
+pytestmark = [pytest.mark.voice, pytest.mark.timeout(300)]
+
+QUESTION = "What rooms are running right now, and what is the first room about?"
+STORY = (
+    "Once upon a time there was a small robot. It lived in a quiet house near the sea. Every day it walked "
+    "along the beach and counted the waves. One day it found a bright red shell and took it home. There it put the "
+    "shell on a shelf."
+)
+END_SECONDS = 3.0
+
+
+def answers(request: ModelRequest) -> Script:
+    said = request.messages[-1].content.lower()
+    if request.messages[-1].role == "tool":
+        return ["Two rooms are running, and one is paused."]
+    if "change" in said:
+        return [call("change", {"by": "me"})]
+    if "story" in said:
+        return [STORY]
+    return ["Let me look. ", call("look", {})]
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[ChatBackend]:
+    model = ScriptedModel(answers, free=True)
+    async with chat_backend(tmp_path, model, reader(), writer()) as backend:
+        yield backend
+
+
+@pytest.fixture
+async def voice() -> AsyncIterator[Voice]:
+    speaking = await Voice.start(usual_voice())
+    yield speaking
+    await speaking.aclose()
+
+
+@asynccontextmanager
+async def talk(
+    running: ChatBackend, folder: Path, **told: Any
+) -> AsyncIterator[tuple[ConsolePeer, AgentProcess, str]]:
+    path = await running.chat(kind="voice", enabled_tools=["look", "change"])
+    address = f"http://127.0.0.1:{running.client.port}"
+    conversation = {
+        "backend_url": address,
+        "backend_token": TOKEN,
+        "conversation_id": path.rpartition("/")[2],
+    }
+    async with console(folder, **conversation, **told) as (peer, agent):
+        yield peer, agent, path
+
+
+async def test_a_question_is_heard_word_by_word_asked_and_answered_aloud(
+    running: ChatBackend, voice: Voice, tmp_path: Path
+) -> None:
+    async with talk(running, tmp_path) as (peer, agent, path):
+        await peer.until(lambda: bool(peer.said()))
+        await peer.idle()
+        assert "Ask me" in peer.said()[0]
+        await peer.ask(await spoken(voice, QUESTION))
+        assert plain_words(peer.heard(final=True)[0]) == plain_words(QUESTION)
+        assert "What" in peer.heard(final=False)[0]
+        await peer.until(lambda: len(peer.said()) == 2)
+        assert peer.said()[1] == "Let me look. \n\nTwo rooms are running, and one is paused."
+        tools = [event for name, event in peer.events if name == "tool_execution_updated"]
+        assert [event.WhichOneof("update") for event in tools] == ["started", "ended"]
+        assert tools[0].started.function_call.name == "look"
+        await peer.idle()
+        (asked, answered) = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
+        assert plain_words(asked.text) == plain_words(QUESTION)
+        agent.child.terminate()
+        code, seconds = await agent.ended()
+        assert code == 0
+        assert seconds < END_SECONDS
+        assert agent.log.read_text() == ""
+        (asked, answered) = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
+        assert answered.spoken is not None
+        assert asked.spoken is not None
+        assert 0 < asked.spoken.ended_at - asked.spoken.started_at < 5
+        assert answered.spoken.whole < 30
+
+
+async def test_cutting_in_silences_the_agent_and_the_record_ends_where_the_voice_did(
+    running: ChatBackend, voice: Voice, tmp_path: Path
+) -> None:
+    stop = await spoken(voice, "Stop please, I have another question for you.")
+    async with talk(running, tmp_path, greets=False) as (peer, agent, path):
+        await peer.ask(await spoken(voice, "Tell me a long story."))
+        heard = peer.first_sounds[-1]
+        await asyncio.sleep(max(0.0, heard + 3.0 - time.monotonic()))  # the voice has to get somewhere
+        await peer.say(stop)
+        await peer.until(lambda: any(item.interrupted for item in peer.items("assistant")))
+        (cut,) = [item for item in peer.items("assistant") if item.interrupted]
+        text = "".join(part.text for part in cut.content)
+        assert 0 < len(text) < len(STORY)
+        assert STORY.startswith(text.rstrip())
+        await peer.until(lambda: len(peer.heard(final=True)) == 2)
+        await peer.idle()
+        agent.child.terminate()
+        assert (await agent.ended())[0] == 0
+        stored = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
+        assert stored[1].spoken is not None
+        assert STORY.startswith(stored[1].spoken.text.rstrip())
+        assert stored[1].spoken.text
+
+
+async def test_typed_words_are_answered_aloud_and_interrupt(running: ChatBackend, tmp_path: Path) -> None:
+    async with talk(running, tmp_path, greets=False) as (peer, _agent, _path):
+        first = asyncio.create_task(peer.type("Tell me a story."))
+        await peer.until(lambda: peer.is_playing)
+        await peer.type("What is running?")
+        await first
+        assert peer.cleared
+        assert [item.interrupted for item in peer.items("assistant")] == [True, False]
+
+
+async def test_what_asks_says_so_once_and_a_key_on_the_screen_lets_it_go_on(
+    running: ChatBackend, tmp_path: Path
+) -> None:
+    async with talk(running, tmp_path, greets=False) as (peer, _agent, path):
+        typed = asyncio.create_task(peer.type("Change it."))
+        await peer.until(lambda: peer.is_playing)
+        stored = (await running.client.call("GET", f"{path}/messages")).json["messages"][-1]
+        (step,) = [step for step in stored["steps"] if step["type"] == "tool_call"]
+        answer = f"{path}/asks/{stored['id']}/{step['id']}"
+        assert (await running.post(answer, {"decision": "once"})).status < 300
+        await typed
+        assert peer.said()[-1].count("needs your approval on the screen") == 1
+        assert peer.said()[-1].endswith("one is paused.")
+
+
+async def test_recording_asks_first_and_another_voice_takes_over(
+    running: ChatBackend, tmp_path: Path
+) -> None:
+    async with talk(running, tmp_path, greets=False) as (peer, _agent, _path):
+        first = asyncio.create_task(peer.type("Please record this conversation."))
+        await peer.until(lambda: any("Do you agree" in said for said in peer.said()))
+        await peer.idle()
+        await peer.type("Maybe.")
+        assert "yes or no" in peer.said()[-1]
+        await peer.type("Yes, go ahead.")
+        await first
+        await peer.until(lambda: "I am recording now." in peer.said())
+        await peer.idle()
+        await peer.type("Use another voice.")
+        await peer.until(lambda: any("other voice" in said for said in peer.said()))
+        assert any(event.item.HasField("agent_handoff") for name, event in peer.events[1:]
+                   if name == "conversation_item_added")  # fmt: skip
+        await peer.idle()
+        await peer.type("Stop the recording.")
+        await peer.until(lambda: any("I have stopped" in said for said in peer.said()))
+        (file,) = (tmp_path / "voice" / "recordings").iterdir()
+        assert file.stat().st_size > 1000
+        assert not running.model.calls  # nothing of this is a model's business
+
+
+async def test_a_no_records_nothing(running: ChatBackend, tmp_path: Path) -> None:
+    async with talk(running, tmp_path, greets=False) as (peer, _agent, _path):
+        first = asyncio.create_task(peer.type("Record us."))
+        await peer.until(lambda: any("Do you agree" in said for said in peer.said()))
+        await peer.idle()
+        await peer.type("No.")
+        await first
+        await peer.until(lambda: "Then I record nothing." in peer.said())
+        assert not (tmp_path / "voice" / "recordings").exists()
+
+
+async def test_an_answer_that_fails_is_apologised_for(tmp_path: Path) -> None:
+    failing = ScriptedModel(lambda request: [RuntimeError("no")], free=True)
+    async with chat_backend(tmp_path, failing) as running, talk(running, tmp_path, greets=False) as talking:
+        peer, _agent, _path = talking
+        task = asyncio.create_task(peer.type("Well?"))
+        await peer.until(lambda: any("Sorry" in said for said in peer.said()))
+        assert [name for name, _ in peer.events].count("error") == 1
+        task.cancel()
+
+
+async def test_a_language_that_is_not_heard_is_said_before_anybody_talks(
+    running: ChatBackend, tmp_path: Path
+) -> None:
+    async with talk(running, tmp_path, locale="de_DE.UTF-8") as (peer, agent, _path):
+        notice = await agent.says("notice")
+        assert notice["code"] == "voice.language"
+        assert [line["state"] for line in agent.states] == ["warm", "notice", "joined"]
+        await peer.until(lambda: bool(peer.said()))
+        assert "German is not heard" in peer.said()[0]
+
+
+@pytest.mark.parametrize("by", ["signal", "end of input"])
+async def test_the_agent_ends_in_time_also_while_it_loads(tmp_path: Path, by: str) -> None:
+    async with agent_process(tmp_path, "console", "--connect-addr", "127.0.0.1:1") as agent:
+        await agent.says("warm")
+        if by == "signal":
+            agent.child.terminate()
+        else:
+            assert agent.child.stdin
+            agent.child.stdin.close()
+        code, seconds = await agent.ended()
+        assert code == 0
+        assert seconds < END_SECONDS
+
+
+async def test_the_agent_ends_when_its_parent_or_its_terminal_has_gone(
+    running: ChatBackend, tmp_path: Path
+) -> None:
+    async with talk(running, tmp_path) as (peer, agent, _path):
+        await peer.until(lambda: peer.is_playing)
+        assert agent.child.stdin
+        agent.child.stdin.close()
+        code, seconds = await agent.ended()
+        assert (code, seconds < END_SECONDS) == (0, True)
+    async with talk(running, tmp_path) as (peer, agent, _path):
+        await peer.aclose()
+        code, seconds = await agent.ended()
+        assert (code, seconds < END_SECONDS) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"agent": {"stt": "deepgram:nova-3"}}, "livekit-agents[deepgram]"),
+        ({"agent": {"tts": "no such:thing"}}, "names no provider"),
+        ({"agent": {"hearing": "large-v9"}}, "voice setup"),
+        ({"agent": {"voice": "xx_XX-nobody"}}, "voice setup"),
+        ({"agent": {"turn_detection": "guess"}}, "turn_detection"),
+    ],
+)
+async def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, told: dict[str, Any], words: str) -> None:
+    async with agent_process(tmp_path, "console", "--connect-addr", "127.0.0.1:1") as agent:
+        agent.tell(backend_url="http://127.0.0.1:1", conversation_id="1", **told)
+        line = await agent.says("notice" if "voice setup" in words else "failed")
+        assert words in line["detail"]
+
+
+async def test_nobody_at_the_address_is_said(running: ChatBackend, tmp_path: Path) -> None:
+    async with agent_process(tmp_path, "console", "--connect-addr", "127.0.0.1:1") as agent:
+        agent.tell(backend_url="http://127.0.0.1:1", conversation_id="1")
+        assert "nobody listens at 127.0.0.1:1" in (await agent.says("failed"))["title"]
+        assert (await agent.ended())[0] == 5
