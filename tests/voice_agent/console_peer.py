@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -97,10 +98,11 @@ async def agent_process(folder: Path, *arguments: str, **env: str) -> AsyncItera
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     clean |= {"AGENT_TUI_DATA": str(folder), "AGENT_TUI_CONFIG": str(folder / "none.toml"), **env}
     with log.open("wb") as errors:
+        pipe = asyncio.subprocess.PIPE
+        command = (sys.executable, "-P", "-m", "agent_tui.voice_agent", *arguments)
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "agent_tui.voice_agent", *arguments,
-            cwd=folder, env=clean, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=errors,
-        )  # fmt: skip
+            *command, cwd=folder, env=clean, stdin=pipe, stdout=pipe, stderr=errors
+        )
     process = AgentProcess(child, log)
     try:
         yield process
@@ -111,7 +113,7 @@ async def agent_process(folder: Path, *arguments: str, **env: str) -> AsyncItera
 
 
 class ConsolePeer:
-    """A terminal without a sound card: a microphone that says what it is given, a speaker that only counts."""
+    """A terminal without a sound card: a microphone that says what it is given, a speaker that counts."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -122,7 +124,8 @@ class ConsolePeer:
         self._playing_since = 0.0
         self._finish: asyncio.Task[None] | None = None
         self.events: list[tuple[str, Any]] = []
-        self.responses: list[pb.SessionResponse] = []
+        self.responses: dict[str, pb.SessionResponse] = {}
+        self._numbers = count(1)
         self.first_sounds: list[float] = []  # when each answer was first heard
         self.cleared: list[float] = []
         self._tasks = [asyncio.create_task(self._feed()), asyncio.create_task(self._read())]
@@ -181,7 +184,7 @@ class ConsolePeer:
                 name = message.event.WhichOneof("event")
                 self.events.append((name, getattr(message.event, name)))
             case "response":
-                self.responses.append(message.response)
+                self.responses[message.response.request_id] = message.response
 
     async def _play_out(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -243,14 +246,12 @@ class ConsolePeer:
 
     async def type(self, text: str) -> None:
         """Type to the agent, and wait until it has answered."""
-        before = len(self.responses)
+        number = str(next(self._numbers))
         self._send(
-            request=pb.SessionRequest(
-                request_id=str(len(self.events)), run_input=pb.SessionRequest.RunInput(text=text)
-            )
+            request=pb.SessionRequest(request_id=number, run_input=pb.SessionRequest.RunInput(text=text))
         )
-        await self.until(lambda: len(self.responses) > before)
-        assert not self.responses[-1].error
+        await self.until(lambda: number in self.responses)
+        assert not self.responses[number].error
 
     async def aclose(self) -> None:
         for task in (*self._tasks, *([self._finish] if self._finish else [])):

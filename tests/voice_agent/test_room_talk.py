@@ -1,0 +1,213 @@
+"""The real agent in a room of a real livekit-server: dialogue, push to talk, guests, hand-over, worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("livekit.agents", reason="the extra voice-agent is not installed")
+pytest.importorskip("faster_whisper", reason="the extra voice-offline is not installed")
+
+from livekit.protocol.agent_pb import agent_session as pb
+
+from agent_tui.backend.models.model import ModelRequest
+from agent_tui.voice_agent.hypothesis import plain_words
+from agent_tui.voice_agent.voices import Voice
+from agent_tui.voice_parts import find_server
+from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
+from tests.fakes.scripted_model import Script, ScriptedModel
+from tests.fakes.scripted_tools import reader
+from tests.voice_agent.console_peer import AgentProcess, agent_process, spoken, usual_voice
+from tests.voice_agent.livekit_room import ROOM, LiveKitServer, Somebody, livekit_server
+
+pytestmark = [
+    pytest.mark.voice,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(
+        find_server() is None, reason="no livekit-server: set LIVEKIT_SERVER or put it on PATH"
+    ),
+]
+
+
+def answers(request: ModelRequest) -> Script:
+    if "story" in request.messages[-1].content.lower():
+        return ["Once upon a time there was a small robot. " * 6]
+    return ["Two rooms are running."]
+
+
+class House:
+    """A server, a backend, and how one enters."""
+
+    def __init__(
+        self, server: LiveKitServer, backend: ChatBackend, stack: AsyncExitStack, folder: Path
+    ) -> None:
+        self.server = server
+        self.backend = backend
+        self.voice: Voice | None = None
+        self._stack = stack
+        self._folder = folder
+
+    async def told(self) -> dict[str, str]:
+        path = await self.backend.chat(kind="voice")
+        return {
+            "backend_url": f"http://127.0.0.1:{self.backend.client.port}",
+            "backend_token": TOKEN,
+            "conversation_id": path.rpartition("/")[2],
+            "room": ROOM,
+        }
+
+    async def agent(self, **more: object) -> AgentProcess:
+        agent = await self._stack.enter_async_context(agent_process(self._folder, "room"))
+        here = {"url": self.server.url, "token": self.server.agent_token()}
+        agent.tell(**await self.told(), **here, **more)
+        await agent.says("joined")
+        return agent
+
+    async def somebody(self, name: str, **grants: object) -> Somebody:
+        person = Somebody(name)
+        await person.join(self.server.url, self.server.token(name, **grants))  # type: ignore[arg-type]
+        self._stack.push_async_callback(person.leave)
+        return person
+
+    async def sound(self, text: str) -> bytes:
+        if self.voice is None:
+            self.voice = await Voice.start(usual_voice())
+            self._stack.push_async_callback(self.voice.aclose)
+        return await spoken(self.voice, text)
+
+
+@asynccontextmanager
+async def a_house(folder: Path) -> AsyncIterator[House]:
+    model = ScriptedModel(answers, free=True)
+    async with (
+        livekit_server(folder) as server,
+        chat_backend(folder, model, reader()) as backend,
+        AsyncExitStack() as stack,
+    ):
+        yield House(server, backend, stack, folder)
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with a_house(tmp_path) as made:
+        yield made
+
+
+async def test_a_dialogue_by_voice_by_text_and_by_push_to_talk(house: House) -> None:
+    alice = await house.somebody("alice", is_owner=True)
+    agent = await house.agent()
+    await alice.until(lambda: bool(alice.texts("assistant")))  # the greeting
+    await alice.idle()
+    assert alice.agent["lk.agent.name"] == "agent-tui"
+    assert alice.agent["push-to-talk"] == "1"
+    await alice.answered(await alice.say(await house.sound("What rooms are running right now?")))
+    assert plain_words(alice.texts("user")[0]) == plain_words("What rooms are running right now?")
+    await alice.until(lambda: len(alice.texts("assistant")) == 2)
+    assert alice.texts("assistant")[1] == "Two rooms are running."
+    await alice.idle()
+
+    await alice.type("Tell me a story.")
+    await alice.until(lambda: alice.agent["lk.agent.state"] == "speaking")
+    await alice.call("start_turn")  # silences
+    first = await house.sound("What rooms are running")
+    second = await house.sound("and what is the first room about?")
+    await alice.say(first)
+    await asyncio.sleep(1.5)  # thinking: longer than any end of a turn
+    await alice.say(second)
+    assert len(alice.texts("user")) == 2
+    await alice.call("end_turn")
+    await alice.until(lambda: len(alice.texts("user")) == 3)
+    assert plain_words(alice.texts("user")[2])[-3:] == ["first", "room", "about"]
+    await alice.until(lambda: alice.agent["lk.agent.state"] == "speaking")
+    await alice.idle()
+    before = len(alice.texts("user"))
+    await alice.call("start_turn")
+    await alice.say(first)
+    await alice.call("cancel_turn")
+    await alice.answered(await alice.say(await house.sound("What rooms are running right now?")))
+    assert len(alice.texts("user")) == before + 1  # what was taken back was never asked
+    agent.child.terminate()
+    code, seconds = await agent.ended()
+    assert code == 0
+    assert seconds < 3.0
+    assert "eyJ" not in agent.log.read_text()
+
+
+async def test_a_guest_does_not_drive_the_agent_and_has_only_tools_that_look(house: House) -> None:
+    alice = await house.somebody("alice", is_owner=True)
+    await house.agent(greets=False)
+    bob = await house.somebody("bob")
+    await bob.until(lambda: bob.agent.get("lk.agent.state") == "listening")
+    refused = await bob.request(run_input=pb.SessionRequest.RunInput(text="pause the first room"))
+    assert "somebody else" in refused.error
+    assert not (await bob.request(ping=pb.SessionRequest.Ping())).error
+    await bob.call("talk_to_me")
+    await bob.type("What is running?")
+    await bob.until(lambda: len(bob.texts("assistant")) == 1)
+    await bob.leave()
+    await alice.until(lambda: len(alice.room.remote_participants) == 1)
+    await alice.type("And now?")  # the agent is hers again
+    await alice.until(lambda: len(alice.texts("assistant")) == 2)
+    offered = [[tool.name for tool in call.request.tools] for call in house.backend.model.calls]
+    assert offered == [[], ["look"]]
+
+
+async def test_who_comes_back_is_heard_and_not_greeted_again(house: House) -> None:
+    alice = await house.somebody("alice", is_owner=True)
+    agent = await house.agent()
+    await alice.until(lambda: bool(alice.texts("assistant")))
+    await alice.leave()
+    again = await house.somebody("alice", is_owner=True)
+    await again.until(lambda: again.agent.get("lk.agent.state") == "listening")
+    await again.type("What is running?")
+    await again.until(lambda: bool(again.texts("assistant")))
+    assert again.texts("assistant") == ["Two rooms are running."]
+    assert agent.child.returncode is None
+
+
+async def test_a_file_goes_along_with_the_next_question(house: House, tmp_path: Path) -> None:
+    alice = await house.somebody("alice", is_owner=True)
+    await house.agent(greets=False)
+    notes = tmp_path / "notes.txt"
+    notes.write_text("the budget is five")
+    await alice.until(lambda: alice.agent.get("lk.agent.state") == "listening")
+    await alice.room.local_participant.send_file(str(notes), topic="agent-tui.file")
+    await alice.until(lambda: bool(alice.texts("assistant")))
+    assert "I have the file" in alice.texts("assistant")[0]
+    await alice.type("What is the budget?")
+    await alice.until(lambda: len(alice.texts("assistant")) == 2)
+    assert "the budget is five" in house.backend.model.calls[0].request.messages[-1].content
+
+
+async def test_a_bad_token_is_one_line_and_never_shown(house: House, tmp_path: Path) -> None:
+    async with agent_process(tmp_path, "room") as agent:
+        house.server.secret = "0" * 64
+        token = house.server.agent_token()
+        agent.tell(**await house.told(), url=house.server.url, token=token)
+        failed = await agent.says("failed")
+        assert "the token was refused" in failed["detail"]
+        assert (await agent.ended())[0] == 5
+        assert token not in agent.log.read_text() + str(agent.states)
+
+
+async def test_a_worker_is_sent_to_the_room_that_asks_for_it(house: House, tmp_path: Path) -> None:
+    env = {
+        "LIVEKIT_URL": house.server.url,
+        "LIVEKIT_API_KEY": "key",
+        "LIVEKIT_API_SECRET": house.server.secret,
+    }
+    async with agent_process(tmp_path, "worker", "--name", "helper", **env) as worker:
+        worker.tell(**await house.told(), greets=False)
+        await worker.says("joined")
+        alice = await house.somebody("alice", is_owner=True, dispatch="helper")
+        await alice.until(lambda: alice.agent.get("lk.agent.state") == "listening")
+        await alice.type("What is running?")
+        await alice.until(lambda: alice.texts("assistant") == ["Two rooms are running."])
+        worker.child.terminate()
+        code, seconds = await worker.ended()
+        assert code == 0
+        assert seconds < 3.0
