@@ -99,7 +99,9 @@ class RoomAgent:
         self._session.livekit.room_io.set_participant(identity)
 
     def _on_joined(self, person: rtc.RemoteParticipant) -> None:
-        if self._linked() is None and _is_person(person):
+        linked = self._linked()
+        # Whoever comes into an empty room is linked by the framework, but not heard.
+        if _is_person(person) and (linked is None or linked.identity == person.identity):
             self._session.livekit.room_io.set_participant(person.identity)
 
     def _on_left(self, person: rtc.RemoteParticipant) -> None:

@@ -198,8 +198,12 @@ class Somebody:
 
     async def idle(self) -> None:
         """Wait until the agent listens and is silent."""
-        while self.agent.get("lk.agent.state") != "listening" or time.monotonic() - self.last_sound < 0.5:
-            await asyncio.sleep(0.05)
+
+        def is_idle() -> bool:
+            is_silent = time.monotonic() - self.last_sound > QUIET_SECONDS
+            return self.agent.get("lk.agent.state") == "listening" and is_silent
+
+        await self.until(is_idle)  # the microphone, always on, tells that time goes by
 
     async def say(self, sound: bytes) -> float:
         """Speak, and return when the last of it was sent."""

@@ -163,9 +163,12 @@ async def test_who_comes_back_is_heard_and_not_greeted_again(house: House) -> No
     await alice.leave()
     again = await house.somebody("alice", is_owner=True)
     await again.until(lambda: again.agent.get("lk.agent.state") == "listening")
-    await again.type("What is running?")
+    await again.answered(await again.say(await house.sound("What rooms are running right now?")))
     await again.until(lambda: bool(again.texts("assistant")))
     assert again.texts("assistant") == ["Two rooms are running."]
+    await again.idle()
+    await again.type("What is running?")
+    await again.until(lambda: len(again.texts("assistant")) == 2)
     assert agent.child.returncode is None
 
 
