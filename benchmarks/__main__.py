@@ -20,6 +20,7 @@ from benchmarks import (
     soak,
     startup,
     steps,
+    voice_agent,
     voice_audio,
     voice_screen,
 )
@@ -38,6 +39,7 @@ PARTS: Final[Mapping[str, Callable[[], None]]] = {
     "search": search.main,
     "voice_screen": voice_screen.main,
     "soak": soak.main,
+    "voice_agent": voice_agent.main,
     "voice_audio": voice_audio.main,
 }
 

