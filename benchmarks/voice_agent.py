@@ -122,7 +122,7 @@ def _words(text: str) -> list[str]:
 
 def _distance(ours: Sequence[str], theirs: Sequence[str]) -> int:
     """Return the fewest words to put in, leave out or change."""
-    line = [*range(len(theirs) + 1)]
+    line: list[int] = [*range(len(theirs) + 1)]
     for i, our in enumerate(ours, 1):
         corner, line[0] = line[0], i
         for j, their in enumerate(theirs, 1):

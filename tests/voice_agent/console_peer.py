@@ -192,6 +192,8 @@ class ConsolePeer:
                 self.events.append((name, getattr(message.event, name)))
             case "response":
                 self.responses[message.response.request_id] = message.response
+            case _:
+                pass
 
     async def _play_out(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

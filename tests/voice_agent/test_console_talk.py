@@ -109,8 +109,8 @@ async def test_a_question_is_heard_word_by_word_asked_and_answered_aloud(
         (asked, answered) = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
         assert answered.spoken is not None
         assert asked.spoken is not None
-        assert 0 < asked.spoken.ended_at - asked.spoken.started_at < 5
-        assert answered.spoken.whole < 30
+        assert 0 < (asked.spoken.ended_at or 0) - (asked.spoken.started_at or 0) < 10
+        assert 0 < (answered.spoken.whole or 0) < 30
 
 
 async def test_cutting_in_silences_the_agent_and_the_record_ends_where_the_voice_did(
