@@ -60,8 +60,9 @@ class ConsoleAgent:
         """Connect and listen; raises ``OSError`` where nobody does."""
         session = self._session.livekit
         session.input.audio = self._input
-        session.output.audio = self._synced.audio_output
-        session.output.transcription = self._synced.text_output
+        if self._session.parts.voice:
+            session.output.audio = self._synced.audio_output
+            session.output.transcription = self._synced.text_output
         self._host.register_session(session)
         await self._host.start()
         await session.start(self._session.agent, session_host=False, record=False)

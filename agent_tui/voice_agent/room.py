@@ -51,6 +51,7 @@ class RoomAgent:
             room=self._room,
             room_options=room_io.RoomOptions(
                 close_on_disconnect=False,
+                audio_output=self._session.parts.voice is not None,
                 text_input=room_io.TextInputOptions(text_input_cb=self._on_typed),
             ),
             session_host=False,  # the framework's takes orders from everybody

@@ -220,6 +220,22 @@ async def test_a_language_that_is_not_heard_is_said_before_anybody_talks(
         assert "German is not heard" in peer.said()[0]
 
 
+async def test_without_an_ear_and_without_a_voice_people_type_and_read(
+    running: ChatBackend, tmp_path: Path
+) -> None:
+    nothing = {"hearing": "nothing", "voice": "nobody"}
+    async with talk(running, tmp_path, agent=nothing) as (peer, agent, _path):
+        assert [line["state"] for line in agent.states] == ["warm", "notice", "notice", "joined"]
+        await peer.until(lambda: bool(peer.said()))
+        assert "Type to me" in peer.said()[0]
+        await peer.type("What is running?")
+        assert peer.said()[-1].endswith("one is paused.")
+        assert not peer.first_sounds
+        agent.child.terminate()
+        assert (await agent.ended())[0] == 0
+        assert agent.log.read_text() == ""
+
+
 @pytest.mark.parametrize("by", ["signal", "end of input"])
 async def test_the_agent_ends_in_time_also_while_it_loads(tmp_path: Path, by: str) -> None:
     async with agent_process(tmp_path, "console", "--connect-addr", "127.0.0.1:1") as agent:
