@@ -11,7 +11,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +61,7 @@ He bought seventeen apples and four bottles of milk.
 Let's talk about something else.
 Thank you, that was very helpful.
 """.strip().splitlines()
+HEARD_SECONDS = 1.5  # of a story before somebody cuts in
 ASKED = 7  # spoken questions; typed ones and cut-ins likewise
 STORY = "Once upon a time there was a small robot. It lived in a quiet house near the sea. " * 4
 _LEAD, _TAIL = bytes(16_000), bytes(6_400)  # silence around a sentence, as the agent's ear has it
@@ -161,18 +161,19 @@ async def _talking(folder: Path) -> None:
             await peer.idle()
             spoken_times = await _times(peer, question)
             typed = [await _typed(peer) for _ in range(ASKED)]
+            load = f"load {os.getloadavg()[0]:.1f}"
+            spread = f"worst {ms(max(spoken_times))} of {len(spoken_times)}, {load}"
+            row(
+                "end of speech to first sound, median",
+                "≤ 1300 ms",
+                ms(statistics.median(spoken_times)),
+                spread,
+            )
+            worst = f"worst {ms(max(typed))}"
+            row("typed text to first sound, median", "≤ 500 ms", ms(statistics.median(typed)), worst)
             silenced = [await _cut_in(peer, stop) for _ in range(3)]
-    load = f"load {os.getloadavg()[0]:.1f}"
-    spread = f"worst {ms(max(spoken_times))} of {len(spoken_times)}, {load}"
-    row("end of speech to first sound, median", "≤ 1300 ms", ms(statistics.median(spoken_times)), spread)
-    row(
-        "typed text to first sound, median",
-        "≤ 500 ms",
-        ms(statistics.median(typed)),
-        f"worst {ms(max(typed))}",
-    )
-    note = "worst of 3; 0.3 s of voice make it a cut-in"
-    row("cut in: first sound to the agent's stop", "", ms(max(silenced)), note)
+    note = "median of 3; 0.3 s of voice make it a cut-in"
+    row("cut in: first sound to the agent's stop", "", ms(statistics.median(silenced)), note)
 
 
 async def _times(peer: ConsolePeer, question: bytes) -> list[float]:
@@ -194,15 +195,14 @@ async def _cut_in(peer: ConsolePeer, words: bytes) -> float:
     """Return the time from the first sound to the state at which a terminal is silent."""
     story = asyncio.create_task(peer.type("Tell me a story."))
     await peer.until(lambda: peer.is_playing and peer.state == "AS_SPEAKING")
+    await asyncio.sleep(HEARD_SECONDS)
     began = time.monotonic()
     cut = asyncio.create_task(peer.say(words))
     await peer.until(lambda: peer.state == "AS_LISTENING")
     took = time.monotonic() - began
     await cut
-    await peer.until(lambda: bool(peer.items("assistant")) and peer.items("assistant")[-1].interrupted)
+    await story
     await peer.idle()
-    with suppress(AssertionError):  # cut short, it answers with an error
-        await story
     return took
 
 

@@ -211,7 +211,8 @@ class ConsolePeer:
             async with asyncio.timeout(PATIENCE_SECONDS), self._moved:
                 await self._moved.wait_for(is_so)
         except TimeoutError:
-            raise AssertionError(f"it never came: {self.events[-20:]}") from None
+            told = [event for event in self.events if event[0] != "session_usage_updated"]
+            raise AssertionError(f"it never came: {told[-10:]}") from None
 
     async def idle(self) -> None:
         """Wait until the agent listens and nothing plays."""
