@@ -21,6 +21,7 @@ from agent_tui.voice_agent.voices import Voice
 from agent_tui.wire.chat import decode_messages
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
 from tests.backend.engine.chat_house import call
+from tests.fakes.agent_service import WORDS, agent_service
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import reader, writer
 from tests.voice_agent.console_peer import (
@@ -218,6 +219,15 @@ async def test_a_language_that_is_not_heard_is_said_before_anybody_talks(
         assert [line["state"] for line in agent.states] == ["warm", "notice", "joined"]
         await peer.until(lambda: bool(peer.said()))
         assert "German is not heard" in peer.said()[0]
+
+
+async def test_an_agent_service_may_think_for_it(running: ChatBackend, tmp_path: Path) -> None:
+    async with agent_service() as service:
+        thinks = {"llm": f"tasks:{service.url}"}
+        async with talk(running, tmp_path, greets=False, agent=thinks) as (peer, _agent, _path):
+            await peer.type("Are you there?")
+            assert [said.strip() for said in peer.said()] == [WORDS]
+            assert not running.model.calls
 
 
 async def test_without_an_ear_and_without_a_voice_people_type_and_read(
