@@ -10,8 +10,6 @@ import hashlib
 import importlib.util
 import os
 import shutil
-import socket
-import struct
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
