@@ -17,6 +17,9 @@ from agent_tui.audio.sound import BLOCK_BYTES, SILENT_DBFS
 from tests.audio.sounds import pitch, samples, tone
 from tests.fakes.sound_library import FakeLibrary
 
+# With make voice: what is tested takes its time as it is.
+pytestmark = pytest.mark.voice
+
 MICROPHONE = Device("Desk Microphone", "ALSA", inputs=1, is_default_input=True)
 SPEAKER = Device("Screen", "ALSA", outputs=2, is_default_output=True)
 HEADSET = Device("Headset", "ALSA", inputs=1, outputs=1)

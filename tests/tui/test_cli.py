@@ -113,7 +113,7 @@ def test_control_characters_of_the_command_line_are_inert_in_the_complaint(home:
 def test_a_screen_without_a_terminal_is_one_line_that_says_what_to_do(
     home: Home, arguments: list[str]
 ) -> None:
-    done = home.run(*arguments)
+    done = home.main(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     line = one_line(done.stderr)
     assert "terminal" in line
@@ -149,11 +149,11 @@ def test_the_console_script_is_the_same_program(home: Home) -> None:
 def test_completion_is_set_up_for_a_shell_and_answers_it(tmp_path: Path) -> None:
     home = Home(tmp_path, own_environ(tmp_path))
     chosen = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    done = home.run("--install-completion", "bash", **chosen)
+    done = home.main("--install-completion", "bash", **chosen)
     assert done.returncode == 0
     assert (tmp_path / ".bash_completions" / "agent-tui.sh").exists()
     asked = {"_AGENT_TUI_COMPLETE": "complete_bash", "COMP_WORDS": "agent-tui rooms ", "COMP_CWORD": "2"}
-    assert {"list", "run", "delete"} <= set(home.run(**asked).stdout.split())
+    assert {"list", "run", "delete"} <= set(home.main(**asked).stdout.split())
 
 
 # --- rooms -----------------------------------------------------------------------------------------------

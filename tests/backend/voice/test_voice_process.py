@@ -18,6 +18,9 @@ from tests.backend.test_chat_process import children, embedded_client
 from tests.backend.voice.voice_backend import TOKEN_PATH, looks, play, until, write_agent, write_server
 from tests.backend.wire_client import PATIENCE_SECONDS, WireClient
 
+# With make voice: what is tested takes its time as it is.
+pytestmark = pytest.mark.voice
+
 PROMISED_SECONDS = 3.0
 GUARD_SECONDS = 10.0  # on a busy machine; what is not bounded takes longer, or for ever
 IDLE_SECONDS = "1"

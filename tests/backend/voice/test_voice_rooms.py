@@ -15,6 +15,9 @@ import pytest
 from agent_tui.voice_config import VoiceAgentConfig, VoiceConfig
 from tests.backend.voice.voice_backend import BACKEND_TOKEN, claims, until, voice_backend
 
+# With make voice: what is tested takes its time as it is.
+pytestmark = pytest.mark.voice
+
 TEN_MINUTES = 600
 SIGNED = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+")
 
