@@ -64,11 +64,12 @@ class MicPanel(Vertical):
         has_input, has_output = status and not status.input_problem, status and not status.output_problem
         microphone = _named(status.input_name) if status and has_input else ""
         speaker = _named(status.output_name) if status and has_output else ""
-        gaps = (
-            say("voice.underruns", count=count(status.underruns))
-            if status and has_output and status.underruns
-            else ""
-        )
+        gaps = ""
+        if status and has_output and status.underruns:
+            one = status.underruns == 1
+            gaps = (
+                say("voice.underruns.one") if one else say("voice.underruns", count=count(status.underruns))
+            )
         self._about_mine.show(
             [Part(microphone, 3), Part(about, 2)] if about else [Part(microphone, 3)], right=mine
         )

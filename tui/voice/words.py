@@ -46,6 +46,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.headphones.off": "headphones: off",
     "voice.listens_to": "the agent listens to {name}",
     "voice.underruns": "{count} gaps in the sound",
+    "voice.underruns.one": "1 gap in the sound",
     # times of a turn
     "voice.time.hearing": "hearing {seconds}",
     "voice.time.end_of_turn": "end of turn {seconds}",
