@@ -31,10 +31,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # which the variable CI makes the default: ours take nothing from it, so that they are the same everywhere.
 _plain = settings.get_profile("default")
 _unhurried = settings(_plain, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", _unhurried, max_examples=40)
+settings.register_profile("quick", _unhurried, max_examples=25)
 settings.register_profile("thorough", _unhurried, max_examples=1000)
 # Every day looks for new counter-examples; what judges a change tries the same ones before it and after it.
-settings.register_profile("ci", _unhurried, max_examples=40, derandomize=True, database=None, print_blob=True)
+settings.register_profile("ci", _unhurried, max_examples=25, derandomize=True, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 

@@ -161,9 +161,9 @@ def test_a_provider_that_is_set_up_above_a_form_is_offered_in_it_and_what_was_wr
     tmp_path: Path,
 ) -> None:
     with home_at(tmp_path) as home, terminal([*PROGRAM, "rooms"], home.environ, home.folder) as view:
-        view.wait_for("● live")
+        view.wait_for("✓ done")  # leaving it before would ask
         view.send("\x1b")
-        view.wait_for("new")
+        view.wait_for("enter open")
         view.send("n")
         view.wait_for("A new room")
         view.send("half a task")
