@@ -164,6 +164,7 @@ async def test_what_asks_says_so_once_and_a_key_on_the_screen_lets_it_go_on(
         assert peer.said()[-1].endswith("one is paused.")
 
 
+@pytest.mark.long
 async def test_recording_asks_first_and_another_voice_takes_over(
     running: ChatBackend, tmp_path: Path
 ) -> None:
@@ -210,6 +211,7 @@ async def test_an_answer_that_fails_is_apologised_for(tmp_path: Path) -> None:
         task.cancel()
 
 
+@pytest.mark.long
 async def test_a_language_that_is_not_heard_is_said_before_anybody_talks(
     running: ChatBackend, tmp_path: Path
 ) -> None:

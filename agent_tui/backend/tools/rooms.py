@@ -54,24 +54,57 @@ class Rooms(Protocol):
         ...
 
 
+_WHICH: Final = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 200,
+    "description": "the room's id, its name or a part of it, or its number in list_rooms",
+}
+_ONE_ROOM: Final = {"room": _WHICH}
+_TASK: Final = {"task": {"type": "string", "minLength": 1, "maxLength": MAX_TASK_CHARACTERS}}
+
+
 def room_tools(rooms: Rooms) -> tuple[Tool, ...]:
     """Return the tools, which know what ``rooms`` there are."""
-    names: dict[str, str] = {}  # by the ids of the rooms that were looked at: a person is asked about a name
+    do = _Commands(rooms)
+    costs = "Let a paused room go on, which may cost money."
+    return (
+        _RoomTool("list_rooms", "List the rooms in which agents talk.", {}, "read", do.names, do.listed),
+        _RoomTool(
+            "room_about", "Say what a room is about, how far it is.", _ONE_ROOM, "read", do.names, do.about
+        ),
+        _RoomTool("pause_room", "Pause a room that runs.", _ONE_ROOM, "read", do.names, do.pause),
+        _RoomTool("resume_room", costs, _ONE_ROOM, "ask", do.names, do.resume),
+        _RoomTool("start_room", "Make a room for a task and start it.", _TASK, "ask", do.names, do.start),
+    )
 
-    async def all_rooms() -> list[RoomInfo]:
-        found = await rooms.rooms()
-        names.update((room.id, room.name) for room in found)
+
+class _Commands:
+    """What the tools do. ``names`` are those of the rooms that were looked at, by their ids: a person is
+    asked about a name.
+    """
+
+    def __init__(self, rooms: Rooms) -> None:
+        self.names: dict[str, str] = {}
+        self._rooms = rooms
+
+    async def _all(self) -> list[RoomInfo]:
+        found = await self._rooms.rooms()
+        self.names.update((room.id, room.name) for room in found)
         return found
 
-    async def listed(_: Mapping[str, Any]) -> object:
-        found = in_order(await all_rooms())
+    async def _meant(self, arguments: Mapping[str, Any]) -> RoomInfo:
+        return meant(await self._all(), arguments["room"])
+
+    async def listed(self, _: Mapping[str, Any]) -> object:
+        found = in_order(await self._all())
         return {
             "rooms": [{"number": at, **_brief(room)} for at, room in enumerate(found[:MAX_LISTED], 1)],
             "more": max(0, len(found) - MAX_LISTED),
         }
 
-    async def about(arguments: Mapping[str, Any]) -> object:
-        room = meant(await all_rooms(), arguments["room"])
+    async def about(self, arguments: Mapping[str, Any]) -> object:
+        room = await self._meant(arguments)
         return {
             **_brief(room),
             "task": inert_line(room.task, MAX_TASK_CHARACTERS),
@@ -80,42 +113,20 @@ def room_tools(rooms: Rooms) -> tuple[Tool, ...]:
             "last_words": inert_line(room.last_words, MAX_WORDS_CHARACTERS),
         }
 
-    async def pause(arguments: Mapping[str, Any]) -> object:
-        room = meant(await all_rooms(), arguments["room"])
+    async def pause(self, arguments: Mapping[str, Any]) -> object:
+        room = await self._meant(arguments)
         if room.status != "running":
             return {**_brief(room), "changed": False}
-        return {**_brief(await rooms.pause(room.id)), "status": "paused", "changed": True}
+        return {**_brief(await self._rooms.pause(room.id)), "status": "paused", "changed": True}
 
-    async def resume(arguments: Mapping[str, Any]) -> object:
-        room = meant(await all_rooms(), arguments["room"])
+    async def resume(self, arguments: Mapping[str, Any]) -> object:
+        room = await self._meant(arguments)
         if room.status == "running":
             return {**_brief(room), "changed": False}
-        return {**_brief(await rooms.resume(room.id)), "status": "running", "changed": True}
+        return {**_brief(await self._rooms.resume(room.id)), "status": "running", "changed": True}
 
-    async def start(arguments: Mapping[str, Any]) -> object:
-        return {**_brief(await rooms.begin(arguments["task"])), "changed": True}
-
-    which = {
-        "type": "string",
-        "minLength": 1,
-        "maxLength": 200,
-        "description": "the room's id, its name or a part of it, or its number in list_rooms",
-    }
-    one_room = {"room": which}
-    task = {"task": {"type": "string", "minLength": 1, "maxLength": MAX_TASK_CHARACTERS}}
-    return (
-        _RoomTool(
-            "list_rooms", "List the rooms in which agents talk a task through.", {}, "read", names, listed
-        ),
-        _RoomTool(
-            "room_about", "Say what a room is about and how far it is.", one_room, "read", names, about
-        ),
-        _RoomTool("pause_room", "Pause a room that runs.", one_room, "read", names, pause),
-        _RoomTool(
-            "resume_room", "Let a paused room go on, which may cost money.", one_room, "ask", names, resume
-        ),
-        _RoomTool("start_room", "Make a room for a task and start it.", task, "ask", names, start),
-    )
+    async def start(self, arguments: Mapping[str, Any]) -> object:
+        return {**_brief(await self._rooms.begin(arguments["task"])), "changed": True}
 
 
 class _RoomTool:

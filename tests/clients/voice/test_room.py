@@ -381,6 +381,7 @@ async def test_a_server_that_is_restarted_is_joined_again_with_a_microphone_that
         await session.item("assistant", "You said hello there.", at)
 
 
+@pytest.mark.long
 async def test_a_server_that_is_killed_for_good_ends_the_session_with_a_reason(
     livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
 ) -> None:
