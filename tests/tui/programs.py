@@ -106,13 +106,7 @@ class Home:
         if not (self.data / "backend.json").exists():  # it ends by itself after 30 s without anybody
             self.main("rooms", "list")
         told = json.loads((self.data / "backend.json").read_text(encoding="utf-8"))
-        connection = http.client.HTTPConnection("127.0.0.1", told["port"], timeout=SECONDS)
-        headers = {"Authorization": f"Bearer {told['token']}", "Content-Type": "application/json"}
-        try:
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
-            return json.loads(connection.getresponse().read())
-        finally:
-            connection.close()
+        return answer_of(told["url"], method, path, body, told["token"])
 
     def new_room(self, task: str, **fields: object) -> str:
         """Make a room in the backend and return its id."""
@@ -140,6 +134,17 @@ class Home:
         """Stop the backend of this home."""
         self.main("backend", "stop")
         reap(self.data)
+
+
+def answer_of(url: str, method: str, path: str, body: object = None, token: str = "") -> Any:
+    """Return the JSON that a backend answers."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=SECONDS)
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    try:
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        return json.loads(connection.getresponse().read())
+    finally:
+        connection.close()
 
 
 def impatient(folder: Path, name: str) -> str:

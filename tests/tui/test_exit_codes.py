@@ -20,7 +20,7 @@ from tests.fakes.rooms_server import (
     in_thread,
     run_events,
 )
-from tests.tui.programs import PROGRAM, Home, finish, one_line, own_environ, served
+from tests.tui.programs import PROGRAM, Home, answer_of, finish, one_line, own_environ, served
 
 TASK = ("--task", "Which tea?", "--agent", "Ada", "--rounds", "1")
 STREAM = ("--output", "stream-json")
@@ -37,6 +37,25 @@ def fast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Give the address of a server whose demo model talks as fast as it goes."""
     folder = tmp_path_factory.mktemp("fast")
     with served(Home(folder, own_environ(folder)), "--demo-rate", "0") as (_, url):
+        yield url
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Give the address of a server whose demo model talks for a minute, unless it is stopped."""
+    folder = tmp_path_factory.mktemp("slow")
+    with served(Home(folder, own_environ(folder)), "--demo-rate", "2") as (_, url):
+        yield url
+
+
+@pytest.fixture(scope="module")
+def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Give the address of a server whose only provider lacks its key."""
+    folder = tmp_path_factory.mktemp("keyless")
+    home = Home(folder, own_environ(folder))
+    settings = 'kind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key_env = "NOT_SET_HERE"\n'
+    home.config.write_text(f"[providers.gone]\n{settings}", encoding="utf-8")
+    with served(home) as (_, url):
         yield url
 
 
@@ -98,15 +117,15 @@ def test_2_a_wrong_config_file_and_what_a_server_finds_out_of_range(home: Home, 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_3_a_room_that_is_paused_by_a_signal(home: Home, number: signal.Signals) -> None:
-    with served(home, "--demo-rate", "2") as (_, url):
-        run = home.start("rooms", "run", *TASK, "--url", url, *STREAM)
-        assert run.stdout is not None
-        while json.loads(run.stdout.readline())["event"] != "message_chunk":
-            pass
-        run.send_signal(number)
-        out, err = finish(run)
-        assert rooms_at(home, url) == ["paused"]
+def test_3_a_room_that_is_paused_by_a_signal(home: Home, slow: str, number: signal.Signals) -> None:
+    name = f"after signal {number}"
+    run = home.start("rooms", "run", *TASK, "--name", name, "--url", slow, *STREAM)
+    assert run.stdout is not None
+    while json.loads(run.stdout.readline())["event"] != "message_chunk":
+        pass
+    run.send_signal(number)
+    out, err = finish(run)
+    assert status_of(slow, name) == "paused"
     assert run.returncode == 3
     assert [json.loads(line)["event"] for line in out.splitlines()[-2:]] == ["room_paused", "end"]
     end = end_of(out)
@@ -115,10 +134,21 @@ def test_3_a_room_that_is_paused_by_a_signal(home: Home, number: signal.Signals)
     assert "pausing the room; once more leaves at once" in err.splitlines()
 
 
-def rooms_at(home: Home, url: str) -> list[str]:
-    """Return the states of all rooms of a server."""
-    done = home.main("rooms", "list", "--url", url, "--output", "json")
-    return [room["status"] for room in json.loads(done.stdout)["rooms"]]
+def status_of(url: str, name: str) -> str:
+    """Return the state of the room of that name."""
+    rooms = answer_of(url, "GET", "/api/rooms")["rooms"]
+    (status,) = [room["status"] for room in rooms if room["name"] == name]
+    return str(status)
+
+
+def until_running(url: str, name: str) -> None:
+    """Wait until the room of that name runs, which may not have been made yet."""
+    cursor = ""
+    while True:
+        news = answer_of(url, "GET", f"/api/rooms?after={cursor}&wait=20")
+        if any(room["name"] == name and room["status"] == "running" for room in news["rooms"]):
+            return
+        cursor = news["cursor"]
 
 
 def test_0_a_run_under_nohup_goes_on_when_its_terminal_is_gone(home: Home) -> None:
@@ -136,28 +166,28 @@ def test_0_a_run_under_nohup_goes_on_when_its_terminal_is_gone(home: Home) -> No
 
 
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
-def test_3_a_room_whose_reader_has_left_is_paused(home: Home, form: str) -> None:
-    with served(home, "--demo-rate", "2") as (_, url):
-        run = home.start("rooms", "run", *TASK, "--url", url, "--output", form)
-        assert run.stdout is not None
-        assert run.stderr is not None
-        if form != "json":
-            assert run.stdout.readline()
-        while rooms_at(home, url) != ["running"]:
-            pass
-        run.stdout.close()
-        with run.stderr:
-            err = run.stderr.read()
-        assert run.wait(60) == 3
-        assert "agent-tui: " not in err
-        assert rooms_at(home, url) == ["paused"]
+def test_3_a_room_whose_reader_has_left_is_paused(home: Home, slow: str, form: str) -> None:
+    name = f"without a reader of {form}"
+    run = home.start("rooms", "run", *TASK, "--name", name, "--url", slow, "--output", form)
+    assert run.stdout is not None
+    assert run.stderr is not None
+    if form != "json":
+        assert run.stdout.readline()
+    until_running(slow, name)
+    run.stdout.close()
+    with run.stderr:
+        err = run.stderr.read()
+    assert run.wait(60) == 3
+    assert "agent-tui: " not in err
+    assert status_of(slow, name) == "paused"
 
 
 @pytest.mark.parametrize("form", ["text", "stream-json"])
-def test_4_a_room_whose_output_a_full_disk_does_not_take_is_paused(home: Home, form: str) -> None:
-    with served(home, "--demo-rate", "2") as (_, url), Path("/dev/full").open("w") as full:
+def test_4_a_room_whose_output_a_full_disk_does_not_take_is_paused(home: Home, slow: str, form: str) -> None:
+    name = f"full disk for {form}"
+    with Path("/dev/full").open("w") as full:
         run = subprocess.run(
-            [*PROGRAM, "rooms", "run", *TASK, "--url", url, "--output", form],
+            [*PROGRAM, "rooms", "run", *TASK, "--name", name, "--url", slow, "--output", form],
             env=home.environ,
             stdin=subprocess.DEVNULL,
             stdout=full,
@@ -165,10 +195,10 @@ def test_4_a_room_whose_output_a_full_disk_does_not_take_is_paused(home: Home, f
             text=True,
             check=False,
         )
-        assert run.returncode == 4
-        last = run.stderr.splitlines()[-1]
-        assert last == "agent-tui: the output cannot be written: No space left on device"
-        assert rooms_at(home, url) == ["paused"]
+    assert run.returncode == 4
+    last = run.stderr.splitlines()[-1]
+    assert last == "agent-tui: the output cannot be written: No space left on device"
+    assert status_of(slow, name) == "paused"
 
 
 @pytest.mark.parametrize(
@@ -203,11 +233,10 @@ def test_3_at_the_ceiling_of_the_budget_6_until_it_is_raised_and_0_then(home: Ho
 @pytest.mark.parametrize(
     "options", [("--on-error", "pause"), ("--rounds", "9"), ("--rounds", "9", "--mode", "parallel")]
 )
-def test_4_a_room_that_pauses_because_its_turns_failed(home: Home, options: tuple[str, ...]) -> None:
-    settings = 'kind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key_env = "NOT_SET_HERE"\n'
-    home.config.write_text(f"[providers.gone]\n{settings}", encoding="utf-8")
-    with served(home) as (_, url):
-        done = home.main("rooms", "run", *TASK, *options, "--url", url, *STREAM)
+def test_4_a_room_that_pauses_because_its_turns_failed(
+    home: Home, keyless: str, options: tuple[str, ...]
+) -> None:
+    done = home.main("rooms", "run", *TASK, *options, "--url", keyless, *STREAM)
     end = end_of(done.stdout)
     assert (done.returncode, end["reason"], end["text"]) == (4, "error", "")
     assert end["detail"].startswith("Ada: the environment variable NOT_SET_HERE is not set")

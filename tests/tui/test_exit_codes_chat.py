@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from tests.fakes.chat_server import LogChatServer, OriginalChatServer, text
 from tests.fakes.http_server import Reply, Request, Responder, answers_json
 from tests.fakes.rooms_server import in_thread
-from tests.tui.programs import SECONDS, Home, finish, impatient, one_line, own_environ, served
+from tests.tui.programs import SECONDS, Home, answer_of, finish, impatient, one_line, own_environ, served
 
 STREAM = ("--output", "stream-json")
 
@@ -22,6 +23,14 @@ STREAM = ("--output", "stream-json")
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return Home(tmp_path, own_environ(tmp_path))  # no command here starts a backend of this home
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Give the address of a server whose demo model talks for a minute, unless it is stopped."""
+    folder = tmp_path_factory.mktemp("slow")
+    with served(Home(folder, own_environ(folder)), "--demo-rate", "2") as (_, url):
+        yield url
 
 
 def end_of(written: str) -> dict[str, Any]:
@@ -65,15 +74,14 @@ def test_2_wrong_usage(home: Home, command: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_3_an_answer_that_is_stopped_by_a_signal(home: Home, number: signal.Signals) -> None:
-    with served(home, "--demo-rate", "2") as (_, url):
-        path = impatient(home.folder, "ask.PATIENCE_SECONDS")  # test_headless.py waits the whole ten seconds
-        run = home.start("ask", "Which tea?", "--url", url, *STREAM, PYTHONPATH=path)
-        assert run.stdout is not None
-        while json.loads(run.stdout.readline())["event"] != "process_step":
-            pass
-        run.send_signal(number)
-        out, err = finish(run)
+def test_3_an_answer_that_is_stopped_by_a_signal(home: Home, slow: str, number: signal.Signals) -> None:
+    path = impatient(home.folder, "ask.PATIENCE_SECONDS")  # test_headless.py waits the whole ten seconds
+    run = home.start("ask", "Which tea?", "--url", slow, *STREAM, PYTHONPATH=path)
+    assert run.stdout is not None
+    while json.loads(run.stdout.readline())["event"] != "process_step":
+        pass
+    run.send_signal(number)
+    out, err = finish(run)
     assert (run.returncode, end_of(out)["reason"]) == (3, "interrupted")
     assert [json.loads(line)["event"] for line in out.splitlines()[-2:]] == ["error", "end"]
     assert end_of(out)["text"]
@@ -81,23 +89,25 @@ def test_3_an_answer_that_is_stopped_by_a_signal(home: Home, number: signal.Sign
 
 
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
-def test_3_an_answer_whose_reader_has_left_is_stopped(home: Home, form: str) -> None:
-    def chats() -> list[str]:
-        listed = home.main("conversations", "list", "--url", url, "--output", "json")
-        return [chat["status"] for chat in json.loads(listed.stdout)["conversations"]]
+def test_3_an_answer_whose_reader_has_left_is_stopped(home: Home, slow: str, form: str) -> None:
+    question = f"Which tea in {form}?"
 
-    with served(home, "--demo-rate", "2") as (_, url):
-        run = home.start("ask", "Which tea?", "--url", url, "--output", form)
-        assert run.stdout is not None
-        assert run.stderr is not None
-        while chats() != ["running"]:
-            pass
-        run.stdout.close()
-        with run.stderr:
-            err = run.stderr.read()
-        assert run.wait(60) == 3
-        assert "agent-tui: " not in err
-        assert chats() == ["idle"]
+    def status() -> str:
+        chats = answer_of(slow, "GET", "/api/conversations")["conversations"]
+        return next((str(chat["status"]) for chat in chats if chat["title"] == question), "")
+
+    run = home.start("ask", question, "--url", slow, "--output", form)
+    assert run.stdout is not None
+    assert run.stderr is not None
+    said = run.stderr.readline()  # before anything is asked
+    while status() != "running":
+        pass
+    run.stdout.close()
+    with run.stderr:
+        said += run.stderr.read()
+    assert run.wait(60) == 3
+    assert "agent-tui: " not in said
+    assert status() == "idle"
 
 
 def test_3_a_signal_before_anything_was_asked(home: Home) -> None:

@@ -160,17 +160,24 @@ ATTACKS = {
 }
 
 
+# Starts every family; goes on when each of them has said its name and the id of its process.
+EVERY_FAMILY = "\n".join(
+    script.replace("echo $!", f'echo "{family}:" $! | tee -a said') for family, script in FAMILIES.items()
+)
+EVERY_FAMILY += f"\nuntil [ $(wc -l < said) -eq {len(FAMILIES)} ]; do sleep 0.01; done"
+
+
 @LINUX
-@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.usefixtures("adopting")
 async def test_what_a_command_started_ends_although_it_attacks_its_keeper(
-    tmp_path: Path, attack: str, family: str
+    tmp_path: Path, attack: str
 ) -> None:
-    said = await run(tmp_path, f"{FAMILIES[family]}\n{ATTACKS[attack]}\nsleep 600 & echo $!; wait", 3.0)
-    pids = [int(line) for line in said["output"].split()]
-    assert pids
-    assert not any(is_alive(pid) for pid in pids)
+    command = f"{EVERY_FAMILY}\n{ATTACKS[attack]}\nsleep 600 & echo afterwards: $!; wait"
+    said = await run(tmp_path, command, seconds=3.0)
+    pids = {name: int(pid) for name, pid in (line.split(": ") for line in said["output"].splitlines())}
+    assert pids.keys() - {"afterwards"} == FAMILIES.keys()
+    assert [name for name, pid in pids.items() if is_alive(pid)] == []
     assert not children_of(os.getpid()) & {"sleep", "sh", "setsid"}
     assert said["exit_code"] is None
     killed = "ended because it killed the process that watches it, with everything it had started"
