@@ -35,6 +35,20 @@ class Place:
     model: FakeModelServer
     loop: asyncio.AbstractEventLoop
 
+    @contextmanager
+    def configured(self, settings: str, provider: str = "mine") -> Iterator[None]:
+        """Have the config file say this as well; the backend reads it again for every question.
+
+        ``provider`` is the name of the one provider, of which a backend remembers what its model can.
+        """
+        usual = self.home.config.read_text(encoding="utf-8")
+        named = usual.replace("[providers.mine]", f"[providers.{provider}]")
+        self.home.config.write_text(named + settings, encoding="utf-8")
+        try:
+            yield
+        finally:
+            self.home.config.write_text(usual, encoding="utf-8")
+
     def ask(self, *arguments: str, code: int = 0) -> CompletedProcess[str]:
         with chdir(self.home.folder):
             ran = self.home.main("ask", *arguments)
@@ -61,28 +75,22 @@ class Place:
         return found
 
 
-@contextmanager
-def a_place(folder: Path, settings: str = "") -> Iterator[Place]:
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """One backend for the whole module: each test has a conversation of its own."""
     model, loop = FakeModelServer(), asyncio.new_event_loop()
     loop.run_until_complete(model.__aenter__())
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        with home_at(folder) as home:
-            home.config.write_text(PROVIDER.format(url=model.url) + settings, encoding="utf-8")
+        with home_at(tmp_path_factory.mktemp("ask")) as home:
+            home.config.write_text(PROVIDER.format(url=model.url), encoding="utf-8")
             yield Place(home, model, loop)
     finally:
         asyncio.run_coroutine_threadsafe(model.__aexit__(None, None, None), loop).result(SECONDS)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """One backend for the whole module: each test has a conversation of its own."""
-    with a_place(tmp_path_factory.mktemp("ask")) as place:
-        yield place
 
 
 def calls(name: str, arguments: dict[str, Any]) -> Answer:
@@ -154,8 +162,8 @@ def test_nothing_hides_in_what_stderr_says_of_a_call(place: Place) -> None:
     assert not (place.home.folder / "HIDDEN").exists()
 
 
-def test_what_the_config_file_allows_does_not_ask(tmp_path: Path) -> None:
-    with a_place(tmp_path, '[tools]\nallow = ["run_command(echo *)"]\n') as place:
+def test_what_the_config_file_allows_does_not_ask(place: Place) -> None:
+    with place.configured('[tools]\nallow = ["run_command(echo *)"]\n'):
         place.model.will(calls("run_command", {"command": "echo it"}), says("Done."))
         assert place.ask("Say it.").stderr.splitlines()[1:] == ["run_command echo it"]
 
@@ -166,8 +174,8 @@ args = ["{Path(mcp_server.__file__).resolve()}"]
 '''
 
 
-def test_a_glob_allows_the_tools_of_one_mcp_server(tmp_path: Path) -> None:
-    with a_place(tmp_path, MCP) as place:
+def test_a_glob_allows_the_tools_of_one_mcp_server(place: Place) -> None:
+    with place.configured(MCP):
         call = calls("fake__add", {"a": 1, "b": 2})
         place.model.will(call, says("Three."))
         ran = place.ask("Add.", "--allow", "fake__*")
@@ -182,21 +190,24 @@ def test_a_glob_allows_the_tools_of_one_mcp_server(tmp_path: Path) -> None:
         assert "not allowed" not in place.ask("Add.").stderr
 
 
-def test_ask_says_which_mcp_server_it_waits_for_and_what_is_missing_then(tmp_path: Path) -> None:
+def test_ask_says_which_mcp_server_it_waits_for_and_what_is_missing_then(
+    place: Place, tmp_path: Path
+) -> None:
     late = tmp_path / "now"
     silent = MCP.replace("mcp.fake", "mcp.dead").replace('.py"]', '.py", "dies"]')
     slow = (
         MCP.replace("mcp.fake", "mcp.slow").replace('.py"]', '.py", "late"]')
         + f'env = {{GO_ON = "{late}"}}\n'
     )
-    with a_place(tmp_path, silent + slow) as place:
+    asked = len(place.model.requests)
+    with place.configured(silent + slow):
         with chdir(place.home.folder):
             run = place.home.start("ask", "What is there?")
         assert run.stderr is not None
         while "waiting for MCP server" not in (line := run.stderr.readline()):
             assert line
         assert line.rstrip().endswith("slow")  # and perhaps the other one, which has not ended yet
-        assert not place.model.requests
+        assert len(place.model.requests) == asked
         late.touch()
         _, err = finish(run)
         assert "MCP server dead: it ended with exit code 4: no such database; its tools are missing\n" in err
@@ -205,8 +216,8 @@ def test_ask_says_which_mcp_server_it_waits_for_and_what_is_missing_then(tmp_pat
         assert "slow__add" in offered
 
 
-def test_a_model_that_is_loaded_and_takes_no_tools_is_named_as_that(tmp_path: Path) -> None:
-    with a_place(tmp_path) as place:
+def test_a_model_that_is_loaded_and_takes_no_tools_is_named_as_that(place: Place) -> None:
+    with place.configured("", provider="bare"):
         refuses = fails(400, "some-model does not support tools")
         place.model.will(fails(503, "Loading model"), refuses, says("Here."))
         ran = place.ask("Go.")
@@ -216,16 +227,17 @@ def test_a_model_that_is_loaded_and_takes_no_tools_is_named_as_that(tmp_path: Pa
         assert [message.get("notes") for message in messages] == [None, [{"note": "no_tools"}]]
         place.model.will(says("One."), says("Two."))
         agent = ("--agent", "Ada", "--rounds", "2", "--tool", "calculator")
-        ran = place.home.main("rooms", "run", "--task", "Go.", *agent)
+        ran = place.home.main("rooms", "run", "--task", "Go bare.", *agent)
         assert ran.stderr.count("Ada: this model has no tools\n") == 1
-        (room,) = place.home.api("GET", "/api/rooms")["rooms"]
+        rooms = place.home.api("GET", "/api/rooms")["rooms"]
+        (room,) = [room for room in rooms if room["task"] == "Go bare."]
         messages = place.home.api("GET", f"/api/rooms/{room['id']}/messages")["messages"]
         assert [message.get("notes") for message in messages] == [None, *[[{"note": "no_tools"}]] * 2]
 
 
 @pytest.mark.parametrize("command", ["ask", "rooms"])
-def test_what_an_mcp_server_asks_a_person_is_declined_without_a_screen(tmp_path: Path, command: str) -> None:
-    with a_place(tmp_path, f'{MCP}read_only = ["question"]\n') as place:
+def test_what_an_mcp_server_asks_a_person_is_declined_without_a_screen(place: Place, command: str) -> None:
+    with place.configured(f'{MCP}read_only = ["question"]\n'):
         schema = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
         question = {"message": "Who are you?", "requestedSchema": schema}
         place.model.will(calls("fake__question", question), says("Then not."))
@@ -242,9 +254,9 @@ def test_what_an_mcp_server_asks_a_person_is_declined_without_a_screen(tmp_path:
         assert json.loads(place.model.requests[-1].body["messages"][-1]["content"]) == [{"action": "decline"}]
 
 
-def test_a_question_that_needs_no_mcp_server_waits_for_none(tmp_path: Path) -> None:
+def test_a_question_that_needs_no_mcp_server_waits_for_none(place: Place) -> None:
     slow = MCP.replace("mcp.fake", "mcp.slow").replace('.py"]', '.py", "silent"]')
-    with a_place(tmp_path, slow) as place:
+    with place.configured(slow):
         ran = place.ask("What is there?", "--tools", "calculator")
         assert "slow" not in ran.stderr
         listed = place.home.api("GET", "/api/tools?wait=0")["servers"]
