@@ -19,7 +19,7 @@ import pytest
 import agent_tui
 from agent_tui.errors import AgentBusy, ConfigError, ConnectFailed
 from tests.fakes.terminal import terminal
-from tests.tui.programs import PROGRAM, Home, finish, impatient, one_line, own_environ, reap
+from tests.tui.programs import PROGRAM, Home, finish, one_line, own_environ, reap
 from tui import runtime
 
 
@@ -85,6 +85,10 @@ def test_a_file_left_by_a_killed_backend_is_not_believed(data: Path) -> None:
 # --- two versions at once --------------------------------------------------------------------------------
 
 
+# What every command does before it asks the backend something.
+STARTS = [sys.executable, "-P", "-c", "from tui import runtime; runtime.begin().wait()"]
+
+
 def other_version(folder: Path, version: str, protocol: int) -> str:
     """Return a PYTHONPATH with which our programs are of another version."""
     folder.mkdir(exist_ok=True)
@@ -120,7 +124,7 @@ def another(tmp_path: Path) -> Iterator[Callable[[str, int], OtherVersion]]:
 
     def started(version: str, protocol: int) -> OtherVersion:
         path = other_version(tmp_path / "other", version, protocol)
-        assert home.run("rooms", "list", PYTHONPATH=path).returncode == 0
+        subprocess.run(STARTS, env={**home.environ, "PYTHONPATH": path}, check=True)
         assert (told(home.data)["version"], told(home.data)["protocol"]) == (version, protocol)
         return OtherVersion(home, path, int(str(told(home.data)["pid"])))
 
@@ -141,28 +145,32 @@ def interrupted(work: subprocess.Popen[str]) -> str:
     return str(json.loads(out.splitlines()[-1])["data"]["reason"])
 
 
-@pytest.mark.parametrize("command", [RUN, ASK], ids=["a room", "an answer"])
 @pytest.mark.parametrize("version", ["0.0.1", "999.0"])
 def test_a_backend_at_work_is_used_as_it_is_when_its_protocol_fits(
-    another: Callable[[str, int], OtherVersion], version: str, command: tuple[str, ...]
+    another: Callable[[str, int], OtherVersion], version: str
 ) -> None:
     other = another(version, OURS)
-    work = other.begin_work(*command)
-    done = other.home.run("rooms", "list")
-    assert (done.returncode, told(other.home.data)["pid"]) == (0, other.pid)
-    assert interrupted(work) == "interrupted"
+    for command in (RUN, ASK):
+        work = other.begin_work(*command)
+        done = other.home.main("rooms", "list")
+        assert (done.returncode, told(other.home.data)["pid"]) == (0, other.pid), command
+        assert interrupted(work) == "interrupted"
 
 
 @pytest.mark.parametrize(
     ("version", "command"), [("0.0.1", RUN), ("999.0", ASK)], ids=["older, a room", "newer, an answer"]
 )
 def test_a_backend_at_work_whose_protocol_does_not_fit_is_waited_for_and_never_ended(
-    another: Callable[[str, int], OtherVersion], version: str, command: tuple[str, ...]
+    another: Callable[[str, int], OtherVersion],
+    version: str,
+    command: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(runtime, "BUSY_SECONDS", 0.5)
     other = another(version, OURS + 1)
     work = other.begin_work(*command)
     busy = "1 answer" if command is ASK else "1 room"
-    done = other.home.run("rooms", "list", PYTHONPATH=impatient(other.home.folder, "runtime.BUSY_SECONDS"))
+    done = other.home.main("rooms", "list")
     assert (done.returncode, done.stdout) == (6, "")
     first, last = done.stderr.splitlines()
     assert first == f"waiting for {busy} of agent-tui {version}"
@@ -191,7 +199,7 @@ def test_an_older_backend_that_is_idle_is_replaced(
     another: Callable[[str, int], OtherVersion], protocol: int
 ) -> None:
     other = another("0.0.1", protocol)
-    assert other.home.run("rooms", "list").returncode == 0
+    assert other.home.main("rooms", "list").returncode == 0
     assert (told(other.home.data)["pid"] != other.pid, told(other.home.data)["version"]) == (
         True,
         agent_tui.__version__,
@@ -203,7 +211,7 @@ def test_a_newer_backend_that_is_idle_is_never_replaced(
     another: Callable[[str, int], OtherVersion], protocol: int, code: int
 ) -> None:
     other = another("999.0", protocol)
-    done = other.home.run("rooms", "list")
+    done = other.home.main("rooms", "list")
     assert (done.returncode, told(other.home.data)["pid"]) == (code, other.pid)
     if code:
         assert "the backend of a newer agent-tui (999.0) is running" in one_line(done.stderr)
