@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.backend.processes import TOKEN, Process, running, serve
 from tests.backend.wire_client import Frame, WireClient
 from tests.fakes import mcp_server
 from tests.fakes.model_server import AskedCall, FakeModelServer, says
+from tests.fakes.named_pipe import read_pipe
 
 MCP_SERVER = str(Path(mcp_server.__file__).resolve())
 SLOW = "10"  # tokens/s of the demo model: an answer of three quarters of a minute
@@ -177,29 +179,25 @@ async def test_serve_lets_tools_work_in_the_folder_that_it_is_told(tmp_path: Pat
             assert await process.end() == 0
 
 
-@pytest.mark.parametrize("attack", ["kill -9 $PPID; wait", "kill -STOP $PPID; echo well > done; wait"])
-async def test_what_a_command_left_that_attacks_its_keeper_ends_with_its_call(
-    tmp_path: Path, attack: str
-) -> None:
-    command = f"env -i setsid sleep 600 & echo $! > pid; {attack}"
-    call = AskedCall("a", "run_command", (json.dumps({"command": command}),))
+async def test_what_a_command_left_that_attacks_its_keeper_ends_with_its_call(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "left")
     async with FakeModelServer() as models:
         provider = f'[providers.local]\nkind = "openai"\nbase_url = "{models.url}"\nmodel = "some-model"\n'
         (tmp_path / "config.toml").write_text(f'{provider}[tools]\nallow = ["run_command"]\n')
-        models.will(says("I run it.", calls=[call], finish="tool_calls"), says("Done."))
         async with running(*serve(tmp_path, "--workspace", str(tmp_path)), folder=tmp_path) as process:
-            path = await made(process.client, workspace=str(tmp_path), enabled_tools=["run_command"])
-            question = {"content": "Go."}
-            async with process.client.open("POST", f"{path}/messages", question, FULL) as stream:
-                frames = stream.frames()
-                if "STOP" in attack:
-                    while not (tmp_path / "done").exists():
-                        await asyncio.to_thread((tmp_path / "done").exists)
-                    await process.client.call("POST", f"{path}/stop")
-                heard = [frame async for frame in frames]
-            pid = int((tmp_path / "pid").read_text())
-            assert living([pid]) == []
-            if "STOP" not in attack:
-                result = "".join(json.dumps(frame.fields) for frame in heard)
-                assert "ended because it killed the process that watches it, with everything" in result
+            for attack in ("kill -9", "kill -STOP"):
+                command = f"env -i setsid sleep 600 & echo $! > pid; {attack} $PPID; cat pid > left; wait"
+                call = AskedCall("a", "run_command", (json.dumps({"command": command}),))
+                models.will(says("I run it.", calls=[call], finish="tool_calls"), says("Done."))
+                path = await made(process.client, workspace=str(tmp_path), enabled_tools=["run_command"])
+                question = {"content": "Go."}
+                async with process.client.open("POST", f"{path}/messages", question, FULL) as stream:
+                    if attack == "kill -STOP":
+                        await read_pipe(tmp_path / "left")
+                        await process.client.call("POST", f"{path}/stop")
+                    heard = [frame async for frame in stream.frames()]
+                assert living([int((tmp_path / "pid").read_text())]) == []
+                if attack == "kill -9":
+                    result = "".join(json.dumps(frame.fields) for frame in heard)
+                    assert "ended because it killed the process that watches it, with everything" in result
             assert await process.end() == 0
