@@ -117,6 +117,12 @@ class Home:
         """Return a room as the backend answers it."""
         return self.api("GET", f"/api/rooms/{room_id}")
 
+    def clear(self) -> None:
+        """Delete all rooms and the config file: the next ``rooms`` makes a demo room, as at a first start."""
+        for room in self.api("GET", "/api/rooms?archived=1")["rooms"]:
+            self.api("DELETE", f"/api/rooms/{room['id']}")
+        self.config.unlink(missing_ok=True)
+
     def start(self, *arguments: str, **changes: str) -> subprocess.Popen[str]:
         """Start one command; the test ends it."""
         return subprocess.Popen(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from tests.fakes.terminal import Terminal, terminal
-from tests.tui.programs import PROGRAM, home_at
+from tests.tui.programs import PROGRAM, Home, home_at
 
 SGR = re.compile(rb"\x1b\[([\d;:]*)m")
 OWN_COLORS = {39, 49}  # the terminal's own foreground and background
@@ -37,22 +37,28 @@ def look_around(view: Terminal) -> None:
     view.wait_for("Search for commands")
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """One backend for the whole module: each test makes it empty, and so has a demo room of its own."""
+    with home_at(tmp_path_factory.mktemp("home"), rate="60") as opened:
+        yield opened
+
+
 @pytest.mark.parametrize("theme", ["", "dark"])
-def test_without_colour_the_whole_program_sends_none(tmp_path: Path, theme: str) -> None:
-    with home_at(tmp_path) as home:
-        changes = {"NO_COLOR": "1", "COLORTERM": "truecolor", "AGENT_TUI_DEMO_RATE": "60"}
-        environ = {**home.environ, **changes}
-        home.config.write_text(f'theme = "{theme}"\n', encoding="utf-8")
-        with terminal([*PROGRAM, "rooms"], environ, home.folder) as view:
-            look_around(view)
-            raw = bytes(view.raw)
+def test_without_colour_the_whole_program_sends_none(home: Home, theme: str) -> None:
+    home.clear()
+    home.config.write_text(f'theme = "{theme}"\n', encoding="utf-8")
+    environ = {**home.environ, "NO_COLOR": "1", "COLORTERM": "truecolor"}
+    with terminal([*PROGRAM, "rooms"], environ, home.folder) as view:
+        look_around(view)
+        raw = bytes(view.raw)
     assert SGR.search(raw)
     assert colors(raw) <= OWN_COLORS
 
 
-def test_with_colour_it_does_so_that_the_test_above_can_fail(tmp_path: Path) -> None:
-    with home_at(tmp_path) as home:
-        environ = {**home.environ, "COLORTERM": "truecolor"}
-        with terminal([*PROGRAM, "rooms"], environ, home.folder) as view:
-            view.wait_for("● live")
-            assert {38, 48} <= colors(bytes(view.raw))
+def test_with_colour_it_does_so_that_the_test_above_can_fail(home: Home) -> None:
+    home.clear()
+    environ = {**home.environ, "COLORTERM": "truecolor"}
+    with terminal([*PROGRAM, "rooms"], environ, home.folder) as view:
+        view.wait_for("● live")
+        assert {38, 48} <= colors(bytes(view.raw))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from tests.fakes.terminal import Terminal
-from tests.tui.programs import PROGRAM, home_at
+from tests.tui.programs import PROGRAM, Home, home_at
 from tests.tui.terminal_palettes import DARK as PALETTES
 from tests.tui.test_no_color import OWN_COLORS, SGR, colors, look_around
 from widgets.color import contrast
@@ -41,18 +41,24 @@ def readable_on(background: Rgb) -> set[int]:
     }
 
 
-def sent(folder: Path, background: Rgb | None, theme: str = "", **changes: str) -> set[int]:
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """One backend for the whole module: each test makes it empty, and so has a demo room of its own."""
+    with home_at(tmp_path_factory.mktemp("home"), rate="60") as opened:
+        yield opened
+
+
+def sent(home: Home, background: Rgb | None, theme: str = "", **changes: str) -> set[int]:
     """Return the colours that the program sends while a room speaks and a reader looks around."""
-    with home_at(folder) as home:
-        home.config.write_text(f'theme = "{theme}"\n', encoding="utf-8")
-        environ = {**home.environ, "TERM": "xterm", "AGENT_TUI_DEMO_RATE": "60", **changes}
-        view = Colored([*PROGRAM, "rooms"], environ, 120, 30, home.folder)
-        view.background = background
-        try:
-            look_around(view)
-            raw = bytes(view.raw)
-        finally:
-            view.close()
+    home.clear()
+    home.config.write_text(f'theme = "{theme}"\n', encoding="utf-8")
+    view = Colored([*PROGRAM, "rooms"], {**home.environ, "TERM": "xterm", **changes}, 120, 30, home.folder)
+    view.background = background
+    try:
+        look_around(view)
+        raw = bytes(view.raw)
+    finally:
+        view.close()
     pieces = re.findall(rb"((?:\x1b\[[\d;:]*m)+)([^\x1b]*)", raw)
     written = b"".join(codes for codes, text in pieces if text.strip())
     assert SGR.search(written)
@@ -62,21 +68,21 @@ def sent(folder: Path, background: Rgb | None, theme: str = "", **changes: str) 
 
 @pytest.mark.parametrize(("background", "theme"), [(WHITE, ""), (BLACK, ""), (WHITE, "ember")])
 def test_on_a_known_background_only_colours_that_can_be_read_on_it(
-    tmp_path: Path, background: Rgb, theme: str
+    home: Home, background: Rgb, theme: str
 ) -> None:
-    own = sent(tmp_path, background, theme) - OWN_COLORS
+    own = sent(home, background, theme) - OWN_COLORS
     assert own
     assert own <= readable_on(background)
 
 
 @pytest.mark.parametrize("background", [GREY, None])
 def test_on_an_unknown_background_or_one_that_no_colour_stands_out_from_only_the_terminals_foreground(
-    tmp_path: Path, background: Rgb | None
+    home: Home, background: Rgb | None
 ) -> None:
-    assert sent(tmp_path, background) <= OWN_COLORS
+    assert sent(home, background) <= OWN_COLORS
 
 
-def test_a_variable_names_the_background_where_the_terminal_does_not(tmp_path: Path) -> None:
-    own = sent(tmp_path, None, COLORFGBG="0;15") - OWN_COLORS
+def test_a_variable_names_the_background_where_the_terminal_does_not(home: Home) -> None:
+    own = sent(home, None, COLORFGBG="0;15") - OWN_COLORS
     assert own
     assert own <= readable_on(WHITE)

@@ -21,9 +21,23 @@ SLOW = "40"  # tokens/s: slow enough to act in the middle of a turn
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
+def new_home(tmp_path: Path) -> Iterator[Home]:
+    """A home in which nothing was started yet."""
     with home_at(tmp_path, rate=SLOW) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    with home_at(tmp_path_factory.mktemp("home"), rate=SLOW) as opened:
+        yield opened
+
+
+@pytest.fixture
+def home(shared: Home) -> Home:
+    """A home without rooms, whose backend may be running since an earlier test."""
+    shared.clear()
+    return shared
 
 
 def screen(
@@ -38,8 +52,10 @@ def backend_pid(home: Home) -> int:
     return pid
 
 
-def test_a_first_start_shows_a_live_demo_room_that_one_key_pauses_and_another_day_resumes(home: Home) -> None:
-    with screen(home, "rooms") as view:
+def test_a_first_start_shows_a_live_demo_room_that_one_key_pauses_and_another_day_resumes(
+    new_home: Home,
+) -> None:
+    with screen(new_home, "rooms") as view:
         view.wait_for("● live")
         view.wait_for(lambda text: text.count("demo model") >= 3 and text.count("tok/s") == 3)
         view.wait_for("Redis")
@@ -49,15 +65,15 @@ def test_a_first_start_shows_a_live_demo_room_that_one_key_pauses_and_another_da
         view.send("q")
         assert view.wait_for_end() == 0
         assert view.is_as_before()
-    home.stop()
-    with screen(home, "rooms") as view:
+    new_home.stop()
+    with screen(new_home, "rooms") as view:
         view.wait_for("‖ paused")
         view.send(" ")
         view.wait_for("● live")
         view.wait_for("cut at the pause")  # the cut attempts stay in sight, above the new ones
         view.send("\x13")  # ctrl+s
         view.wait_for("paused by you")
-    rooms = home.answer("rooms", "list", "--output", "json")["rooms"]
+    rooms = new_home.answer("rooms", "list", "--output", "json")["rooms"]
     assert [room["status"] for room in rooms] == ["paused"]
 
 
@@ -68,18 +84,18 @@ def said_in(home: Home) -> list[dict[str, Any]]:
     return [message for message in messages if message["content"]]
 
 
-def test_a_killed_backend_is_started_again_and_the_room_goes_on_with_the_cut_turns(home: Home) -> None:
-    with screen(home, "rooms") as view:
+def test_a_killed_backend_is_started_again_and_the_room_goes_on_with_the_cut_turns(new_home: Home) -> None:
+    with screen(new_home, "rooms") as view:
         view.wait_for(lambda text: text.count("tok/s") == 3)
-        os.kill(backend_pid(home), signal.SIGKILL)
+        os.kill(backend_pid(new_home), signal.SIGKILL)
         view.wait_for("the backend died, nothing was lost")
         view.wait_for("cut when the backend died")
         view.send("p")
         view.wait_for("● live")
-        view.wait_for(lambda _: len(said_in(home)) == 6)  # whatever still stands on the screen
+        view.wait_for(lambda _: len(said_in(new_home)) == 6)  # whatever still stands on the screen
         view.send("p")
         view.wait_for("paused by you")
-    said = said_in(home)
+    said = said_in(new_home)
     assert {message["round_number"] for message in said} == {1}
     assert [message["interrupted"] for message in said] == ["crash"] * 3 + ["pause"] * 3
 
