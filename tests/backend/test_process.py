@@ -147,6 +147,8 @@ async def test_embedded_says_in_its_runtime_file_how_to_reach_it(tmp_path: Path)
         assert (await WireClient(process.port).call("GET", "/health")).json["instance"] == told["instance"]
         client = WireClient(process.port, told["token"])
         assert (await client.call("GET", "/api/rooms")).status == 200
+        assert (await client.call("POST", "/api/presence")).status == 202  # a key was pressed
+        assert (await WireClient(process.port).call("POST", "/api/presence")).status == 401
         process.child.send_signal(signal.SIGHUP)  # the terminal is gone, others may use it
         assert (await client.call("POST", "/api/backend/stop")).status == 202
         assert await process.child.wait() == 0
@@ -231,21 +233,20 @@ async def why_paused(client: WireClient, room_id: str) -> str:
     raise AssertionError("it never ends")
 
 
-@pytest.mark.parametrize("what", ["the list", "another room"])
 async def test_a_room_goes_on_while_a_program_is_attached_and_pauses_once_the_last_has_left(
-    tmp_path: Path, what: str
+    tmp_path: Path,
 ) -> None:
     async with silent_room(tmp_path) as (client, room_id):
         other = (await client.call("POST", "/api/rooms", ROOM)).json["id"]
-        there = "/api/presence" if what == "the list" else f"/api/rooms/{other}/events"
-        async with client.open("GET", there) as program:
-            assert program.status == 200
-            started = await client.frames("POST", f"/api/rooms/{room_id}/run", until="message_chunk")
-            async for room in changes(client, room_id):  # a word a second: more than half of one
-                assert room["status"] == "running"
-                if room["last_event_id"] > started[-1].id + 2:
-                    break
-        assert await why_paused(client, room_id) == "unwatched"
+        for there in ("/api/presence", f"/api/rooms/{other}/events"):
+            async with client.open("GET", there) as program:
+                assert program.status == 200
+                started = await client.frames("POST", f"/api/rooms/{room_id}/run", until="message_chunk")
+                async for room in changes(client, room_id):  # a word a second: more than half of one
+                    assert room["status"] == "running", there
+                    if room["last_event_id"] > started[-1].id + 2:
+                        break
+            assert await why_paused(client, room_id) == "unwatched", there
 
 
 async def test_a_program_that_a_tool_started_keeps_nothing_running(tmp_path: Path) -> None:
@@ -255,12 +256,6 @@ async def test_a_program_that_a_tool_started_keeps_nothing_running(tmp_path: Pat
         async with client.open("POST", f"/api/rooms/{room_id}/run", headers=from_a_tool) as stream:
             assert stream.status == 200
             assert await why_paused(client, room_id) == "unwatched"
-
-
-async def test_that_a_key_was_pressed_is_taken_note_of_with_the_token_only(tmp_path: Path) -> None:
-    async with silent_room(tmp_path) as (client, _):
-        assert (await client.call("POST", "/api/presence")).status == 202
-        assert (await WireClient(client.port).call("POST", "/api/presence")).status == 401
 
 
 # --- the end -------------------------------------------------------------------------------------------
