@@ -8,6 +8,8 @@ the demo model never pay. What the calls do is in ``remote_calls``, what their e
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
@@ -66,10 +68,18 @@ class RemoteProvider:
 
 
 def _connect(endpoint: Endpoint, contexts: dict[str, int]) -> Connection:
-    # Here, not at the top: architecture.md §3, contract 7, and rooms that need no provider.
-    from agent_tui.backend.models.remote_calls import connect
+    keyed = with_key(endpoint)
+    known = len(sys.modules)
+    gc.disable()  # what is imported stays: to look for cycles in it again and again is an eighth of the time
+    try:
+        # Here, not at the top: architecture.md §3, contract 7, and rooms that need no provider.
+        from agent_tui.backend.models.remote_calls import connect
 
-    return connect(with_key(endpoint), contexts)
+        return connect(keyed, contexts)
+    finally:
+        if len(sys.modules) > known:
+            gc.freeze()
+        gc.enable()
 
 
 class RemoteModel:
