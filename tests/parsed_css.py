@@ -76,3 +76,4 @@ def parse_once() -> None:
     """Have all apps of this process share what was parsed."""
     Stylesheet._parse_rules = _parse_once  # type: ignore[assignment, method-assign]
     Stylesheet._process_component_classes = _style_changed_components  # type: ignore[assignment, method-assign]
+    RuleSet.__hash__ = object.__hash__  # type: ignore[method-assign]  # identity as before, in C
