@@ -28,7 +28,7 @@ from agent_tui.voice_agent.conversation import (
     ToolTold,
     Words,
 )
-from agent_tui.voice_agent.wishes import Wish, wish
+from agent_tui.voice_agent.wishes import Wish, hushes, wish
 
 APPROVAL_WORDS: Final = "That needs your approval on the screen. "
 MAY_ACT: Final = "agent-tui.may_act"  # in the extra of a person's message: whether an owner said it
@@ -97,6 +97,8 @@ class ConversationStream(llm.LLMStream):
         if question is None:
             return
         text = question.text_content or ""
+        if hushes(text, cut_in=_cut_in(self._chat_ctx, question)):  # what was said before is cut off already
+            return
         named = {tool.info.name for tool in self._tools if isinstance(tool, llm.FunctionTool)}
         wanted = wish(text)
         if wanted is not None and wanted.tool in named:
@@ -140,6 +142,13 @@ class ConversationStream(llm.LLMStream):
 
     def _send(self, delta: llm.ChoiceDelta) -> None:
         self._event_ch.send_nowait(llm.ChatChunk(id=self._answer, delta=delta))
+
+
+def _cut_in(context: llm.ChatContext, question: llm.ChatMessage) -> bool:
+    """Return whether the agent was speaking when ``question`` was begun."""
+    place = next((at for at, item in enumerate(context.items) if item is question), 0)
+    before = context.items[place - 1] if place else None
+    return isinstance(before, llm.ChatMessage) and before.role == "assistant" and before.interrupted
 
 
 def _question(context: llm.ChatContext) -> llm.ChatMessage | None:

@@ -1,4 +1,4 @@
-"""What a person may wish of the session itself, without a model: to be recorded, another voice."""
+"""What a person may wish of the session itself, without a model: silence, to be recorded, another voice."""
 
 from __future__ import annotations
 
@@ -40,6 +40,26 @@ def wish(text: str) -> Wish | None:
     """Return what ``text`` wishes of the session, ``None`` for everything else: the model answers it."""
     words = " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
     return next((wanted for pattern, wanted in _WISHES if pattern.fullmatch(words)), None)
+
+
+_HUSH = (
+    r"stop(?: stop)*(?: (?:talking|speaking|now))?|(?:be |keep )?(?:quiet|silent)|shut up|hush|shush|silence"
+    r"|(?:that's |that is )?enough|never mind|cancel(?: that)?"
+)
+_HUSH_BEFORE = r"(?:please |no |ok(?:ay)? |hey |all right |alright |thanks |thank you |just )*"
+_HUSH_AFTER = r"(?: (?:please|now|thanks|thank you|for now))*"
+_ALONE = re.compile(f"{_HUSH_BEFORE}(?:{_HUSH}){_HUSH_AFTER}")
+_CUTTING_IN = re.compile(
+    f"{_HUSH_BEFORE}(?:{_HUSH}|(?:stop|cut|leave) (?:it|that|this)(?: out)?|wait|hold on|hang on){_HUSH_AFTER}"
+)
+
+
+def hushes(text: str, *, cut_in: bool) -> bool:
+    """Return whether ``text`` only tells the agent to be silent. ``cut_in``: it was said while the agent
+    spoke, so that "stop it" is about what it said and not about a room.
+    """
+    words = " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
+    return bool((_CUTTING_IN if cut_in else _ALONE).fullmatch(words))
 
 
 _YES = re.compile(

@@ -138,6 +138,26 @@ async def test_a_dialogue_by_voice_by_text_and_by_push_to_talk(house: House) -> 
     assert "eyJ" not in agent.log.read_text()
 
 
+async def test_stop_silences_the_agent_and_is_no_question(house: House) -> None:
+    alice = await house.somebody("alice", is_owner=True)
+    await house.agent(greets=False)
+    await alice.until(lambda: alice.agent.get("lk.agent.state") == "listening")
+    await alice.type("Tell me a story.")
+    await alice.until(lambda: alice.agent["lk.agent.state"] == "speaking")
+    await alice.say(await house.sound("Stop."))
+    await alice.until(lambda: len(alice.texts("user")) == 2)
+    await alice.idle()
+    assert plain_words(alice.texts("user")[1]) == ["stop"]
+    assert [item.interrupted for item in alice.items("assistant")] == [True]
+    await alice.type("Be quiet.")
+    await alice.until(lambda: len(alice.texts("user")) == 3)
+    await alice.idle()
+    assert len(alice.texts("assistant")) == 1
+    assert len(house.backend.model.calls) == 1
+    await alice.type("And now?")
+    await alice.until(lambda: len(alice.texts("assistant")) == 2)
+
+
 async def test_a_guest_does_not_drive_the_agent_and_has_only_tools_that_look(house: House) -> None:
     alice = await house.somebody("alice", is_owner=True)
     await house.agent(greets=False)

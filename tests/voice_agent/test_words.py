@@ -11,7 +11,7 @@ from agent_tui.errors import ConfigError
 from agent_tui.voice_agent.assignment import Choice, read_assignment, tell
 from agent_tui.voice_agent.languages import language_of, mismatch
 from agent_tui.voice_agent.people import Owners, TurnOfWords
-from agent_tui.voice_agent.wishes import agrees, wish
+from agent_tui.voice_agent.wishes import agrees, hushes, wish
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,33 @@ from agent_tui.voice_agent.wishes import agrees, wish
 def test_wishes_of_the_session_are_told_from_questions(said: str, tool: str) -> None:
     wanted = wish(said)
     assert (wanted.tool if wanted else "") == tool
+
+
+@pytest.mark.parametrize(
+    ("said", "alone", "cutting_in"),
+    [
+        ("Stop.", True, True),
+        ("Okay, stop please.", True, True),
+        ("Stop, stop, stop!", True, True),
+        ("Stop talking.", True, True),
+        ("Be quiet.", True, True),
+        ("That's enough, thanks.", True, True),
+        ("Never mind.", True, True),
+        ("Stop it.", False, True),
+        ("Hold on.", False, True),
+        ("Stop the room.", False, False),
+        ("Stop the first one.", False, False),
+        ("Pause.", False, False),
+        ("Stop the recording.", False, False),
+        ("What rooms are running?", False, False),
+        ("", False, False),
+    ],
+)
+def test_who_tells_the_agent_to_be_silent_is_told_from_who_asks(
+    said: str, alone: bool, cutting_in: bool
+) -> None:
+    assert hushes(said, cut_in=False) is alone
+    assert hushes(said, cut_in=True) is cutting_in
 
 
 @pytest.mark.parametrize(

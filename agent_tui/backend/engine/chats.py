@@ -10,7 +10,7 @@ from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.answer import Ending
 from agent_tui.backend.engine.answer_tools import ToolSource
 from agent_tui.backend.engine.chat_asks import Asks, Word
-from agent_tui.backend.engine.chat_begin import Begun, begin, recorded_message
+from agent_tui.backend.engine.chat_begin import VOICE, Begun, begin, recorded_message
 from agent_tui.backend.engine.chat_fields import (
     Asked,
     ConversationChange,
@@ -226,6 +226,8 @@ class Chats(Runs[ChatRow, ChatRun]):
     async def _ask(self, room_id: str, question: Question) -> Asked:
         async with self._lock(room_id):
             row = await self._settled(room_id)
+            if row.kind == VOICE and question.tools is None:  # a guest may not keep running what costs money
+                self._presence.press()
             known = await self._store.read(chat_queries.asked, room_id, question.client_key)
             if known is not None:
                 return Asked(*known)
@@ -241,6 +243,8 @@ class Chats(Runs[ChatRow, ChatRun]):
             row = await self._settled(room_id)
             links = await self._store.read(chat_queries.links, room_id)
             message_id = recorded.message_id or id_of(room_id, recorded.client_key)
+            if recorded.role == "user":
+                self._presence.press()
             if recorded.message_id:
                 if message_id not in links:
                     raise NotFound(f"There is no message {message_id[:100]} in this conversation", status=404)

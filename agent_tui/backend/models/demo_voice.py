@@ -17,6 +17,7 @@ from agent_tui.inert import inert_line
 
 IntentName = Literal["list", "about", "pause", "resume", "help"]
 
+NO_SUCH_ROOM: Final = "there is no such room"  # as the tools about rooms say it
 MARK: Final = "list_rooms"  # who is offered this tool speaks with somebody about rooms
 MAX_NAMED: Final = 5
 MAX_SAID_CHARACTERS: Final = 200
@@ -39,14 +40,17 @@ _NOW = r"(?: (?:at the moment|at present|today|currently|here|in here|then))?$"
 _QUESTION = r"why|when|who|where|what|which|did|does|do|has|have|had|is|was|are|were"
 
 # A command comes first, or after who shall obey, or before what is meant: "the bus did not stop" is none.
+# Nobody says these of anything but a room; of the others what they are about has to be said, too.
+_CLEARLY_PAUSE = r"pause[ds]?|pausing|paws?|pores?|suspend\w*"
+_CLEARLY_RESUME = r"resum\w*|re (?:zoom|sume|assume)|presume|un(?:pause|freeze|hold|suspend|stop)"
 _PAUSE = (
-    r"pause[ds]?|pausing|paws?|pores?|halt\w*|hold|hang on|freeze|suspend\w*|interrupt|stop|stopping|stand by"
+    r"halt\w*|hold|hang on|freeze|interrupt|stop|stopping|stand by"
     r"|cease|cut|end|kill|shut (?:down|off|up)|(?:switch|turn) .*off|quiet\w*|silence|hush|shush|(?:put"
     r"|place|set) .*on (?:hold|pause|ice)|(?:take|have|get|give|allow) .*a"
     r" (?:break|rest|pause)"
 )
 _RESUME = (
-    r"resum\w*|re (?:zoom|sume|assume)|presume|continue|un(?:pause|freeze|hold|suspend|stop)|restart|proceed"
+    r"continue|restart|proceed"
     r"|wake|re(?:activate|launch|open)|relaunch|kick off|carry on|go on|keep (?:it |them )?going|move on"
     r"|on (?:you|they|it) goe?s?|pick (?:it )?up"
     r"|start (?:.*)?(?:again|up|over|back)|(?:take|get|bring) .*off (?:hold|pause|ice)|back (?:on|in"
@@ -70,8 +74,14 @@ def _command(verbs: str) -> str:
     )
 
 
+_SAID_TO_THE_AGENT = (
+    r".*\b(?:that thought|let it go|cut it out|knock it off|(?:hold|hang) on (?:a|one) second)\b"
+    r"|hold (?:it|this|that)$"
+    r"|(?:let us )?(?:stop|end|close|quit|leave) (?:this|our|the) (?:conversation|session|chat)$"
+)
+
 _ABOUT = (
-    r"about|topic|subject|purpose|describe|explain|summar\w+|sum(?: \w+)? up|details?|discuss\w*|talking"
+    r"about(?! (?:time|you|yourself|me)\b)|topic|subject|purpose|describe|explain|summar\w+|sum(?: \w+)? up|details?|discuss\w*|talking"
     r"|say|saying"
     r"|said|debat(?:e|ing)|argu\w*|(?:is|are) .*(?:doing|up to|getting on)|how (?:is|are) .*(?:going|coming)"
     r"|ha(?:s|ve) .*(?:got to|done|decided|agreed|found|happened|come)|what happened|happening in|status"
@@ -86,13 +96,18 @@ _ASKED = (
     rf"|fill|any|{_ONE}"
     r"|first|second|third|fourth|fifth|last"
 )
+# What is said of the agent, or asked of anything in the world.
+_SMALL_TALK = (
+    rf"(?:what|how) about (?!.*\b(?:{_POINTED_AT})\b)|how are you\b"
+    r"|(?:what|how|why|where|who) (?:do|did|would|are|were|will) you (?:think|say|said|mean|doing|feel)\b"
+)
 _MADE = "(?:start|make|create|open|begin|set up|found) (?:me )?(?:a|another|one|new)"
 _ALL_ROOMS = (
     r"(?:which|what|how many|all|every|each|any|some|show|read|name|see|list|tell|my|our|other|through|there)"
     rf" (?:\w+ ){{0,3}}?(?:{_SEVERAL})|(?:{_SEVERAL}) (?:are|do|is|exist)|^(?:the )?(?:{_SEVERAL})$"
 )
 _LIST = (
-    rf"list|overview|rundown|(?:which|what|how many|any|every|each) (?:{_ONE}|agents)"
+    rf"list(?: of)?(?: (?:the|my|all|them|everything|{_SEVERAL}))*$|overview|rundown|(?:which|what|how many|any|every|each) (?:{_ONE}|agents)"
     r"|how many(?: of them)?(?: are| do| have|$)"
     r"|(?:what|who|anything|everything|something|agents)(?: (?:else|is|are|has|have|that|i|we|you|got|do"
     r"|still|all))*"
@@ -103,13 +118,16 @@ _DOES = (
     "|else|words"
 )
 _HELP = (
-    r"help|guidance|guide me|a hint|examples?|commands?|options|instructions|who are you|what are you$"
+    r"(?:^|(?:can|could|would) (?:you|anybody|somebody) |need (?:some |your )?)help(?: (?:me|us|out|here))*$"
+    r"|help (?:me |us )?out|guidance|guide me|a hint|examples?(?! of (?!what))|commands?(?! (?:of|for|does|has))"
+    r"|options(?! for)|instructions(?! (?:for|of))|who are you|what are you$"
     r"|capab\w+|abilit\w+|i am (?:lost|confused|stuck)"
     r"|i do not (?:understand|get it)"
     rf"|(?:what|how|which)(?: (?:{_DOES}))* (?:you|i|we|this|it|one|to)(?: (?:{_DOES}|you|i))*"
     r" (?:do|say|ask|understand|know|use|work|try|help|talk|tell|answer|handle|offer)"
     r"(?: (?:to|with|for|about|from|you|me|this|that|it|here|for|next|instead))*$"
     r"|how (?:do|can|could|would) (?:i|you|we|one) (?:pause|resume|stop|start|continue|list|see|hear)"
+    rf"(?: \w+){{0,4}} (?:{_POINTED_AT})\b"
 )
 _OTHER_LANGUAGES: Final[Mapping[IntentName, str]] = {
     "help": r"帮助|你能做什么|\bпомощь|\bпомоги|\bчто ты умеешь",
@@ -134,12 +152,16 @@ def _rule(name: IntentName, words: str, where: str = "") -> _Rule:
 
 
 _COMMANDED = rf"^(?!(?:{_QUESTION})\b)"
+# "Stop" alone, and "hold on" or "go on", are said to whoever speaks: the voice agent itself heeds the first.
+_COMMANDED_A_ROOM = rf"{_COMMANDED}(?=.*\b(?:{_POINTED_AT})\b)(?!{_SAID_TO_THE_AGENT})"
 _RULES: Final = (
     _rule("help", rf"\b(?:{_HELP})\b"),
-    _rule("resume", _command(_RESUME), _COMMANDED),
-    _rule("pause", rf"{_command(_PAUSE)}|\b(?:{_OBEYING}) wait\b", _COMMANDED),
+    _rule("resume", _command(_CLEARLY_RESUME), _COMMANDED),
+    _rule("resume", _command(_RESUME), _COMMANDED_A_ROOM),
+    _rule("pause", _command(_CLEARLY_PAUSE), _COMMANDED),
+    _rule("pause", rf"{_command(_PAUSE)}|\b(?:{_OBEYING}) wait\b", _COMMANDED_A_ROOM),
     _rule("list", rf"\b(?:{_ALL_ROOMS})\b"),
-    _rule("about", rf"\b(?:{_ABOUT})\b", rf"^(?!{_MADE}\b).*\b(?:{_ASKED})\b"),
+    _rule("about", rf"\b(?:{_ABOUT})\b", rf"^(?!{_MADE}\b|{_SMALL_TALK}).*\b(?:{_ASKED})\b"),
     _rule("list", rf"\b(?:{_LIST})\b"),
     *(_rule(name, words) for name, words in _OTHER_LANGUAGES.items()),
 )
@@ -287,6 +309,8 @@ def _told(name: str, fields: Mapping[str, Any]) -> str:
         why = inert_line(str(fields.get("error", "")), MAX_SAID_CHARACTERS)
         if why.startswith("denied"):
             return "All right, I leave it as it is."
+        if name == "room_about" and why.startswith(NO_SUCH_ROOM):  # or it was about something else
+            return f"There is no room like that. {_ELSE}"
         return f"That did not work: {why}." if why else "That did not work."
     room = inert_line(str(fields.get("name", "")), MAX_SAID_CHARACTERS).rstrip("?.! ")
     match name:

@@ -5,21 +5,25 @@ was told to go on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from agent_tui.backend.engine.chat_fields import NewConversation, Question, Recorded
+from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import RoomChange
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import Notice, Presence, Unwatched
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.models.prices import Terms, costs_money
+from agent_tui.records import Spoken
 from tests.backend.engine.house import House, new_room, open_house, words
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
+from tests.fakes.scripted_tools import ScriptedBox
 
 FREE, PAID = Terms(), Terms(kind="openai", base_url="https://api.example.com/v1")
 MINUTE = 60
@@ -203,6 +207,75 @@ async def test_a_key_in_time_lets_it_go_on_and_takes_the_warning_back(tmp_path: 
         room.house.presence.press()
         await room.runs(27 * MINUTE)
         assert len(program.notices) == 2  # nothing was to be taken back
+        await program.close()
+
+
+@asynccontextmanager
+async def voice_session(room: Silent) -> AsyncIterator[Callable[[str, Question | Recorded], Awaitable[None]]]:
+    """Give a function that says something in a voice session of the same backend."""
+    house = room.house
+    timing = Timing(sleep=room.clock.sleep)
+    model = FakeModels(ScriptedModel(lambda _: ["Well."], free=True))
+    chats = Chats(
+        house.store,
+        house.hub,
+        model,
+        ScriptedBox(),
+        unwatched_seconds=30.0,
+        timing=timing,
+        presence=house.presence,
+    )
+    session = await chats.create(NewConversation(title="den", kind="voice"))
+
+    async def say(said: Question | Recorded) -> None:
+        if isinstance(said, Recorded):
+            await chats.record(session.id, said)
+        else:
+            await chats.ask(session.id, said)
+
+    try:
+        yield say
+    finally:
+        await chats.stop_all()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Question("What rooms are running?"),
+        Recorded(Spoken(), client_key="theirs", role="user", content="Hello, their agent."),
+    ],
+    ids=["to our agent", "to somebody else's agent"],
+)
+async def test_who_speaks_is_there_as_if_a_key_was_pressed(said: Question | Recorded, tmp_path: Path) -> None:
+    async with silent(tmp_path, terms=PAID) as room, voice_session(room) as say:
+        program = await Program.opened(room)
+        await room.runs(29 * MINUTE)
+        await say(said)
+        await settle()
+        assert [notice.id for notice in program.notices] == [room.room_id, ""]
+        await room.runs(27 * MINUTE)
+        assert len(program.notices) == 2
+        await room.clock.advance(4 * MINUTE)  # nobody speaks any more
+        await room.paused()
+        await program.close()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Question("And what is this one about?", tools=("list_rooms", "room_about")),
+        Recorded(Spoken(), client_key="theirs", role="assistant", content="I am still here."),
+    ],
+    ids=["a guest", "an agent"],
+)
+async def test_who_is_not_the_owner_keeps_nothing_running(said: Question | Recorded, tmp_path: Path) -> None:
+    async with silent(tmp_path, terms=PAID) as room, voice_session(room) as say:
+        program = await Program.opened(room)
+        await room.runs(29 * MINUTE)
+        await say(said)
+        await room.clock.advance(2 * MINUTE)
+        await room.paused()
         await program.close()
 
 

@@ -50,10 +50,59 @@ def test_what_is_none_of_the_five_is_hardly_ever_taken_for_one() -> None:
         "Why did the bus stop there?",
         "Start a new room about tea.",
         "Who stopped them?",
+        "Stop.",
+        "Okay, stop!",
+        "Shut up.",
+        "Quiet, please.",
+        "Hold on.",
+        "Hang on a second.",
+        "Hold that thought.",
+        "Cut it out.",
+        "Give me a break.",
+        "I want to stop smoking.",
+        "Stop the music.",
+        "Turn off the lights.",
+        "End this conversation.",
+        "Let's end the call.",
+        "Continue.",
+        "Please go on.",
+        "Carry on.",
+        "Keep going.",
+        "Start over.",
+        "Let's go.",
+        "Let it go.",
+        "Let me talk to a human.",
+        "Wake me at seven.",
+        "Continue the story.",
     ],
 )
 def test_what_is_no_command_never_pauses_or_resumes(said: str) -> None:
     assert understood_as(said) not in ("pause", "resume")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Help me write a mail.",
+        "Can you help me with my homework?",
+        "I need help with my taxes.",
+        "Give me an example of a metaphor.",
+        "Give me instructions for a cake.",
+        "How do I stop a nosebleed?",
+        "What is it about time?",
+        "What about tomorrow?",
+        "How about lunch?",
+        "What do you think about that?",
+        "Tell me something about yourself.",
+        "How are you doing?",
+        "What did you say?",
+        "How do you say hello in French?",
+        "Give me a list of fruits.",
+        "List the planets.",
+    ],
+)
+def test_what_people_say_of_anything_in_the_world_is_none_of_the_five(said: str) -> None:
+    assert understood_as(said) == "none"
 
 
 @pytest.mark.timeout(20)
