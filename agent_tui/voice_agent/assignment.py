@@ -39,7 +39,7 @@ class Assignment:
     """Where to go and whom to serve. Tokens never show in a repr.
 
     ``url`` and ``token`` are LiveKit's, empty for the console. ``owners``: identities that begin so are the
-    owner's, besides those whose token has ``OWNER_ATTRIBUTE``. ``greets``: say hello to whom is met first.
+    owner's; without any those whose token has ``OWNER_ATTRIBUTE``. ``greets``: say hello to whom is met first.
     """
 
     url: str = ""

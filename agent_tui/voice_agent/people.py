@@ -8,14 +8,18 @@ from agent_tui.voice_agent.assignment import OWNER_ATTRIBUTE
 
 
 class Owners:
-    """Knows the owner's terminals: by the attribute of their token, or by how their identity begins."""
+    """Knows the owner's terminals: by how their identity begins, or where no beginning is named by the
+    attribute of their token, which on somebody else's server other people's terminals have, too.
+    """
 
     def __init__(self, prefixes: Sequence[str]) -> None:
         self._prefixes = tuple(prefixes)
 
     def has(self, identity: str, attributes: Mapping[str, str]) -> bool:
         """Say whether it is the owner's. Nobody can give themselves the attribute: no token allows it."""
-        return attributes.get(OWNER_ATTRIBUTE) == "1" or any(map(identity.startswith, self._prefixes))
+        if self._prefixes:
+            return identity.startswith(self._prefixes)
+        return attributes.get(OWNER_ATTRIBUTE) == "1"
 
 
 class TurnOfWords:

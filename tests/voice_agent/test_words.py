@@ -82,11 +82,12 @@ def test_consent_is_a_yes_and_never_guessed(said: str, agreed: bool | None) -> N
     assert agrees(said) is agreed
 
 
-def test_owners_are_known_by_their_token_or_their_identity() -> None:
+def test_owners_are_known_by_their_identity_or_where_none_is_named_by_their_token() -> None:
     owners = Owners(["user-ada-"])
     assert owners.has("user-ada-17", {})
-    assert owners.has("somebody", {"agent-tui.owner": "1"})
-    assert not owners.has("user-bob-1", {"agent-tui.owner": "yes"})
+    assert not owners.has("somebody", {"agent-tui.owner": "1"})  # of a terminal that somebody else's key signed
+    assert Owners([]).has("somebody", {"agent-tui.owner": "1"})
+    assert not Owners([]).has("user-bob-1", {"agent-tui.owner": "yes"})
     assert not Owners([]).has("user-ada-17", {})
 
 

@@ -15,7 +15,9 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
+from agent_tui.clients.proxy import is_loopback
 from agent_tui.config import config_path, data_path, load
 from agent_tui.errors import Refused
 from agent_tui.voice_config import LiveKit, VoiceConfig, named_livekit
@@ -59,11 +61,12 @@ class VoiceOpening:
         await asyncio.to_thread(_load)
         if request.script is not None:
             return self._scripted(request, voice, request.script)
-        livekit = None
-        if not request.local_agent:
-            livekit = named_livekit(voice, url=request.url, token=request.token)
-        if livekit is not None:
+        livekit = named_livekit(voice, url=request.url, token=request.token)
+        if livekit is not None and not request.local_agent:
             return await self._named(request, voice, livekit)
+        if livekit is not None and livekit.key:
+            tell(say("voice.starting.agent"))
+            return await self._ours(request, voice, livekit)
         tell(say("voice.starting"))
         return await self._ours(request, voice)
 
@@ -97,22 +100,29 @@ class VoiceOpening:
         session = _in_a_room(request, voice, tokens, say("voice.place.server", host=host))
         return replace(session, keeper=Keeper(self._chats, request.room, host))
 
-    async def _ours(self, request: VoiceRequest, voice: VoiceConfig) -> VoiceSession:
-        """Return a session in a room of our backend, or without a server where it can have none."""
+    async def _ours(
+        self, request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit | None = None
+    ) -> VoiceSession:
+        """Return a session with our agent: in a room of our backend, or without a server where it can have
+        none; with ``livekit`` in the room of that server.
+        """
         from agent_tui.clients.voice.tokens import BackendTokens
 
         net = await self._backend()
-        tokens = BackendTokens(net, request.room, request.name or _my_name())
+        if livekit is not None and not is_loopback(urlsplit(net.base_url).hostname or ""):
+            raise Refused(say("voice.far_backend"), say("voice.far_backend.why"))
+        tokens = BackendTokens(net, request.room, request.name or _my_name(), livekit=livekit)
         try:
             ticket = await tokens.ticket()
         except Refused as error:
             if error.code == NO_AGENT:
                 raise NotSetUp(error.title, error.detail) from error
-            if error.code not in NO_SERVER:
+            if livekit is not None or error.code not in NO_SERVER:
                 raise
             return await self._local(request, voice, error)
         known = KnownTicket(tokens, ticket)
-        session = _in_a_room(request, voice, known, say("voice.place.here"))
+        place = say("voice.place.server", host=_host(livekit.url)) if livekit else say("voice.place.here")
+        session = _in_a_room(request, voice, known, place)
         return replace(session, conversation_id=ticket.conversation_id, is_owner=ticket.is_owner)
 
     async def _local(self, request: VoiceRequest, voice: VoiceConfig, why: Refused) -> VoiceSession:

@@ -167,8 +167,10 @@ class VoiceRun:
             self.session.sound.use_headphones(on)
 
     def use_local_agent(self) -> None:
-        """Let the next session be one with our agent on this machine."""
-        self.request = replace(self.request, local_agent=True, url="", token="", agent="", script=None)
+        """Let the next session be one with our agent: in the same room where the server's key and secret are
+        known, else in one of this machine.
+        """
+        self.request = replace(self.request, local_agent=True, agent="", script=None)
 
     async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
         """Change over to another device, now and in later sessions."""

@@ -45,6 +45,7 @@ class VoiceAgent:
     def __init__(
         self,
         room: str,
+        identity: str,
         program: tuple[Path, Path],
         file: LogFile,
         config: Callable[[], VoiceAgentConfig],
@@ -52,11 +53,11 @@ class VoiceAgent:
         is_over: Callable[[], Awaitable[bool]],
         join_seconds: float,
     ) -> None:
-        """``program`` is its Python and the folder it works in. ``orders`` waits until there is a server and
+        """``identity`` is the one it joins under. ``program`` is its Python and the folder it works in. ``orders`` waits until there is a server and
         returns what to tell it; ``is_over`` says whether nobody is in the room any more. Within
         ``join_seconds`` of its start it has to be in the room.
         """
-        self.identity = f"agent-{room}"
+        self.identity = identity
         self._python, self._folder = program
         self._config = config
         self._orders = orders

@@ -98,6 +98,13 @@ class RoomCalls:
             }
         return None
 
+    async def people_in(self, room: str) -> list[InRoom] | None:
+        """Return who is in one room, agents among them."""
+        with suppress(api.TwirpError, aiohttp.ClientError, TimeoutError):
+            answer = await self._api.room.list_participants(api.ListParticipantsRequest(room=room))
+            return [_in_room(one) for one in answer.participants]
+        return None
+
     async def remove(self, room: str, identity: str) -> None:
         """Send somebody out of a room; one who is not there is left so."""
         with suppress(api.TwirpError, aiohttp.ClientError, TimeoutError):

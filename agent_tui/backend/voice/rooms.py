@@ -1,4 +1,6 @@
-"""The voice rooms of this machine: one LiveKit server for all, one agent and one conversation for each."""
+"""The voice rooms of this machine: one LiveKit server for all, one agent and one conversation for each. In a room
+of somebody else's server only the agent is ours.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +32,36 @@ if TYPE_CHECKING:  # half a second, and only needed once somebody talks
 
 LEFT_SECONDS = 30.0  # a room that everybody has left for so long is over
 LOOK_SECONDS = 2.0  # between looks at who is in the rooms
+LOOKS_ELSEWHERE = 5  # one look at a room of somebody else's server for so many at ours
 LOCALE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 OWNER_PREFIX = "owner-"
 GUEST_PREFIX = "guest-"
 MAX_NAME_CHARACTERS = 60
+NONCE_BYTES = 4  # of a backend, in identities on servers where others sign tokens, too
 SUFFIX_BYTES = 3  # of identities: the same person twice is two people in the room
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Somebody else's LiveKit server (``url`` begins with ws), with what signs tokens for it."""
+
+    url: str
+    key: str = field(repr=False)
+    secret: str = field(repr=False)
+
+    @property
+    def api_url(self) -> str:
+        """Return the address of its API."""
+        return f"http{self.url.removeprefix('ws')}"
+
+
+@dataclass(frozen=True, slots=True)
 class TokenRequest:
     """Who wants to join which room. ``room_config`` is LiveKit's, as its token endpoints take it; ours does
-    not come without ``with_agent``. ``locale`` is the language they speak.
+    not come without ``with_agent``. ``locale`` is the language they speak; ``server`` the one the room is on,
+    None: ours.
     """
 
     room: str
@@ -52,6 +71,7 @@ class TokenRequest:
     with_agent: bool = True
     locale: str = ""
     room_config: Mapping[str, Any] | None = None
+    server: Elsewhere | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +90,13 @@ class VoiceRoom:
     conversation_id: str
     locale: str
     seen_at: float
+    server: Elsewhere | None = None  # that it is on, None: ours
     agent: VoiceAgent | None = None
     people: list[InRoom] = field(default_factory=list)
+
+
+# The address of the server that a room is on, empty for ours, and the room's name.
+Spot = tuple[str, str]
 
 
 class VoiceRooms:
@@ -100,9 +125,12 @@ class VoiceRooms:
         folder = voice_folder(data)
         self._server_file = LogFile(folder / "server.log")
         self._agent_file = LogFile(folder / "agent.log")
-        self._rooms: dict[str, VoiceRoom] = {}
+        self._rooms: dict[Spot, VoiceRoom] = {}
         self._server: VoiceServer | None = None
         self._livekit: tuple[Signer, RoomCalls] | None = None
+        self._elsewhere: dict[Elsewhere, tuple[Signer, RoomCalls]] = {}
+        self._nonce = secrets.token_hex(NONCE_BYTES)
+        self._looks = 0
         self._changing = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
         self._attending: asyncio.Task[None] | None = None
@@ -124,19 +152,21 @@ class VoiceRooms:
         """
         request = checked(request)
         async with self._changing:
-            server = self._needed_server()
-            if request.with_agent and request.room not in self._rooms:
+            server = self._needed_server() if request.server is None else self._reached(request.server)
+            spot = (request.server.url if request.server is not None else "", request.room)
+            if request.with_agent and spot not in self._rooms:
                 self._needed_agent()
-            room = await self._opened(request.room, request.locale)
+            room = await self._opened(spot, request)
             try:
-                server.start()  # before the agent, which waits for it
+                if isinstance(server, VoiceServer):
+                    server.start()  # before the agent, which waits for it
                 if request.with_agent:
-                    self._start_agent(request.room, room)
+                    self._start_agent(spot, room)
                 signer = await self._ready(server)
             finally:
                 room.seen_at = time.monotonic()
                 self._watch()
-        identity = identity_of(request)
+        identity = identity_of(request, self._owner_prefix(request.server))
         token = signer.person(
             request.room,
             identity,
@@ -173,7 +203,7 @@ class VoiceRooms:
             },
             "agent": {"python": None if python is None else str(python)},
             "missing_parts": [part.name for part in missing_parts(self._data)],
-            "rooms": [_about_room(name, room) for name, room in sorted(self._rooms.items())],
+            "rooms": [_about_room(spot, room) for spot, room in sorted(self._rooms.items())],
             "missing": [
                 {"code": missing.code, "title": missing.title, "detail": missing.detail}
                 for missing in self._missing()
@@ -196,7 +226,7 @@ class VoiceRooms:
         self._rooms.clear()
         await asyncio.gather(
             *(room.agent.stop() for room in rooms if room.agent is not None),
-            self._end_server(),
+            self._end_servers(),
             *tasks,
             return_exceptions=True,
         )
@@ -214,11 +244,18 @@ class VoiceRooms:
                 missing.append(error)
         return missing
 
-    def _needed_server(self) -> VoiceServer:
+    def _needed_near(self) -> None:
         if not self._home.is_near:
             no_server(
                 "This backend has no voice rooms", "Voice rooms are for one machine, and others can reach it."
             )
+
+    def _reached(self, server: Elsewhere) -> Elsewhere:
+        self._needed_near()
+        return server
+
+    def _needed_server(self) -> VoiceServer:
+        self._needed_near()
         path = find_server(self._data)
         if path is None:
             no_server("There is no livekit-server on this machine", "Run: agent-tui voice setup")
@@ -228,7 +265,7 @@ class VoiceRooms:
                 "LiveKit needs another one, even for calls on one machine.",
                 code="voice.no_network",
             )
-        if self._server is None or (self._server.path != path and not self._rooms):
+        if self._server is None or (self._server.path != path and not self._has_ours):
             self._server = VoiceServer(path, voice_folder(self._data), self._server_file)
         return self._server
 
@@ -243,18 +280,30 @@ class VoiceRooms:
             )
         return python
 
-    async def _ready(self, server: VoiceServer) -> Signer:
+    async def _ready(self, server: VoiceServer | Elsewhere) -> Signer:
         """Wait for the server that is started; raises ``Refused`` (409) when it fails."""
+        if isinstance(server, Elsewhere):
+            return (await self._connected(server))[0]
         state, _ = await asyncio.gather(server.settled(), asyncio.to_thread(_load_livekit))
         if state != "running":
             why = server.why
-            await self._end_rooms(list(self._rooms))
+            await self._end_rooms([spot for spot in self._rooms if not spot[0]])
             no_server("The livekit-server does not start", why, code="voice.server_failed")
         return (await self._connected(server))[0]
 
-    async def _connected(self, server: VoiceServer) -> tuple[Signer, RoomCalls]:
+    @property
+    def _has_ours(self) -> bool:
+        """Whether a room on our own server is in use."""
+        return any(not url for url, _ in self._rooms)
+
+    async def _connected(self, server: VoiceServer | Elsewhere) -> tuple[Signer, RoomCalls]:
         """Return what signs tokens for the running server, and what asks it."""
         livekit = await asyncio.to_thread(_load_livekit)
+        if isinstance(server, Elsewhere):
+            if server not in self._elsewhere:
+                calls = livekit.RoomCalls(server.api_url, server.key, server.secret)
+                self._elsewhere[server] = livekit.Signer(server.key, server.secret), calls
+            return self._elsewhere[server]
         if self._livekit is None:
             calls = livekit.RoomCalls(server.api_url, KEY, server.secret)
             self._livekit = livekit.Signer(KEY, server.secret), calls
@@ -262,35 +311,45 @@ class VoiceRooms:
 
     # --- rooms -----------------------------------------------------------------------------------------
 
-    async def _opened(self, name: str, locale: str) -> VoiceRoom:
-        room = self._rooms.get(name)
+    def _owner_prefix(self, server: Elsewhere | None) -> str:
+        """Return how the identities of this backend's person begin. Where others sign tokens, too, they and
+        their terminals are guests of our agent.
+        """
+        return OWNER_PREFIX if server is None else f"{OWNER_PREFIX}{self._nonce}-"
+
+    async def _opened(self, spot: Spot, request: TokenRequest) -> VoiceRoom:
+        room = self._rooms.get(spot)
         if room is not None and not await conversation_exists(self._chats, room.conversation_id):
             if room.agent is not None:  # it was told the one that somebody has deleted
                 await room.agent.stop()
                 room.agent = None
-            room.conversation_id = await begin_conversation(self._chats, name)
+            room.conversation_id = await begin_conversation(self._chats, spot[1])
         elif room is None:
-            room = VoiceRoom(await begin_conversation(self._chats, name), locale, time.monotonic())
+            begun = await begin_conversation(self._chats, spot[1])
+            room = VoiceRoom(begun, request.locale, time.monotonic())
         if self._closed:
             raise Refused("The backend is stopping", status=503)
-        self._rooms[name] = room
+        room.server = request.server  # its key may be a new one
+        self._rooms[spot] = room
         return room
 
-    def _start_agent(self, name: str, room: VoiceRoom) -> None:
+    def _start_agent(self, spot: Spot, room: VoiceRoom) -> None:
         if room.agent is None:
             python = find_agent_python(self._data)
             if python is None:
                 return
 
             async def orders() -> Orders:
-                return await self._orders(name, room)
+                return await self._orders(spot[1], room)
 
             async def is_over() -> bool:
+                self._looks = 0  # now, wherever it is
                 await self._look()
                 return not room.people
 
             room.agent = VoiceAgent(
-                name,
+                spot[1],
+                f"agent-{spot[1]}" if room.server is None else f"agent-{spot[1]}-{self._nonce}",
                 (python, voice_folder(self._data)),
                 self._agent_file,
                 lambda: self._config().agent,
@@ -302,38 +361,44 @@ class VoiceRooms:
 
     async def _orders(self, name: str, room: VoiceRoom) -> Orders:
         """Return what the agent of a room is told, once there is a server for it."""
-        assert self._server is not None
         assert room.agent is not None
-        if await self._server.settled() != "running":
+        server: VoiceServer | Elsewhere | None = room.server or self._server
+        assert server is not None
+        if isinstance(server, VoiceServer) and await server.settled() != "running":
             raise ProgramEnded("there is no LiveKit server")
-        signer, calls = await self._connected(self._server)
+        signer, calls = await self._connected(server)
         # After a crash the server believes for twenty seconds that the agent is still there.
         await calls.remove(name, room.agent.identity)
         config = self._config()
         return {
-            "url": self._server.url,
+            "url": server.url,
             "token": signer.agent(name, room.agent.identity, "agent-tui"),
             "room": name,
             "identity": room.agent.identity,
             "backend_url": self._home.url,
             "backend_token": self._home.token,
             "conversation_id": room.conversation_id,
-            "owners": [OWNER_PREFIX],
+            "owners": [self._owner_prefix(room.server)],
             "locale": config.locale or room.locale or own_locale(),
             "agent": agent_settings(config.agent),
         }
 
-    async def _end_rooms(self, names: list[str]) -> None:
-        ended = [(name, room) for name in names if (room := self._rooms.pop(name, None)) is not None]
+    async def _end_rooms(self, spots: list[Spot]) -> None:
+        ended = [(spot, room) for spot in spots if (room := self._rooms.pop(spot, None)) is not None]
         await asyncio.gather(*(room.agent.stop() for _, room in ended if room.agent is not None))
-        for name, room in ended:
-            if self._livekit is not None:
+        for (url, name), room in ended:
+            if self._livekit is not None and not url:
                 await self._livekit[1].delete(name)
             await end_conversation(self._chats, room.conversation_id)
-        if not self._rooms:
-            await self._end_server()
+        await self._end_servers()
 
-    async def _end_server(self) -> None:
+    async def _end_servers(self) -> None:
+        """End what no room needs any more."""
+        used = {room.server for room in self._rooms.values()}
+        for server in [one for one in self._elsewhere if one not in used]:
+            await self._elsewhere.pop(server)[1].aclose()
+        if self._has_ours:
+            return
         livekit, self._livekit = self._livekit, None
         if livekit is not None:
             await livekit[1].aclose()
@@ -359,20 +424,29 @@ class VoiceRooms:
 
     async def _look(self) -> None:
         """Note who is in which room; a server that does not answer says nothing about that."""
-        found = await self._livekit[1].people() if self._livekit is not None else None
-        if found is None:
-            return
         now = time.monotonic()
-        for name, room in self._rooms.items():
-            room.people = [one for one in found.get(name, ()) if not one.is_agent]
-            if room.people:
+        found = await self._livekit[1].people() if self._livekit is not None else None
+        is_turn, self._looks = self._looks % LOOKS_ELSEWHERE == 0, self._looks + 1
+        for (url, name), room in list(self._rooms.items()):
+            here = found.get(name, []) if found is not None and not url else None
+            if room.server is not None and is_turn:
+                here = await (await self._connected(room.server))[1].people_in(name)
+                mine = self._owner_prefix(room.server)  # for strangers alone our agent does not stay
+                here = here and [one for one in here if one.identity.startswith(mine)]
+            if here is not None:
+                room.people = [one for one in here if not one.is_agent]
+            if here and room.people:
                 room.seen_at = now
         self._attend()
 
     async def _end_left(self) -> None:
         now = time.monotonic()
         is_lost = self._server is not None and self._server.state == "failed"
-        left = [n for n, room in self._rooms.items() if is_lost or now - room.seen_at > self._left_seconds]
+        left = [
+            spot
+            for spot, room in self._rooms.items()
+            if (is_lost and room.server is None) or now - room.seen_at > self._left_seconds
+        ]
         if left:
             await self._end_rooms(left)
             self._attend()
@@ -432,11 +506,11 @@ def checked(request: TokenRequest) -> TokenRequest:
     return request
 
 
-def identity_of(request: TokenRequest) -> str:
+def identity_of(request: TokenRequest, owner_prefix: str = OWNER_PREFIX) -> str:
     """Return under which identity somebody joins. Its beginning says whether they are an owner, whatever
     identity they ask for; they get that again when they had it before.
     """
-    prefix = GUEST_PREFIX if request.is_guest else OWNER_PREFIX
+    prefix = GUEST_PREFIX if request.is_guest else owner_prefix
     wanted = request.identity[: 2 * MAX_NAME_CHARACTERS]
     if wanted.startswith(prefix) and wanted == inert_line(wanted, 2 * MAX_NAME_CHARACTERS):
         return wanted
@@ -455,11 +529,12 @@ def no_server(title: str, detail: str, code: str = "voice.no_server") -> NoRetur
     raise Refused(title, detail, status=409, code=code)
 
 
-def _about_room(name: str, room: VoiceRoom) -> dict[str, Any]:
+def _about_room(spot: Spot, room: VoiceRoom) -> dict[str, Any]:
     people = [{"identity": one.identity, "name": one.name, "owner": one.is_owner} for one in room.people]
     agent = room.agent
     return {
-        "name": name,
+        "name": spot[1],
+        "server_url": spot[0] or None,
         "conversation_id": room.conversation_id,
         "people": people,
         "agent": None

@@ -9,7 +9,8 @@ from starlette.routing import Route
 from agent_tui.backend.body import Fields, read_fields
 from agent_tui.backend.problem import json_answer
 from agent_tui.backend.routing import by_method
-from agent_tui.backend.voice.rooms import TokenRequest, VoiceRooms
+from agent_tui.backend.voice.rooms import Elsewhere, TokenRequest, VoiceRooms
+from agent_tui.errors import Refused
 from agent_tui.voice_config import DEFAULT_ROOM
 
 
@@ -37,7 +38,8 @@ def token_request(fields: Fields) -> TokenRequest:
     """Return what the body of a token request asks for; raises ``Refused`` (422) for wrong types.
 
     ``room_name``, ``participant_name``, ``participant_identity`` and ``room_config`` are LiveKit's (its token
-    endpoints), ``guest``, ``agent`` and ``locale`` ours. Nobody may say what their attributes are.
+    endpoints), ``guest``, ``agent``, ``locale`` and ``livekit`` ours. Nobody may say what their attributes
+    are.
     """
     room_config = fields.table("room_config") or {}
     named = bool(room_config.get("agents"))
@@ -50,4 +52,14 @@ def token_request(fields: Fields) -> TokenRequest:
         with_agent=not named if agent is None else agent,
         locale=(fields.text("locale") or "")[:40],
         room_config=room_config,
+        server=_elsewhere(fields.object("livekit")),
     )
+
+
+def _elsewhere(fields: Fields | None) -> Elsewhere | None:
+    if fields is None:
+        return None
+    url = fields.needed_text("url").rstrip("/")
+    if not url.startswith(("ws://", "wss://")):
+        raise Refused("livekit.url must begin with ws:// or wss://", status=422)
+    return Elsewhere(url, fields.needed_text("key"), fields.needed_text("secret"))

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from agent_tui.clients.net import Net
 from agent_tui.errors import ConfigError, NotFound, NotOffered, ProtocolError, Unauthorized
 from agent_tui.redaction import shown_url
+from agent_tui.voice_config import LiveKit
 from agent_tui.wire.voice import token_claims
 
 BACKEND_PATH = "api/voice/token"
@@ -155,19 +156,26 @@ class EndpointTokens:
 
 
 class BackendTokens:
-    """Asks our backend, which starts LiveKit's server and the agent where they do not run yet.
+    """Asks our backend, which starts LiveKit's server and the agent where they do not run yet; with
+    ``livekit`` only our agent, in a room of that server.
 
     ``net`` stays the caller's. Raises ``Refused`` where no server can be had, with the ``code``
     ``voice.no_server``, ``voice.no_agent`` or ``voice.server_failed``.
     """
 
-    def __init__(self, net: Net, room: str, name: str = "", *, is_guest: bool = False) -> None:
+    def __init__(
+        self, net: Net, room: str, name: str = "", *, is_guest: bool = False, livekit: LiveKit | None = None
+    ) -> None:
+        """``livekit`` has a key and a secret, and ``net`` leads to a backend on this machine: it is told them."""
         self._net = net
         self._body: dict[str, Any] = {"room_name": room}
         if name:
             self._body["participant_name"] = name
         if is_guest:
             self._body["guest"] = True
+        if livekit is not None:
+            named = {"url": server_url(livekit.url), "key": livekit.key, "secret": livekit.secret}
+            self._body["livekit"] = named
 
     def __repr__(self) -> str:
         return f"BackendTokens({self._net.base_url!r})"

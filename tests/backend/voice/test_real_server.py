@@ -25,6 +25,7 @@ from tests.backend.test_chat_commands import gone
 from tests.backend.test_chat_process import children
 from tests.backend.voice.voice_backend import TOKEN_PATH, claims, until, voice_backend, write_agent
 from tests.backend.wire_client import PATIENCE_SECONDS
+from tests.clients.voice import rooms
 
 SERVER = find_server()
 pytestmark = [
@@ -268,3 +269,62 @@ def environment_of(pid: int) -> dict[str, str]:
     """Return a process's environment."""
     pairs = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
     return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+
+
+async def test_our_agent_goes_into_a_room_of_somebody_elses_server_and_leaves_it_to_strangers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "data"
+    assert SERVER is not None
+    async with (
+        rooms.server(tmp_path) as theirs,
+        voice_backend(data, monkeypatch, server=SERVER, left_seconds=3.0) as backend,
+    ):
+        livekit = {"url": theirs.url, "key": theirs.key, "secret": theirs.secret}
+        joined = await backend.join("den", participant_name="Ann", livekit=livekit)
+        assert (joined["server_url"], joined["owner"]) == (theirs.url, True)
+        assert (await backend.chats.conversation(joined["conversation_id"])).kind == "voice"
+        stranger = {"server_url": theirs.url, "participant_token": theirs.token("owner-bob", "den")}
+        async with terminal(stranger) as bob:
+            async with terminal(joined) as ann:
+                await until(lambda: joined["agent_identity"] in ann.remote_participants)
+                await backend.until_agent("den", "running")
+                (told,) = backend.told()
+                os.kill(told["pid"], signal.SIGKILL)
+                await until(lambda: len(backend.told()) == 2)
+                await backend.until_agent("den", "running")
+                await until(lambda: joined["agent_identity"] in ann.remote_participants)
+                (server,) = [room["server_url"] for room in (await backend.about())["rooms"]]
+                assert server == theirs.url
+                assert (await backend.about())["server"]["state"] == "stopped"  # ours is not needed
+            # Who pays for the agent has left; that somebody else is there keeps nothing running.
+            await until(lambda: backend.rooms.rooms == 0)
+            await until(lambda: not has_agent(bob))
+            assert bob.isconnected()  # it is not our room to close
+    for told in backend.told():
+        assert (told["url"], told["room"]) == (theirs.url, "den")
+        assert joined["participant_identity"].startswith(tuple(told["owners"]))
+        assert not "owner-bob".startswith(tuple(told["owners"]))
+        assert claims(told["token"])["video"]["room"] == "den"
+        assert claims(told["token"])["kind"] == "agent"
+        assert theirs.secret not in str(told)  # neither in what it was told nor in its arguments or variables
+    for log in (data / "voice").glob("*.log"):
+        assert theirs.secret not in log.read_text()
+
+
+async def test_a_server_that_knows_another_secret_lets_nobody_in_and_the_secret_is_told_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "data"
+    wrong = "wrong-secret-of-at-least-thirty-two-bytes"
+    assert SERVER is not None
+    async with (
+        rooms.server(tmp_path) as theirs,
+        voice_backend(data, monkeypatch, server=SERVER) as backend,
+    ):
+        await backend.join("den", livekit={"url": theirs.url, "key": theirs.key, "secret": wrong})
+        agent = await backend.until_agent("den", "failed")
+        about = await backend.about()
+    assert wrong not in str(agent) + str(about)
+    for log in (data / "voice").glob("*.log"):
+        assert wrong not in log.read_text()

@@ -372,3 +372,31 @@ async def test_what_is_said_about_voice_holds_no_secret(
     for log in (tmp_path / "voice").glob("*.log*"):
         assert not SIGNED.search(log.read_text())
         assert told["token"] not in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("livekit", "why"),
+    [
+        ({"url": "ftp://host", "key": "k", "secret": "s"}, "livekit.url"),
+        ({"url": "wss://host", "key": "k"}, "livekit.secret"),
+        ("wss://host", "livekit"),
+    ],
+)
+async def test_somebody_elses_server_needs_an_address_a_key_and_a_secret(
+    livekit: object, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with voice_backend(tmp_path, monkeypatch) as backend:
+        answer = await backend.ask(room_name="den", livekit=livekit)
+        assert (answer.status, why in answer.json["title"]) == (422, True), answer.body
+        assert (await backend.about())["rooms"] == []
+
+
+async def test_a_backend_that_others_reach_sends_no_agent_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with voice_backend(tmp_path, monkeypatch, is_near=False) as backend:
+        answer = await backend.ask(
+            room_name="den", livekit={"url": "wss://host", "key": "k", "secret": "a-secret"}
+        )
+        assert (answer.status, answer.json["code"]) == (409, "voice.no_server")
+        assert b"a-secret" not in answer.body
