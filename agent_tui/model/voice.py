@@ -88,6 +88,7 @@ class AgentJoined:
     has_session: bool = False  # it answers ``lk.agent.session``; else transcription and attribute only
     has_push_to_talk: bool = False
     takes_files: bool = False
+    takes_requests: bool = False  # it can be asked to listen to somebody else in the room
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,9 @@ class Choice:
 class Assignment:
     """Where to go and whom to serve. Tokens never show in a repr.
 
-    ``url`` and ``token`` are LiveKit's, empty for the console. ``owners``: identities that begin so are the
-    owner's; without any those whose token has ``OWNER_ATTRIBUTE``. ``greets``: say hello to whom is met first.
+    ``url`` and ``token`` are LiveKit's, empty for the console. ``owners``: identities that begin so are
+    the owner's; without any those whose token has ``OWNER_ATTRIBUTE``.
+    ``greets``: say hello to whom is met first.
     """
 
     url: str = ""

@@ -24,6 +24,7 @@ from agent_tui.voice_agent.transport import RoomTransport
 NAME_ATTRIBUTE: Final = "lk.agent.name"
 PUSH_TO_TALK_ATTRIBUTE: Final = "push-to-talk"
 FILES_ATTRIBUTE: Final = "agent-tui.files"
+LISTENS_TO_ATTRIBUTE: Final = "agent-tui.listens-to"
 FILE_TOPIC: Final = "agent-tui.file"
 AGENT_NAME: Final = "agent-tui"
 MAX_FILE_BYTES: Final = 1 << 20
@@ -71,6 +72,7 @@ class RoomAgent:
         if self._session.parts.ear:
             offers[PUSH_TO_TALK_ATTRIBUTE] = "1"
         await self._room.local_participant.set_attributes(offers)
+        self._say_whom()
 
     async def aclose(self) -> None:
         """End the session; the room is left by its owner."""
@@ -98,12 +100,20 @@ class RoomAgent:
         self._session.livekit.clear_user_turn()
         self._session.talk.turn.take()
         self._session.livekit.room_io.set_participant(identity)
+        self._say_whom()
+
+    def _say_whom(self) -> None:
+        """Say to everybody in the room whom it listens to."""
+        linked = self._linked()
+        whom = {LISTENS_TO_ATTRIBUTE: linked.identity if linked is not None else ""}
+        self._spawn(self._room.local_participant.set_attributes(whom))
 
     def _on_joined(self, person: rtc.RemoteParticipant) -> None:
         linked = self._linked()
         # Whoever comes into an empty room is linked by the framework, but not heard.
         if _is_person(person) and (linked is None or linked.identity == person.identity):
             self._session.livekit.room_io.set_participant(person.identity)
+            self._say_whom()
 
     def _on_left(self, person: rtc.RemoteParticipant) -> None:
         linked = self._session.livekit.room_io.linked_participant

@@ -50,7 +50,8 @@ _HUSH_BEFORE = r"(?:please |no |ok(?:ay)? |hey |all right |alright |thanks |than
 _HUSH_AFTER = r"(?: (?:please|now|thanks|thank you|for now))*"
 _ALONE = re.compile(f"{_HUSH_BEFORE}(?:{_HUSH}){_HUSH_AFTER}")
 _CUTTING_IN = re.compile(
-    f"{_HUSH_BEFORE}(?:{_HUSH}|(?:stop|cut|leave) (?:it|that|this)(?: out)?|wait|hold on|hang on){_HUSH_AFTER}"
+    f"{_HUSH_BEFORE}(?:{_HUSH}|(?:stop|cut|leave) (?:it|that|this)(?: out)?|wait|hold on|hang on)"
+    f"{_HUSH_AFTER}"
 )
 
 

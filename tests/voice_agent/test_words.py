@@ -85,7 +85,9 @@ def test_consent_is_a_yes_and_never_guessed(said: str, agreed: bool | None) -> N
 def test_owners_are_known_by_their_identity_or_where_none_is_named_by_their_token() -> None:
     owners = Owners(["user-ada-"])
     assert owners.has("user-ada-17", {})
-    assert not owners.has("somebody", {"agent-tui.owner": "1"})  # of a terminal that somebody else's key signed
+    assert not owners.has(
+        "somebody", {"agent-tui.owner": "1"}
+    )  # of a terminal that somebody else's key signed
     assert Owners([]).has("somebody", {"agent-tui.owner": "1"})
     assert not Owners([]).has("user-bob-1", {"agent-tui.owner": "yes"})
     assert not Owners([]).has("user-ada-17", {})

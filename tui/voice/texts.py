@@ -107,7 +107,11 @@ def card(state: VoiceState, shown: Shown) -> Card | None:
     if "agent_left" in overlays:
         return Card(say("voice.card.agent_left"), (retry, local) if shown.may_use_local else (retry,))
     if "not_linked" in overlays and state.heard is not None:
-        return Card(say("voice.card.not_linked", name=_name(state)), (("voice.listen", "voice.card.listen"),))
+        name, agent = _name(state), state.agent
+        if agent is None or agent.takes_requests:
+            return Card(say("voice.card.not_linked", name=name), (("voice.listen", "voice.card.listen"),))
+        # Its words and sound come to everybody; what it does not offer no key can ask for.
+        return Card(say(f"voice.card.not_linked.{'typed' if agent.has_session else 'only'}", name=name))
     sound = state.sound
     if "no_audio" in overlays and (shown.had_input or not len(state.lines)):
         problem = inert_line(sound.input_problem, MAX_DETAIL_CHARACTERS)

@@ -86,6 +86,8 @@ VOICE: Final[dict[str, str]] = {
     "voice.card.absent": "The agent did not join the room.",
     "voice.card.agent_left": "The agent left the room. Waiting for it to come back.",
     "voice.card.not_linked": "The agent listens to {name}, not to you.",
+    "voice.card.not_linked.typed": "The agent listens to {name} and nobody else. You hear it, and can type.",
+    "voice.card.not_linked.only": "The agent listens to {name} and nobody else. You only hear it.",
     "voice.card.no_input": "You can type; the agent answers aloud.",
     "voice.card.no_audio": "There is no speaker either: this is a typed conversation.",
     "voice.card.no_signal": "The microphone gives nothing but silence.",

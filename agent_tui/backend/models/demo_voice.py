@@ -81,7 +81,8 @@ _SAID_TO_THE_AGENT = (
 )
 
 _ABOUT = (
-    r"about(?! (?:time|you|yourself|me)\b)|topic|subject|purpose|describe|explain|summar\w+|sum(?: \w+)? up|details?|discuss\w*|talking"
+    r"about(?! (?:time|you|yourself|me)\b)|topic|subject|purpose|describe|explain|summar\w+|sum(?: \w+)? up"
+    r"|details?|discuss\w*|talking"
     r"|say|saying"
     r"|said|debat(?:e|ing)|argu\w*|(?:is|are) .*(?:doing|up to|getting on)|how (?:is|are) .*(?:going|coming)"
     r"|ha(?:s|ve) .*(?:got to|done|decided|agreed|found|happened|come)|what happened|happening in|status"
@@ -107,7 +108,8 @@ _ALL_ROOMS = (
     rf" (?:\w+ ){{0,3}}?(?:{_SEVERAL})|(?:{_SEVERAL}) (?:are|do|is|exist)|^(?:the )?(?:{_SEVERAL})$"
 )
 _LIST = (
-    rf"list(?: of)?(?: (?:the|my|all|them|everything|{_SEVERAL}))*$|overview|rundown|(?:which|what|how many|any|every|each) (?:{_ONE}|agents)"
+    rf"list(?: of)?(?: (?:the|my|all|them|everything|{_SEVERAL}))*$|overview|rundown"
+    rf"|(?:which|what|how many|any|every|each) (?:{_ONE}|agents)"
     r"|how many(?: of them)?(?: are| do| have|$)"
     r"|(?:what|who|anything|everything|something|agents)(?: (?:else|is|are|has|have|that|i|we|you|got|do"
     r"|still|all))*"
@@ -119,7 +121,8 @@ _DOES = (
 )
 _HELP = (
     r"(?:^|(?:can|could|would) (?:you|anybody|somebody) |need (?:some |your )?)help(?: (?:me|us|out|here))*$"
-    r"|help (?:me |us )?out|guidance|guide me|a hint|examples?(?! of (?!what))|commands?(?! (?:of|for|does|has))"
+    r"|help (?:me |us )?out|guidance|guide me|a hint|examples?(?! of (?!what))"
+    r"|commands?(?! (?:of|for|does|has))"
     r"|options(?! for)|instructions(?! (?:for|of))|who are you|what are you$"
     r"|capab\w+|abilit\w+|i am (?:lost|confused|stuck)"
     r"|i do not (?:understand|get it)"

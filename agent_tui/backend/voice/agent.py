@@ -53,7 +53,9 @@ class VoiceAgent:
         is_over: Callable[[], Awaitable[bool]],
         join_seconds: float,
     ) -> None:
-        """``identity`` is the one it joins under. ``program`` is its Python and the folder it works in. ``orders`` waits until there is a server and
+        """``identity`` is the one it joins under.
+
+        ``program`` is its Python and the folder it works in. ``orders`` waits until there is a server and
         returns what to tell it; ``is_over`` says whether nobody is in the room any more. Within
         ``join_seconds`` of its start it has to be in the room.
         """

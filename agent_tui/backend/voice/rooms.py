@@ -1,5 +1,6 @@
-"""The voice rooms of this machine: one LiveKit server for all, one agent and one conversation for each. In a room
-of somebody else's server only the agent is ours.
+"""The voice rooms of this machine: one LiveKit server for all, one agent and one conversation for each.
+
+In a room of somebody else's server only the agent is ours.
 """
 
 from __future__ import annotations

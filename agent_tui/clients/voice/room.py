@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import stat
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -22,7 +23,15 @@ from agent_tui.clients.voice.room_link import JOIN_SECONDS, JoinFailed, RoomLink
 from agent_tui.clients.voice.running import Running, stop, to_the_end
 from agent_tui.clients.voice.tokens import Ticket, TokenSource
 from agent_tui.clients.voice.words import WordStreams
-from agent_tui.errors import AgentTuiError, ConfigError, ConnectFailed, NotOffered, Refused, TransportError
+from agent_tui.errors import (
+    AgentTuiError,
+    ConfigError,
+    ConnectFailed,
+    NotOffered,
+    Refused,
+    TimedOut,
+    TransportError,
+)
 from agent_tui.model.voice import (
     AgentJoined,
     LinkMeasured,
@@ -45,8 +54,11 @@ MEASURE_EVERY_SECONDS = 2.0
 BACK_SECONDS = 6.0  # an agent has so long to come back after a reconnect: livekit.rtc tries every 3 s
 PUBLISH_TRIES = 3  # each takes up to 10 s
 REJOIN_DELAYS = (1.0, 2.0, 4.0, 8.0)
+TURN_SECONDS = 600.0  # of an answer to a line that goes to the agent's session
 MAX_FILE_BYTES = 25 * 1024 * 1024
 MAX_TALKERS = 8  # tracks that are played at once
+
+log = logging.getLogger(__name__)
 
 _ENDS = ("left", "duplicate_identity", "removed", "room_deleted", "room_closed")  # the others are failures
 _QUALITIES: dict[int, Quality] = {0: "poor", 1: "good", 2: "excellent", 3: "lost"}
@@ -369,17 +381,39 @@ class RoomClient:
         return link, self._agent.info
 
     async def say(self, text: str) -> None:
-        """Send a typed line; it interrupts the agent if it speaks."""
+        """Send a typed line; it interrupts the agent if it speaks.
+
+        livekit-agents drops what is typed by anybody but the one it listens to. So the agent is asked to
+        listen to this terminal, or where it takes no such request the line goes to its session. Raises
+        ``NotOffered`` where neither can be done.
+        """
         link, agent = self._with_agent()
+        is_heard = not any(person.is_heard and not person.is_me for person in self._people)
+        if not is_heard and not agent.takes_requests and not agent.has_session:
+            raise NotOffered("the agent listens to somebody else", "What you type does not reach it.")
         key = f"typed-{secrets.token_hex(8)}"
         self._running.tell(WordsTyped(key, text))
         self._playback.silence(agent.identity, on=False)
         try:
             await link.until_known()
+            if not is_heard and not agent.takes_requests:
+                self._running.spawn(self._run_input(link, key, text))
+                return
+            if not is_heard:
+                await self.ask_to_listen()
             await link.send_text(wire.encodable(text))
-        except TransportError:
+        except (TransportError, NotOffered):
             self._running.tell(WordsLost(key))
             raise
+
+    async def _run_input(self, link: RoomLink, key: str, text: str) -> None:
+        """Have the agent's session answer a line; returns after that turn."""
+        try:
+            await link.requests.run_input(wire.encodable(text), TURN_SECONDS)
+        except TimedOut:
+            log.warning("the agent did not end its turn in time")
+        except (TransportError, Refused) as error:
+            self._running.tell(WordsLost(key), SessionFailed(str(error)))
 
     async def interrupt(self) -> None:
         """Make the agent be silent: by its own method, by a push-to-talk turn that is taken back, else only
@@ -450,7 +484,11 @@ class RoomClient:
     async def ask_to_listen(self) -> None:
         """Ask the agent to listen to this terminal; raises ``NotOffered`` where it cannot be asked."""
         link, agent = self._with_agent()
-        await link.call(wire.TALK_TO_ME, agent.identity)
+        try:
+            await link.call(wire.TALK_TO_ME, agent.identity)
+        except NotOffered as error:
+            why_not = "It listens to whoever came first."
+            raise NotOffered("this agent cannot be asked to listen to you", why_not) from error
         self._listens_to_me(link)
 
     def _listens_to_me(self, link: RoomLink) -> None:

@@ -278,4 +278,5 @@ def _introduced(participant: rtc.RemoteParticipant, *, has_session: bool) -> Age
         has_session=has_session,
         has_push_to_talk=attributes.get(wire.PUSH_TO_TALK) == "1",
         takes_files=attributes.get(wire.TAKES_FILES) == "1",
+        takes_requests=wire.LISTENS_TO in attributes or attributes.get(wire.TAKES_FILES) == "1",
     )

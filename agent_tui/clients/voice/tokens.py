@@ -166,7 +166,7 @@ class BackendTokens:
     def __init__(
         self, net: Net, room: str, name: str = "", *, is_guest: bool = False, livekit: LiveKit | None = None
     ) -> None:
-        """``livekit`` has a key and a secret, and ``net`` leads to a backend on this machine: it is told them."""
+        """``livekit`` has a key and a secret; they are told the backend, which has to be on this machine."""
         self._net = net
         self._body: dict[str, Any] = {"room_name": room}
         if name:

@@ -516,6 +516,54 @@ async def test_two_terminals_see_the_same_and_the_agent_listens_to_whoever_asks(
     await bobs.aclose()
 
 
+@pytest.mark.parametrize(("mode", "has_session"), [("plain", True), ("no-session", False)])
+async def test_a_second_terminal_follows_an_agent_that_listens_to_the_first_alone(
+    mode: str, has_session: bool, livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
+) -> None:
+    bobs = FedSound()
+    await bobs.open()
+    alice, bob = session_of(livekit, sound, tmp_path), session_of(livekit, bobs, tmp_path, "bob")
+    async with rooms.agent_process(tmp_path, mode) as agent, following(alice) as one:
+        await agent.join(livekit)
+        await one.first(AgentStateChanged, like=lambda event: event.state == "listening")
+        async with following(bob) as two:
+            joined = await two.first(AgentJoined, like=lambda event: event.has_session is has_session)
+            assert not joined.takes_requests
+            await two.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
+            await sound.say("hello there")
+            await two.first(WordsHeard, like=lambda event: event.is_final and event.identity == "alice")
+            await two.first(WordsSpoken, like=lambda event: event.is_final)
+            await eventually(lambda: bobs.last_loud_at > 0)
+            if has_session:
+                await bob.say("what time is it")
+                await two.item("user", "what time is it")
+                await one.item("assistant", "half past nine")
+                assert not two.all(WordsLost)
+            else:
+                with pytest.raises(NotOffered):
+                    await bob.say("what time is it")
+                assert not two.all(WordsTyped)
+    await bobs.aclose()
+
+
+async def test_what_a_second_terminal_types_is_answered_and_the_agent_listens_to_it_then(
+    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
+) -> None:
+    await agent.join(livekit)
+    alice, bobs = session_of(livekit, sound, tmp_path), FedSound()
+    await bobs.open()
+    bob = session_of(livekit, bobs, tmp_path, "bob")
+    async with following(alice) as one:
+        await listening(one)
+        async with following(bob) as two:
+            await listening(two)
+            await two.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
+            await bob.say("who are you")
+            await one.item("assistant", "I am an agent")
+            await one.first(PeopleChanged, like=lambda event: is_there(event, "bob", is_heard=True))
+    await bobs.aclose()
+
+
 async def test_leaving_at_any_moment_leaves_nobody_in_the_room(
     livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
 ) -> None:

@@ -68,6 +68,7 @@ STATES: dict[str, Sequence[vo.VoiceEvent]] = {
     "agent left": (*TALK, vo.AgentLeft("agent-demo")),
     "not linked": (
         *JOINED[1:],
+        vo.AgentJoined("agent-demo", "demo", has_session=True, takes_requests=True),
         vo.PeopleChanged(
             (
                 vo.Person("me", "Ada", is_me=True),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from time import perf_counter
 
+import pytest
+
 from agent_tui import events as ev
 from agent_tui.audio.sound import Level, SoundStatus
 from agent_tui.errors import ConnectFailed, Refused
@@ -125,10 +127,24 @@ async def test_f_sends_a_file_to_an_agent_that_takes_them() -> None:
 
 async def test_a_asks_the_agent_to_listen() -> None:
     people = vo.PeopleChanged((vo.Person("me", is_me=True), vo.Person("bob", "Bob", is_heard=True)))
-    async with opened(*THERE, people) as seen:
+    agent = vo.AgentJoined("agent-demo", "demo", has_session=True, takes_requests=True)
+    async with opened(*THERE, agent, people) as seen:
         assert "The agent listens to Bob, not to you." in seen.now
         await seen.press("a")
         assert seen.asked == ["ask_to_listen"]
+
+
+@pytest.mark.parametrize(
+    ("has_session", "can"), [(True, "You hear it, and can type."), (False, "You only hear it.")]
+)
+async def test_of_an_agent_that_cannot_be_asked_to_listen_no_key_is_named(
+    has_session: bool, can: str
+) -> None:
+    people = vo.PeopleChanged((vo.Person("me", is_me=True), vo.Person("bob", "Bob", is_heard=True)))
+    async with opened(*THERE, vo.AgentJoined("agent-demo", "demo", has_session=has_session), people) as seen:
+        assert "The agent listens to Bob and nobody else." in seen.now
+        assert can in seen.now
+        assert "ask it to listen" not in seen.now
 
 
 async def test_what_cannot_be_done_before_there_is_a_session_says_so() -> None:
