@@ -60,7 +60,7 @@ class Part:
 
 SERVER: Final = Part(
     "server",
-    f"livekit-server {SERVER_VERSION}, built from source (about two minutes)",
+    f"livekit-server {SERVER_VERSION}, built from source (two to four minutes)",
     "Apache-2.0",
     300 * MEGABYTE,
     54 * MEGABYTE,

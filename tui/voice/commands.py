@@ -108,7 +108,8 @@ def _token(connection: Connection) -> str:
 
 
 def _set_up_first(request: VoiceRequest) -> None:
-    """The first time that something is missing on this machine, offer to get it; it is asked once.
+    """The first time that something is missing on this machine, offer to get it; who has answered, and got
+    what they wanted, is not asked again.
 
     Not where a LiveKit server is named, whose agents are its own, and not without a terminal.
     """
@@ -121,10 +122,12 @@ def _set_up_first(request: VoiceRequest) -> None:
     from tui.voice import setup
 
     chosen = setup.offered(missing)
-    asked.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    asked.touch()
     if chosen:
         setup.get(chosen, data_path())
+    else:
+        output.notice(f"{setup.COMMAND} gets it later.")
+    asked.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    asked.touch()  # only now: what was broken off is offered again
 
 
 @voice.command("setup", cls=Command)

@@ -7,6 +7,7 @@ again at any time. What other programs print is read for the progress and kept f
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import re
 import shutil
@@ -88,10 +89,15 @@ def get_server(data: Path, tell: Progress) -> None:
         go, path = _go(build, tell)
         told = 0
 
-        def compiled(_: str) -> None:
+        def compiled(line: str) -> None:
             nonlocal told
             told += 1
-            tell(min(0.98, 0.1 + 0.88 * told / GO_STEPS), "building livekit-server")
+            what = "building livekit-server"
+            if line.startswith("go: downloading"):
+                what = "getting its sources"
+            elif line.endswith("/cmd/server"):
+                what = "linking it, which takes a minute"
+            tell(min(0.98, 0.1 + 0.88 * told / GO_STEPS), what)
 
         environ = _go_environ(build, path, go)
         source = f"{MODULE}/cmd/server@v{SERVER_VERSION}"
@@ -228,7 +234,12 @@ def _install_told(
         nonlocal told
         told += 1
         name = re.match(r"\s*(?:Downloaded|Downloading|Collecting)\s+([\w.-]+)", line)
-        tell(min(0.95, 0.05 + 0.9 * told / lines_expected), f"{what}: {name[1]}" if name else what)
+        # How many lines come depends on the installer and its cache: each brings the end a little nearer.
+        done = 0.05 + 0.9 * (1 - math.exp(-told / lines_expected))
+        if line.startswith("Installing collected"):
+            tell(done, "unpacking them")
+        else:
+            tell(done, f"{what}: {name[1]}" if name else what)
 
     install(folder, wanted, said)
 

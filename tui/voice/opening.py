@@ -130,8 +130,8 @@ class VoiceOpening:
         from agent_tui.clients.voice.script import PythonAgent
 
         python = find_agent_python()
-        if python is None:
-            raise NotSetUp(why.title, why.detail) from why
+        if python is None:  # with it no server would be needed
+            raise NotSetUp(say("voice.no_agent_python"), say("voice.card.setup")) from why
         server = await asyncio.to_thread(reach, self._source)
         conversation = await (await self._chats()).create(kind="voice", title=f"Voice: {request.room}")
         orders = {

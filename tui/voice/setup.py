@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+import textwrap
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +16,8 @@ from agent_tui.config import data_path
 from agent_tui.errors import ConfigError
 from agent_tui.inert import inert_line
 from agent_tui.voice_parts import (
+    AGENT,
+    MODELS,
     PARTS,
     Part,
     PartName,
@@ -29,6 +33,9 @@ COMMAND: Final = f"{PROGRAM} voice setup"
 BAR_CELLS: Final = 24
 _MODEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 SHOWN_SECONDS: Final = 0.1  # between two looks of a progress bar
+TICK_SECONDS: Final = (
+    1.0  # a bar that is told nothing still counts the seconds: linking says nothing for a minute
+)
 
 
 def setup(
@@ -65,13 +72,29 @@ def offered(missing: Sequence[Part]) -> list[Part]:
 
     Raises ``ConfigError`` (exit code 2) where nobody can be asked.
     """
-    for line in described(missing):
-        output.notice(line)
+    _show(described(missing))
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ConfigError("voice is not set up", f"run: {COMMAND} --yes")
     if _asked("Get all of it?", default=True):
         return list(missing)
-    return [part for part in missing if _asked(f"Get {part.name} ({part.what})?", default=False)]
+    chosen: list[Part] = []
+    for part in missing:
+        if part is MODELS and AGENT in missing and AGENT not in chosen:
+            continue  # they are installed with the agent, and nobody else needs them
+        if _asked(f"Get the {part.name} ({size(part.download)})?", default=False):
+            chosen.append(part)
+    return chosen
+
+
+def _show(lines: Sequence[str]) -> None:
+    """Write lines to stderr, wrapped at words and below each other as they are indented."""
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()))
+        wrapped = textwrap.wrap(
+            line, max(40, output_width() - 1), subsequent_indent=f"{indent}  ", break_on_hyphens=False
+        )
+        sys.stderr.write("".join(f"{one}\n" for one in wrapped))
+    sys.stderr.flush()
 
 
 def described(missing: Sequence[Part]) -> list[str]:
@@ -88,22 +111,34 @@ def described(missing: Sequence[Part]) -> list[str]:
 
 
 def get(parts: Sequence[Part], data: Path) -> None:
-    """Get ``parts`` one after the other with a progress bar; raises ``NotGot`` or ``ConfigError``."""
+    """Get ``parts`` one after the other with a progress bar; raises ``NotGot`` or ``ConfigError``.
+
+    What cannot be had does not keep the others away; it is raised in the end.
+    """
     wanted = {part.name for part in parts}
+    failed: getting.NotGot | None = None
     with getting.one_at_a_time(data):
         getting.check_room(data, parts)
         for part in PARTS:
             if part.name not in wanted:
                 continue
+            if part is MODELS and failed is not None and find_agent_python(data) is None:
+                continue
             bar = Bar(part.name)
             try:
                 _get(part.name, data, bar.tell)
+            except getting.NotGot as error:
+                bar.end()
+                output.complain(f"{part.name}: {error.title}")
+                failed = failed or error
             finally:
                 bar.end()
     left = missing_parts(data)
     output.notice(
         "Voice is set up." if not left else f"Still missing: {', '.join(one.name for one in left)}."
     )
+    if failed is not None:
+        raise failed
 
 
 def _get(name: PartName, data: Path, tell: getting.Progress) -> None:
@@ -162,7 +197,7 @@ def _asked(question: str, *, default: bool) -> bool:
 
 
 class Bar:
-    """A progress bar in one line of a terminal; elsewhere a line for each tenth."""
+    """A progress bar in one line of a terminal, which counts the seconds; elsewhere a line for each tenth."""
 
     def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._name = name
@@ -170,7 +205,10 @@ class Bar:
         self._began = clock()
         self._shown = -1.0
         self._tenth = -1
-        self._is_open = False
+        self._told = (0.0, "")
+        self._drawing = threading.Lock()
+        self._over = threading.Event()
+        self._ticking: threading.Thread | None = None
 
     def tell(self, done: float, what: str) -> None:
         """Show how much is done, from 0 to 1, and what happens now."""
@@ -179,22 +217,34 @@ class Bar:
                 self._tenth = tenth
                 output.notice(f"{self._name}: {done:.0%} {what}")
             return
-        now = self._clock()
-        if now - self._shown < SHOWN_SECONDS and done < 1:
-            return
-        self._shown = now
-        full = round(done * BAR_CELLS)
-        bar = f"{'#' * full}{'.' * (BAR_CELLS - full)}"
-        line = f"{self._name:6} [{bar}] {done:4.0%} {duration(now - self._began):>6} {what}"
-        sys.stderr.write(f"\r{line[: output_width() - 1]}\x1b[K")
-        sys.stderr.flush()
-        self._is_open = True
+        self._told = (done, what)
+        if self._ticking is None:
+            self._ticking = threading.Thread(target=self._tick, daemon=True)
+            self._ticking.start()
+        if done >= 1 or self._clock() - self._shown >= SHOWN_SECONDS:
+            self._draw()
+
+    def _tick(self) -> None:
+        while not self._over.wait(TICK_SECONDS):
+            self._draw()
+
+    def _draw(self) -> None:
+        with self._drawing:
+            (done, what), now = self._told, self._clock()
+            self._shown = now
+            full = round(done * BAR_CELLS)
+            bar = f"{'#' * full}{'.' * (BAR_CELLS - full)}"
+            line = f"{self._name:6} [{bar}] {done:4.0%} {duration(now - self._began):>6} {what}"
+            sys.stderr.write(f"\r{line[: output_width() - 1]}\x1b[K")
+            sys.stderr.flush()
 
     def end(self) -> None:
         """Leave the line as it is and go to the next."""
-        if self._is_open:
+        self._over.set()
+        if self._ticking is not None:
+            self._ticking.join()
+            self._ticking = None
             sys.stderr.write("\n")
-            self._is_open = False
 
 
 def output_width() -> int:
