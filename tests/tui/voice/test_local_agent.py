@@ -1,0 +1,78 @@
+"""Which session ``l`` (a local agent) opens: what our backend is told of somebody else's server."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_tui.errors import Refused
+from tests.fakes.http_server import FakeServer, answers_json
+from tui.request import Server
+from tui.voice.opening import VoiceOpening
+from tui.voice.request import VoiceRequest
+from tui.voice.session import VoiceSession
+
+TOKEN_PATH = "/api/voice/token"
+SECRET = "a-secret-of-somebody-elses-server"
+KEYS = {"LIVEKIT_API_KEY": "key", "LIVEKIT_API_SECRET": SECRET}
+LOCAL = VoiceRequest(room="den", text_only=True, url="wss://voice.example.org", local_agent=True)
+TICKET = {
+    "server_url": "wss://voice.example.org",
+    "participant_token": "token",
+    "conversation_id": "c1",
+    "agent_identity": "agent-den-1",
+    "owner": True,
+}
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path))
+    monkeypatch.setenv("AGENT_TUI_CONFIG", str(tmp_path / "config.toml"))
+
+
+async def opened(request: VoiceRequest, url: str) -> VoiceSession:
+    opening = VoiceOpening(Server(url))
+    try:
+        session = await opening.open(request, lambda _: None)
+        await session.aclose()
+        return session
+    finally:
+        await opening.aclose()
+
+
+async def test_with_its_key_and_secret_our_agent_is_sent_into_the_room_on_that_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    async with FakeServer() as backend:
+        backend.on("POST", TOKEN_PATH, answers_json(TICKET))
+        session = await opened(LOCAL, backend.url)
+        (asked,) = backend.asked("POST", TOKEN_PATH)
+        told = json.loads(asked.body)
+        assert told["livekit"] == {"url": "wss://voice.example.org", "key": "key", "secret": SECRET}
+        assert told["room_name"] == "den"
+        assert (session.conversation_id, session.is_owner) == ("c1", True)
+        assert "voice.example.org" in session.place
+        assert SECRET not in repr(session)
+        await opened(replace(LOCAL, local_agent=False), backend.url)  # as long as theirs may come
+        assert len(backend.asked("POST", TOKEN_PATH)) == 1
+
+
+async def test_with_a_token_alone_it_is_a_room_of_this_machine() -> None:
+    async with FakeServer() as backend:
+        backend.on("POST", TOKEN_PATH, answers_json({**TICKET, "server_url": "ws://127.0.0.1:7880"}))
+        await opened(replace(LOCAL, token="a-token"), backend.url)
+        (asked,) = backend.asked("POST", TOKEN_PATH)
+        assert "livekit" not in json.loads(asked.body)
+
+
+async def test_a_backend_on_another_machine_is_not_told_the_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(Refused, match="Only a backend on this machine"):
+        await opened(LOCAL, "http://192.0.2.1:1")
