@@ -211,7 +211,7 @@ async def test_a_key_in_time_lets_it_go_on_and_takes_the_warning_back(tmp_path: 
 
 
 @asynccontextmanager
-async def voice_session(room: Silent) -> AsyncIterator[Callable[[str, Question | Recorded], Awaitable[None]]]:
+async def voice_session(room: Silent) -> AsyncIterator[Callable[[Question | Recorded], Awaitable[None]]]:
     """Give a function that says something in a voice session of the same backend."""
     house = room.house
     timing = Timing(sleep=room.clock.sleep)

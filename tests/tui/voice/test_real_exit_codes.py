@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from livekit import api
 
 from agent_tui.network import has_interface
 from tests.clients.voice import rooms
@@ -97,7 +98,7 @@ async def test_3_ctrl_c_while_it_waits_for_the_agent(home: Home, livekit: rooms.
     child = typing(home, variables(livekit))
     try:
         async with livekit.admin() as admin, asyncio.timeout(rooms.PATIENCE_SECONDS):
-            while not (await admin.room.list_rooms(rooms.api.ListRoomsRequest())).rooms:  # noqa: ASYNC110
+            while not (await admin.room.list_rooms(api.ListRoomsRequest())).rooms:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         child.send_signal(signal.SIGINT)
         written, _ = await asyncio.to_thread(child.communicate, None, rooms.PATIENCE_SECONDS)
