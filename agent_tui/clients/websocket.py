@@ -18,6 +18,7 @@ from websockets.exceptions import (
     InvalidURI,
     ProxyError,
 )
+from websockets.frames import Close, CloseCode
 
 from agent_tui.causes import reason, tls_cause
 from agent_tui.clients.answers import refusal
@@ -32,15 +33,31 @@ from agent_tui.errors import (
 )
 from agent_tui.inert import inert_line
 from agent_tui.tls import tls_failure
+from agent_tui.tool_config import TOOL_HEADER, TOOL_VARIABLE
 
 OPEN_SECONDS = 10.0
 CLOSE_SECONDS = 5.0
 PING_SECONDS = 20.0
 PONG_SECONDS = 10.0
-MAX_FRAME_BYTES = 8 * 1024 * 1024
+MAX_FRAME_BYTES = 16 * 1024 * 1024
 POLICY_VIOLATION = 1008
+RESTARTS = frozenset({1001, 1012, 1013})  # the server is there again soon
 CONFLICT = 409
 MAX_REASON_CHARACTERS = 200
+
+# What a close that the server began says; that it lasts is no reason to think the next try does better.
+_CLOSED_BY_SERVER = {
+    1000: "the server closed the connection before the end",
+    1001: "the server is going away",
+    1002: "the server says that the WebSocket protocol was broken",
+    1003: "the server takes no message of this kind",
+    1007: "the server says that a message was not UTF-8",
+    1009: "the server takes no message of this size",
+    1011: "the server failed",
+    1012: "the server restarts",
+    1013: "the server asks to try again later",
+}
+_LASTING = frozenset({1002, 1003, 1007, 1009})
 
 
 def socket_url(base_url: str, path: str) -> str:
@@ -52,24 +69,37 @@ def socket_url(base_url: str, path: str) -> str:
 
 @asynccontextmanager
 async def open_socket(
-    url: str, authorization: str = "", environ: Mapping[str, str] | None = None
+    url: str,
+    authorization: str = "",
+    environ: Mapping[str, str] | None = None,
+    *,
+    ping_seconds: float = PING_SECONDS,
+    pong_seconds: float = PONG_SECONDS,
+    max_bytes: int = MAX_FRAME_BYTES,
 ) -> AsyncGenerator[ClientConnection, None]:
     """Open a socket to ``url`` (ws or wss) and close it; ``authorization`` is the whole header.
+
+    A ping goes out every ``ping_seconds`` and is answered within ``pong_seconds``; a message has at most
+    ``max_bytes``.
 
     Raises ``TransportError``, ``Refused`` (also ``Unauthorized``, ``AgentBusy``) or ``ProtocolError`` for a
     handshake that fails. What is received may raise ``ConnectionClosed``: see ``lost``.
     """
-    tls, proxy = Routes(os.environ if environ is None else environ, None).route(url)
+    environ = os.environ if environ is None else environ
+    tls, proxy = Routes(environ, None).route(url)
+    headers = {TOOL_HEADER: "1"} if TOOL_VARIABLE in environ else {}
+    if authorization:
+        headers["Authorization"] = authorization
     connecting = connect(
         url,
         ssl=tls,
         proxy=proxy,
-        additional_headers={"Authorization": authorization} if authorization else None,
+        additional_headers=headers,
         open_timeout=OPEN_SECONDS,
         close_timeout=CLOSE_SECONDS,
-        ping_interval=PING_SECONDS,
-        ping_timeout=PONG_SECONDS,
-        max_size=MAX_FRAME_BYTES,
+        ping_interval=ping_seconds,
+        ping_timeout=pong_seconds,
+        max_size=max_bytes,
     )
     where = _origin(url)
     try:
@@ -82,13 +112,31 @@ async def open_socket(
 
 def lost(error: ConnectionClosed) -> AgentTuiError:
     """Return our error for a socket that closed before its last frame."""
-    received = error.rcvd
+    received, sent = error.rcvd, error.sent
+    if sent is not None and not error.rcvd_then_sent and (ours := _closed_by_us(sent)) is not None:
+        return ours
     if received is None:
         return StreamLost("the connection broke off")
     said = inert_line(received.reason, MAX_REASON_CHARACTERS) or f"code {received.code}"
     if received.code == POLICY_VIOLATION:
         return AgentBusy("the server closed the connection", said)
-    return StreamLost("the server closed the connection", said)
+    title = _CLOSED_BY_SERVER.get(received.code, "the server closed the connection")
+    return StreamLost(title, said, retryable=received.code not in _LASTING)
+
+
+def _closed_by_us(sent: Close) -> StreamLost | None:
+    """Return why we closed a socket; ``None`` where it was not for a fault of the server."""
+    match sent.code:
+        case CloseCode.MESSAGE_TOO_BIG:
+            return StreamLost("the server sent a message that is too large", sent.reason, retryable=False)
+        case CloseCode.INVALID_DATA:
+            return StreamLost("the server sent text that is not UTF-8", sent.reason, retryable=False)
+        case CloseCode.PROTOCOL_ERROR:
+            return StreamLost("the server broke the WebSocket protocol", sent.reason, retryable=False)
+        case CloseCode.INTERNAL_ERROR:  # the library's keepalive
+            return StreamLost("the server stopped answering", sent.reason)
+        case _:
+            return None
 
 
 def _failure(error: Exception, where: str) -> AgentTuiError:

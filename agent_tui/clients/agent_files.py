@@ -1,0 +1,203 @@
+"""Files that an agent shares (protocols.md §4): its ``/workspace`` as this machine sees it, and no way out.
+
+Every path is walked part by part from the folder's own descriptor and no link is followed, whoever put it
+there: what was checked is what is opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from agent_tui.errors import ConfigError, DiskFull, not_written
+from agent_tui.inert import inert_line
+
+ATTACHMENTS: Final = "attachments"  # the folder of the workspace that files are copied into
+MAX_FILE_BYTES: Final = 1024 * 1024 * 1024
+MAX_PATH_CHARACTERS: Final = 4_000
+MAX_FOLDERS: Final = 64  # of a path
+_MAX_NAME_BYTES: Final = 200
+_PIECE_BYTES: Final = 1024 * 1024
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# What no file name of ours has: separators, and whatever a terminal or a shell's user trips over.
+_ODD_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class AgentFiles:
+    """Copies files into the workspace of an agent, and what it offers into ``downloads``.
+
+    All calls block; none overwrites a file. ``max_bytes`` is the most that is copied of one file.
+    """
+
+    def __init__(self, workspace: Path, downloads: Path, *, max_bytes: int = MAX_FILE_BYTES) -> None:
+        self.workspace = workspace
+        self.downloads = downloads
+        self._max_bytes = max_bytes
+
+    def put(self, file: Path) -> str:
+        """Return the path of ``file`` relative to the workspace, copying it there if it lies elsewhere.
+
+        Raises ``ConfigError`` for a file that cannot be read or copied, ``DiskFull`` where there is no space.
+        """
+        shown = inert_line(str(file))
+        try:
+            inside = file.resolve(strict=True).relative_to(self.workspace.resolve(strict=True))
+        except ValueError:
+            pass
+        except OSError as error:
+            raise ConfigError(f"{shown} cannot be attached", error.strerror or str(error)) from error
+        else:
+            if file.is_file():
+                return inside.as_posix()
+        try:
+            with _opened(os.open(file, _READ & ~os.O_NOFOLLOW)) as source:
+                self._check(source)
+                with _opened(os.open(self.workspace, _FOLDER)) as root, self._attachments(root) as folder:
+                    return f"{ATTACHMENTS}/{self._copy(source, folder, _file_name(file.name))}"
+        except _Refusal as error:
+            raise ConfigError(f"{shown} cannot be attached", str(error)) from error
+        except OSError as error:
+            raise _failure(f"{shown} cannot be attached", error) from error
+
+    def take(self, path: str) -> Path:
+        """Return where a copy of an offered file lies now; ``path`` is relative to the workspace.
+
+        Raises ``ConfigError`` for a path that leads out of the workspace or over a link, for what is no
+        ordinary file, is too large, or cannot be copied.
+        """
+        title = f"{inert_line(path)} was not saved"
+        try:
+            parts = _parts(path)
+            with _opened(os.open(self.workspace, _FOLDER)) as root, _walked(root, parts) as source:
+                self._check(source)
+                self.downloads.mkdir(parents=True, exist_ok=True)
+                with _opened(os.open(self.downloads, _FOLDER & ~os.O_NOFOLLOW)) as folder:
+                    return self.downloads / self._copy(source, folder, _file_name(parts[-1]))
+        except _Refusal as error:
+            raise ConfigError(title, str(error)) from error
+        except OSError as error:
+            raise _failure(title, error) from error
+
+    @contextmanager
+    def _attachments(self, root: int) -> Iterator[int]:
+        with suppress(FileExistsError):
+            os.mkdir(ATTACHMENTS, 0o755, dir_fd=root)
+        with _opened(os.open(ATTACHMENTS, _FOLDER, dir_fd=root)) as folder:
+            yield folder
+
+    def _check(self, source: int) -> None:
+        status = os.fstat(source)
+        if not stat.S_ISREG(status.st_mode):
+            raise _Refusal("It is no ordinary file.")
+        if status.st_size > self._max_bytes:
+            raise _Refusal(f"It is larger than {self._max_bytes:,} bytes.")
+
+    def _copy(self, source: int, folder: int, name: str) -> str:
+        """Copy all of ``source`` to a new file; return its name, which no file there had before."""
+        target, name = _new_file(folder, name)
+        try:
+            with _opened(target):
+                copied = 0
+                while piece := os.read(source, _PIECE_BYTES):
+                    copied += len(piece)
+                    if copied > self._max_bytes:  # it grew
+                        raise _Refusal(f"It is larger than {self._max_bytes:,} bytes.")
+                    _write(target, piece)
+        except BaseException:
+            os.unlink(name, dir_fd=folder)
+            raise
+        return name
+
+
+class _Refusal(Exception):
+    """Why a file is not touched."""
+
+
+def _parts(path: str) -> list[str]:
+    """Return the parts of a path; raises ``_Refusal`` for one that may lead out of the workspace."""
+    if not path or len(path) > MAX_PATH_CHARACTERS or "\0" in path:
+        raise _Refusal("That is no path.")
+    if path.startswith(("/", "\\", "~")):
+        raise _Refusal("The path is not relative to the agent's workspace.")
+    parts = list(PurePosixPath(path).parts)
+    if len(parts) > MAX_FOLDERS:
+        raise _Refusal("The path has too many folders.")
+    if not parts or ".." in parts:
+        raise _Refusal("The path leads out of the agent's workspace.")
+    return parts
+
+
+@contextmanager
+def _walked(root: int, parts: list[str]) -> Iterator[int]:
+    """Open the file at ``parts`` below ``root``: each part is a folder and no link."""
+    folder, *rest = parts
+    if not rest:
+        with _opened(_step(folder, _READ, root)) as file:
+            yield file
+        return
+    with _opened(_step(folder, _FOLDER, root)) as inner, _walked(inner, rest) as file:
+        yield file
+
+
+def _step(name: str, flags: int, folder: int) -> int:
+    try:
+        return os.open(name, flags, dir_fd=folder)
+    except OSError as error:
+        is_link = error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, folder)
+        raise _Refusal("The path leads over a link." if is_link else _why(error)) from error
+
+
+def _is_link(name: str, folder: int) -> bool:
+    return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+
+
+def _why(error: OSError) -> str:
+    return "There is no such file." if error.errno == errno.ENOENT else error.strerror or str(error)
+
+
+def _new_file(folder: int, name: str) -> tuple[int, str]:
+    """Return a new file's descriptor and its name: ``name``, or with a number before its ending."""
+    stem, ending = PurePosixPath(name).stem, PurePosixPath(name).suffix
+    number = 1
+    while True:
+        try:
+            return os.open(name, _NEW, 0o644, dir_fd=folder), name
+        except FileExistsError:
+            number += 1
+            name = f"{stem} ({number}){ending}"
+
+
+def _file_name(name: str) -> str:
+    """Return a name that any file system takes and no terminal minds."""
+    name = _ODD_IN_NAMES.sub("_", name).strip().lstrip(".") or "file"
+    stem, ending = PurePosixPath(name).stem, PurePosixPath(name).suffix
+    while len(f"{stem}{ending}".encode()) > _MAX_NAME_BYTES:
+        stem, ending = (stem[:-1], ending) if len(stem) > 1 else (stem, ending[:-1])
+    return f"{stem}{ending}"
+
+
+def _write(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+@contextmanager
+def _opened(descriptor: int) -> Iterator[int]:
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _failure(title: str, error: OSError) -> ConfigError:
+    written = not_written(title, error)
+    return written if isinstance(written, DiskFull) else ConfigError(title, _why(error))

@@ -1,0 +1,101 @@
+"""What was received and not taken yet, so that a reader who pauses does not stop the socket from being read.
+
+A socket that nobody reads answers no ping and dies. So all is read at once and waits here: when much waits,
+pieces of one text are put together; nothing is left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+from agent_tui.errors import AgentTuiError, ProtocolError
+from agent_tui.wire.agent_socket import (
+    CUSTOM_UPDATE,
+    TEXT_CHUNK,
+    TOOL_CALL_CHUNK,
+    TOOL_RESULT,
+    SocketFrame,
+)
+
+MERGED_FROM: Final = 256  # frames that wait before pieces are put together
+MAX_CHARACTERS: Final = 64 * 1024 * 1024
+_FRAME_CHARACTERS: Final = 500  # what a frame costs besides its texts
+_GROWING: Final = {TEXT_CHUNK: "text", TOOL_CALL_CHUNK: "args_chunk"}
+_OF_A_SOURCE: Final = frozenset({TEXT_CHUNK, TOOL_CALL_CHUNK, TOOL_RESULT, CUSTOM_UPDATE})
+
+
+@dataclass(slots=True)
+class _Waiting:
+    frame: SocketFrame
+    characters: int
+    pieces: list[str] = field(default_factory=list)  # what was added to its text
+
+    def whole(self) -> SocketFrame:
+        if not self.pieces:
+            return self.frame
+        name = _GROWING[self.frame.type]
+        text = "".join((self.frame.text(name), *self.pieces))
+        return SocketFrame(self.frame.type, {**self.frame.fields, name: text})
+
+
+class FrameQueue:
+    """Frames of one answer, for one who takes them. ``put`` never waits."""
+
+    def __init__(self, *, max_characters: int = MAX_CHARACTERS) -> None:
+        self.received = 0  # frames that were put in
+        self._waiting: deque[_Waiting] = deque()
+        self._newest: dict[str, _Waiting] = {}  # source → its newest frame, if it waits
+        self._characters = 0
+        self._max_characters = max_characters
+        self._error: AgentTuiError | None = None
+        self._changed = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, frame: SocketFrame, characters: int) -> None:
+        """Keep a frame of so many ``characters``; raises ``ProtocolError`` when too much waits."""
+        self.received += 1
+        if self._characters + characters > self._max_characters:
+            raise ProtocolError("the answer is too large", "More waits to be shown than can be kept.")
+        self._changed.set()
+        if len(self) >= MERGED_FROM and (newest := self._grows(frame)) is not None:
+            newest.pieces.append(frame.text(_GROWING[frame.type]))
+            newest.characters += characters
+            self._characters += characters
+            return
+        waiting = _Waiting(frame, characters + _FRAME_CHARACTERS)
+        self._characters += waiting.characters
+        self._waiting.append(waiting)
+        if frame.type in _OF_A_SOURCE:  # sources do not mind each other's order
+            self._newest[frame.source] = waiting
+        else:
+            self._newest.clear()
+
+    def _grows(self, frame: SocketFrame) -> _Waiting | None:
+        """Return the waiting frame whose text ``frame`` goes on with, if there is one."""
+        newest = self._newest.get(frame.source)
+        is_same = newest is not None and newest.frame.type == frame.type
+        return newest if is_same and frame.type in _GROWING and not frame.text("tool_name") else None
+
+    def fail(self, error: AgentTuiError) -> None:
+        """Let ``get`` raise ``error`` once everything that waits was taken."""
+        self._error = self._error or error
+        self._changed.set()
+
+    async def get(self) -> SocketFrame:
+        """Return the next frame; raises what it failed with. Safe to cancel."""
+        while not self._waiting:
+            if self._error is not None:
+                raise self._error
+            self._changed.clear()
+            await self._changed.wait()
+        waiting = self._waiting.popleft()
+        frame = waiting.whole()
+        if self._newest.get(frame.source) is waiting:
+            del self._newest[frame.source]
+        self._characters -= waiting.characters
+        return frame

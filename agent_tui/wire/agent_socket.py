@@ -1,0 +1,403 @@
+"""The agent socket on the wire (protocols.md §4), inwards: frames of both sides, and an answer as events.
+
+Calls have no ids and sub-agents only a ``source``: the decoder makes the steps of one turn from them. What a
+sub-agent says is a step of its own type, so that the text of the turn is the main agent's alone. The way
+out is ``agent_socket_encode``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from agent_tui import events as ev
+from agent_tui.wire.content import content_success, dump, encodable
+
+STATUS: Final = "STATUS"
+ERROR: Final = "ERROR"
+GRACEFUL_DISCONNECT: Final = "GRACEFUL_DISCONNECT"
+TEXT_CHUNK: Final = "AGENT_EVENT_TEXT_CHUNK"
+TOOL_CALL_CHUNK: Final = "AGENT_EVENT_TOOL_CALL_CHUNK"
+TOOL_RESULT: Final = "AGENT_EVENT_TOOL_RESULT"
+CUSTOM_UPDATE: Final = "AGENT_EVENT_CUSTOM_UPDATE"
+SEND_FILE: Final = "AGENT_EVENT_SEND_FILE"
+END: Final = "AGENT_EVENT_END"
+CLIENT_TOOL_CALL: Final = "AGENT_EVENT_CLIENT_TOOL_CALL"
+USER_MESSAGE: Final = "USER_MESSAGE"
+CLIENT_TOOL_RESULT: Final = "CLIENT_TOOL_RESULT"
+TERMINAL: Final = frozenset({END, ERROR})  # what ends a request
+
+# What a client reports besides a server's own codes.
+NOT_CONNECTED: Final = "NOT_CONNECTED"
+TIMEOUT: Final = "TIMEOUT"
+INVALID_STATUS: Final = "INVALID_STATUS"
+UNEXPECTED_MSG_TYPE: Final = "UNEXPECTED_MSG_TYPE"
+CONNECTION_ERROR: Final = "CONNECTION_ERROR"
+PARSE_ERROR: Final = "PARSE_ERROR"
+
+# Codes of our own server, whose details say everything.
+AGENT_ERROR: Final = "AGENT_ERROR"
+MAX_ITERATIONS: Final = "MAX_ITERATIONS"
+STOPPED: Final = "STOPPED"
+INTERRUPTED: Final = "INTERRUPTED"
+CHAT_BUSY: Final = "CHAT_BUSY"
+_SELF_EXPLAINING: Final = frozenset({AGENT_ERROR, MAX_ITERATIONS, STOPPED, INTERRUPTED})
+
+MAIN: Final = "main"
+SUB_AGENT: Final = "sub_agent"  # type of the step that is a sub-agent's words; its name is the source
+FILE_OFFERED: Final = "file_offered"  # ``TurnNoted``, about the path
+PROGRESS: Final = "progress"  # ``TurnNoted``, about the line, where no single call of the source is open
+_AT: Final = "@"
+_MANY_BRACKETS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SocketFrame:
+    """One frame of either side: its ``type`` (empty where it has none) and its other fields."""
+
+    type: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        """Who of the agents it is from."""
+        source = self.fields.get("source")
+        return encodable(source) if isinstance(source, str) and source else MAIN
+
+    def text(self, name: str) -> str:
+        """Return a field that is a text, empty where it is none."""
+        value = self.fields.get(name)
+        return encodable(value) if isinstance(value, str) else ""
+
+    def data(self) -> dict[str, Any]:
+        """Return it as on the wire."""
+        return {"type": self.type, **self.fields} if self.type else dict(self.fields)
+
+    def json(self) -> str:
+        """Return it as it is sent."""
+        return dump(self.data())
+
+
+def parse_frame(raw: str | bytes) -> SocketFrame:
+    """Return one frame; raises ``ValueError`` for what is not JSON (``PARSE_ERROR``).
+
+    JSON that is no object, or names no type, becomes a frame without a type.
+    """
+    text = raw if isinstance(raw, str) else raw.decode()
+    try:
+        value = json.loads(text, parse_constant=_no_number)
+        if text.count("[") + text.count("{") > _MANY_BRACKETS:
+            json.dumps(value)  # what can be read is not always shallow enough to be written
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    if not isinstance(value, dict):
+        return SocketFrame("", {"value": value})
+    kind = value.get("type")
+    if not isinstance(kind, str) or not kind:
+        return SocketFrame("", value)
+    return SocketFrame(kind, {name: one for name, one in value.items() if name != "type"})
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+# --- what a client sends ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """A question; ``attachments`` are paths relative to the agent's workspace."""
+
+    text: str
+    attachments: tuple[str, ...] = ()
+
+    def frame(self) -> SocketFrame:
+        """Return it as it is sent."""
+        return SocketFrame(USER_MESSAGE, {"text": self.text, "attachments": list(self.attachments)})
+
+
+@dataclass(frozen=True, slots=True)
+class ClientToolCall:
+    """A call that is to run on the user's machine (ours); ``args`` is any JSON."""
+
+    call_id: str
+    tool_name: str
+    args: Any = None
+
+    def frame(self) -> SocketFrame:
+        """Return it as it is sent."""
+        return SocketFrame(
+            CLIENT_TOOL_CALL, {"call_id": self.call_id, "tool_name": self.tool_name, "args": self.args}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ClientToolResult:
+    """What came of such a call: ``result`` is any JSON, or ``error`` says why there is none."""
+
+    call_id: str
+    result: Any = None
+    error: str = ""
+
+    def frame(self) -> SocketFrame:
+        """Return it as it is sent."""
+        said = {"error": self.error} if self.error else {"result": self.result}
+        return SocketFrame(CLIENT_TOOL_RESULT, {"call_id": self.call_id, **said})
+
+
+def client_frame(frame: SocketFrame) -> UserMessage | ClientToolResult:
+    """Return what a client sent; raises ``ValueError``, its text being for the client, for all else.
+
+    Older clients send no ``attachments``.
+    """
+    match frame.type:
+        case "USER_MESSAGE":
+            paths = frame.fields.get("attachments") or []
+            if not isinstance(frame.fields.get("text"), str):
+                raise ValueError("USER_MESSAGE has no text")
+            if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+                raise ValueError("attachments is no list of paths")
+            return UserMessage(frame.text("text"), tuple(encodable(path) for path in paths))
+        case "CLIENT_TOOL_RESULT":
+            if not frame.text("call_id"):
+                raise ValueError("CLIENT_TOOL_RESULT has no call_id")
+            error = frame.fields.get("error")
+            said = "" if error is None else _told(error) or "failed"
+            return ClientToolResult(frame.text("call_id"), frame.fields.get("result"), said)
+        case _:
+            raise ValueError(f"clients send no {frame.type or 'frame without a type'}")
+
+
+def client_tool_call(frame: SocketFrame) -> ClientToolCall | None:
+    """Return the call that a frame asks for, ``None`` where it names none."""
+    call = ClientToolCall(frame.text("call_id"), frame.text("tool_name"), frame.fields.get("args"))
+    return call if frame.type == CLIENT_TOOL_CALL and call.call_id and call.tool_name else None
+
+
+def source_of(step_id: str) -> str:
+    """Return whose step it is, by the id that the decoder gave it."""
+    return step_id.partition(_AT)[2] or MAIN
+
+
+def error_parts(frame: SocketFrame) -> tuple[str, str]:
+    """Return (code, details) of an ``ERROR``, each as text."""
+    return _told(frame.fields.get("code")), _told(frame.fields.get("details"))
+
+
+def error_line(frame: SocketFrame) -> str:
+    """Return what an ``ERROR`` says to a person: never nothing."""
+    code, details = error_parts(frame)
+    if code in _SELF_EXPLAINING and details:
+        return details
+    return ": ".join(part for part in (code, details) if part) or "unknown error"
+
+
+# --- an answer -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Call:
+    step_id: str
+    name: str
+    arguments: _Arguments
+    client_id: str = ""  # of a call that the client is to run
+
+
+class AgentSocketDecoder:
+    """Frames of one answer to events of the turn ``turn_id``."""
+
+    def __init__(self, turn_id: str) -> None:
+        self.turn_id = turn_id
+        self._count = 0
+        self._speaking: dict[str, str] = {}  # source → the step of words that goes on
+        self._open: dict[str, list[_Call]] = {}  # source → calls without a result, oldest first
+        self._answered: dict[str, int] = {}  # name → results of the client's that the server may repeat
+
+    def decode(self, frame: SocketFrame) -> list[ev.Event]:
+        """Return what a frame says; what is not in the protocol or does not fit it becomes ``Unknown``.
+
+        ``STATUS`` and ``GRACEFUL_DISCONNECT`` say nothing of an answer. Never raises.
+        """
+        match frame.type:
+            case "STATUS" | "GRACEFUL_DISCONNECT":
+                return []
+            case "AGENT_EVENT_TEXT_CHUNK" if isinstance(frame.fields.get("text"), str):
+                return self._said(frame.source, frame.text("text"))
+            case "AGENT_EVENT_TOOL_CALL_CHUNK":
+                return self._called(frame)
+            case "AGENT_EVENT_TOOL_RESULT" if "result" in frame.fields:
+                return self._came_of_it(frame)
+            case "AGENT_EVENT_CUSTOM_UPDATE" if "payload" in frame.fields:
+                return self._progressed(frame.source, frame.fields["payload"])
+            case "AGENT_EVENT_SEND_FILE" if frame.text("path"):
+                return [ev.TurnNoted(self.turn_id, FILE_OFFERED, about=frame.text("path"))]
+            case "AGENT_EVENT_CLIENT_TOOL_CALL" if (call := client_tool_call(frame)) is not None:
+                return self._client_called(call)
+            case "CLIENT_TOOL_RESULT" if frame.text("call_id"):  # what this client sends
+                return self._client_answered(frame)
+            case "AGENT_EVENT_END":
+                return [ev.TurnDone(self.turn_id, "", _count(frame.fields.get("tokens_used")))]
+            case "ERROR":
+                return [ev.RunFailed(error_line(frame))]
+            case _:
+                return [_unknown(frame, UNEXPECTED_MSG_TYPE)]
+
+    def _said(self, source: str, text: str) -> list[ev.Event]:
+        if not text:
+            return []
+        events: list[ev.Event] = []
+        if source not in self._speaking:
+            kind, name = ("text", "") if source == MAIN else (SUB_AGENT, source)
+            step = self._step(kind, source, name=name)
+            events, self._speaking[source] = [step], step.step.id
+        return [*events, ev.StepAdded(self.turn_id, self._speaking[source], text)]
+
+    def _called(self, frame: SocketFrame) -> list[ev.Event]:
+        """A name begins a call; pieces without one are of the last open call of their source."""
+        source, name, written = frame.source, frame.text("tool_name"), frame.text("args_chunk")
+        calls = self._open.setdefault(source, [])
+        if not name and not calls:
+            return [_unknown(frame, "arguments of no call")] if written else []
+        events: list[ev.Event] = []
+        if name:
+            self._speaking.pop(source, None)
+            step = self._step("tool_call", source, name=name)
+            calls.append(_Call(step.step.id, name, _Arguments()))
+            events = [step]
+        call = calls[-1]
+        if written:
+            events.append(ev.StepAdded(self.turn_id, call.step_id, arguments=written))
+            if call.arguments.ends_with(written):
+                events.append(ev.ToolStatusChanged(self.turn_id, call.step_id, "running"))
+        return events
+
+    def _came_of_it(self, frame: SocketFrame) -> list[ev.Event]:
+        """A result closes the oldest open call of its name and source."""
+        name = frame.text("tool_name")
+        calls = self._open.get(frame.source, [])
+        call = next((call for call in calls if call.name == name or not name), None)
+        if call is None and frame.source == MAIN and self._answered.get(name):
+            self._answered[name] -= 1  # the client's own result, told again
+            return []
+        if call is not None:
+            calls.remove(call)
+        content = _told(frame.fields["result"])
+        return self._closed(call, frame.source, name, content, success=content_success(content))
+
+    def _closed(
+        self, call: _Call | None, source: str, name: str, content: str, *, success: bool
+    ) -> list[ev.Event]:
+        self._speaking.pop(source, None)
+        id_ref = call.step_id if call is not None else ""
+        name = name or (call.name if call is not None else "")
+        result = self._step("tool_result", source, name=name, content=content, id_ref=id_ref, success=success)
+        if call is None:
+            return [result]
+        return [ev.ToolStatusChanged(self.turn_id, id_ref, "done" if success else "failed"), result]
+
+    def _progressed(self, source: str, payload: object) -> list[ev.Event]:
+        """Progress is that of the one call of its source that is open, if there is one."""
+        line, calls = progress_line(payload), self._open.get(source, [])
+        if not line:
+            return []
+        if len(calls) == 1:
+            return [ev.ToolStatusChanged(self.turn_id, calls[0].step_id, "running", progress=line)]
+        who = "" if source == MAIN else source
+        return [ev.TurnNoted(self.turn_id, PROGRESS, about=line, agent_name=who)]
+
+    def _client_called(self, told: ClientToolCall) -> list[ev.Event]:
+        """The call may have been streamed as every other before the client is asked to run it."""
+        calls = self._open.setdefault(MAIN, [])
+        known = (call for call in calls if call.name == told.tool_name and not call.client_id)
+        call = next(known, None)
+        written = told.args if isinstance(told.args, str) else dump({} if told.args is None else told.args)
+        if call is not None:
+            call.client_id = told.call_id
+            return [ev.ToolStatusChanged(self.turn_id, call.step_id, "running")]
+        self._speaking.pop(MAIN, None)
+        step = self._step("tool_call", MAIN, name=told.tool_name, arguments=written, id_ref=told.call_id)
+        calls.append(_Call(step.step.id, told.tool_name, _Arguments(), told.call_id))
+        return [step, ev.ToolStatusChanged(self.turn_id, step.step.id, "running")]
+
+    def _client_answered(self, frame: SocketFrame) -> list[ev.Event]:
+        calls = self._open.get(MAIN, [])
+        call = next((call for call in calls if call.client_id == frame.text("call_id")), None)
+        if call is None:
+            return [_unknown(frame, "the result of no call")]
+        calls.remove(call)
+        self._answered[call.name] = self._answered.get(call.name, 0) + 1
+        if "error" in frame.fields:
+            return self._closed(call, MAIN, call.name, _told(frame.fields["error"]), success=False)
+        content = _told(frame.fields.get("result"))
+        return self._closed(call, MAIN, call.name, content, success=content_success(content))
+
+    def _step(self, kind: str, source: str, **fields: Any) -> ev.StepSet:
+        id_ = f"step-{self._count}" if source == MAIN else f"step-{self._count}{_AT}{source}"
+        step = ev.Step(id_, self._count, kind, **fields)
+        self._count += 1
+        return ev.StepSet(self.turn_id, step)
+
+
+_OF_STRUCTURE = re.compile(r'[\\"{}\[\]]')
+
+
+class _Arguments:
+    """Notices when the JSON text of a call's arguments is whole. Costs what is added."""
+
+    __slots__ = ("_depth", "_is_escaped_at", "_is_text", "_length")
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._is_text = False
+        self._length = 0
+        self._is_escaped_at = -1  # place of a character that a backslash takes its meaning from
+
+    def ends_with(self, piece: str) -> bool:
+        """Return whether the arguments are whole once ``piece`` is added."""
+        is_whole = False
+        for match in _OF_STRUCTURE.finditer(piece):
+            place, char = self._length + match.start(), match.group()
+            if place == self._is_escaped_at:
+                continue
+            if self._is_text:
+                if char == "\\":
+                    self._is_escaped_at = place + 1
+                self._is_text = char != '"'
+            elif char == '"':
+                self._is_text = True
+            else:
+                self._depth += 1 if char in "{[" else -1
+                is_whole = self._depth == 0
+        self._length += len(piece)
+        return is_whole and not self._is_text
+
+
+def progress_line(payload: object) -> str:
+    """Return what a tool's progress says, as one line of text; that it runs goes without saying."""
+    if not isinstance(payload, dict):
+        return _told(payload)
+    said = {name: value for name, value in payload.items() if value not in (None, "")}
+    if said.get("status") == "running" and len(said) > 1:
+        del said["status"]
+    if len(said) == 1 and isinstance(only := next(iter(said.values())), str):
+        return encodable(only)
+    return encodable(", ".join(f"{name}: {_told(value)}" for name, value in said.items()))
+
+
+def _told(value: object) -> str:
+    """Return what may be text or any JSON as text."""
+    if isinstance(value, str):
+        return encodable(value)
+    return "" if value is None else dump(value)
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _unknown(frame: SocketFrame, reason: str) -> ev.Unknown:
+    return ev.Unknown(encodable(frame.type), frame.json(), reason)
