@@ -78,6 +78,7 @@ class SocketTimes:
     status: float = 5.0
     heartbeat: float = 30.0
     pong: float = 10.0
+    close: float = 2.0
     send: float = 10.0
     drain: float = 10.0
     reconnect: float = 1.0  # after a server said that it stops
@@ -278,6 +279,7 @@ class AgentSocketClient:
                 self._environ,
                 ping_seconds=self._times.heartbeat,
                 pong_seconds=self._times.pong,
+                close_seconds=self._times.close,
             )
             try:
                 socket = await opened.enter_async_context(opening)
@@ -346,7 +348,7 @@ class AgentSocketClient:
         """Take every frame at once, whatever becomes of it, until the connection ends."""
         reason: AgentTuiError | None = None
         try:
-            while True:
+            while link.farewell is None:
                 raw = await link.socket.recv()
                 try:
                     frame = parse_frame(raw)
@@ -354,6 +356,7 @@ class AgentSocketClient:
                     self._not_parsed(link, error)
                     continue
                 await self._take(link, frame, len(raw))
+            reason = link.farewell
         except ConnectionClosed as error:
             reason = self._reason(link, error)
         except ProtocolError as error:  # too much waits
@@ -444,6 +447,7 @@ class AgentSocketClient:
             async with asyncio.timeout(seconds):
                 await link.socket.send(frame.json())
         except TimeoutError as error:
+            link.socket.transport.abort()  # half a message may be out, and a close would wait behind it
             late = TimedOut("the agent takes no message", f"{seconds:g} s passed", retryable=False)
             raise self._noted(TIMEOUT, late) from error
         except ConnectionClosed as error:
@@ -504,9 +508,9 @@ class AgentSocketClient:
 
     async def _answer(self, link: _Link, frame: SocketFrame, request: FrameQueue | None) -> None:
         with suppress(AgentTuiError):  # the reader says why
-            await self._send(link, frame)
             if request is not None and link.request is request:
                 request.put(frame, len(frame.json()))
+            await self._send(link, frame)
 
 
 class AgentSocketPool:

@@ -75,12 +75,13 @@ async def open_socket(
     *,
     ping_seconds: float = PING_SECONDS,
     pong_seconds: float = PONG_SECONDS,
+    close_seconds: float = CLOSE_SECONDS,
     max_bytes: int = MAX_FRAME_BYTES,
 ) -> AsyncGenerator[ClientConnection, None]:
     """Open a socket to ``url`` (ws or wss) and close it; ``authorization`` is the whole header.
 
-    A ping goes out every ``ping_seconds`` and is answered within ``pong_seconds``; a message has at most
-    ``max_bytes``.
+    A ping goes out every ``ping_seconds`` and is answered within ``pong_seconds``; a server has
+    ``close_seconds`` to close its side; a message has at most ``max_bytes``.
 
     Raises ``TransportError``, ``Refused`` (also ``Unauthorized``, ``AgentBusy``) or ``ProtocolError`` for a
     handshake that fails. What is received may raise ``ConnectionClosed``: see ``lost``.
@@ -96,7 +97,7 @@ async def open_socket(
         proxy=proxy,
         additional_headers=headers,
         open_timeout=OPEN_SECONDS,
-        close_timeout=CLOSE_SECONDS,
+        close_timeout=close_seconds,
         ping_interval=ping_seconds,
         ping_timeout=pong_seconds,
         max_size=max_bytes,

@@ -1,0 +1,45 @@
+"""What a state needs around the events of an answer, from servers that name neither question nor answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from uuid import uuid4
+
+from agent_tui.errors import StreamLost, TimedOut
+from agent_tui.events import LOCAL_ID, Attachment, Event, Message, MessageStored, TurnEnded, TurnStarted
+
+
+async def announced(
+    answer: AsyncGenerator[Event, None],
+    turn_id: str,
+    text: str,
+    attachments: Sequence[Attachment] = (),
+    *,
+    conversation_id: str = "",
+    agent_name: str = "",
+) -> AsyncGenerator[Event, None]:
+    """Yield the question, the beginning of its answer ``turn_id``, and then all of ``answer``.
+
+    Nothing is yielded where the answer fails before it begins. One that breaks off later is ended, cut, with
+    what was said so far, before its ``StreamLost`` or ``TimedOut`` is raised. Closing it closes ``answer``.
+    """
+    has_begun = False
+    try:
+        async with aclosing(answer):
+            async for event in answer:
+                if not has_begun:
+                    has_begun = True
+                    yield MessageStored(_question(conversation_id, text, attachments))
+                    yield TurnStarted(turn_id, conversation_id, "assistant", agent_name, "", 0)
+                yield event
+    except (StreamLost, TimedOut) as error:
+        if has_begun:
+            reason = "timeout" if isinstance(error, TimedOut) else "lost"
+            yield TurnEnded(turn_id, "", 0, interrupted=reason)
+        raise
+
+
+def _question(conversation_id: str, text: str, attachments: Sequence[Attachment]) -> Message:
+    id_ = f"{LOCAL_ID}question-{uuid4().hex}"
+    return Message(id_, conversation_id, "user", text, text, "", "", 0, 0, "", attachments=tuple(attachments))

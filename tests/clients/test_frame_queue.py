@@ -1,0 +1,124 @@
+"""What waits for a reader who pauses: bounded, in order per source, nothing left out."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_tui.clients.frame_queue import MERGED_FROM, FrameQueue
+from agent_tui.errors import ProtocolError, StreamLost
+from agent_tui.wire.agent_socket import SocketFrame
+from tests.fakes import agent_socket_server as fake
+from tests.fakes.agent_socket_original import Answer
+
+KINDS = st.sampled_from(["text", "args", "begin", "result", "update", "file"])
+
+
+def socket_frame(fields: dict[str, Any]) -> SocketFrame:
+    return SocketFrame(fields["type"], {name: value for name, value in fields.items() if name != "type"})
+
+
+def filled() -> FrameQueue:
+    """Return a queue in which so much waits that pieces are put together."""
+    queue = FrameQueue()
+    for number in range(MERGED_FROM):
+        queue.put(socket_frame(fake.file(f"{number}")), 10)
+    return queue
+
+
+async def taken(queue: FrameQueue) -> list[dict[str, Any]]:
+    return [(await queue.get()).data() for _ in range(len(queue))]
+
+
+async def test_what_is_taken_at_once_is_as_it_came() -> None:
+    queue = FrameQueue()
+    sent = [fake.text(word) for word in "abc"]
+    for fields in sent:
+        queue.put(socket_frame(fields), 1)
+    assert await taken(queue) == sent
+
+
+async def test_of_two_sources_that_take_turns_each_is_put_together() -> None:
+    queue = filled()
+    for number in range(1000):
+        queue.put(socket_frame(fake.text("m" if number % 2 else "s", "main" if number % 2 else "tools:1")), 1)
+    assert (await taken(queue))[MERGED_FROM:] == [fake.text("s" * 500, "tools:1"), fake.text("m" * 500)]
+
+
+async def test_what_changes_the_meaning_of_a_piece_stands_between_pieces() -> None:
+    queue = filled()
+    sent = [fake.text("a"), fake.call("f", "1"), fake.call(None, "2"), fake.call("f", "3"), fake.text("b")]
+    for fields in sent:
+        queue.put(socket_frame(fields), 1)
+    assert (await taken(queue))[MERGED_FROM:] == [
+        fake.text("a"),
+        fake.call("f", "12"),
+        fake.call("f", "3"),
+        fake.text("b"),
+    ]
+
+
+@given(st.lists(st.tuples(KINDS, st.sampled_from(["main", "tools:1"]), st.text("xyz", max_size=2))))
+def test_a_reader_who_pauses_reads_the_same_answer(plan: list[tuple[str, str, str]]) -> None:
+    made: dict[str, Any] = {
+        "text": fake.text,
+        "args": lambda word, source: fake.call(None, word, source),
+        "begin": lambda word, source: fake.call(f"f{word}", word, source),
+        "result": lambda word, source: fake.result("f", word, source),
+        "update": lambda word, source: fake.update({"progress": word}, source),
+        "file": lambda word, source: fake.file(word),
+    }
+    begun: set[str] = set()
+    sent = []
+    for kind, source, word in plan:
+        if kind != "args" or source in begun:
+            sent.append(made[kind](word, source))
+        if kind == "begin":
+            begun.add(source)
+    queue = filled()
+    for fields in sent:
+        queue.put(socket_frame(fields), 1)
+    found, wanted = Answer(), Answer()
+    for fields in asyncio.run(taken(queue))[MERGED_FROM:]:
+        found.take(fields)
+    for fields in sent:
+        wanted.take(fields)
+    assert found.texts == wanted.texts
+    assert (found.calls, found.results, found.files) == (wanted.calls, wanted.results, wanted.files)
+
+
+async def test_more_than_can_be_kept_is_an_error_and_what_was_taken_makes_room() -> None:
+    queue = FrameQueue(max_characters=2000)
+    for _ in range(100):
+        queue.put(socket_frame(fake.text("x" * 500)), 500)
+        await queue.get()
+    queue.put(socket_frame(fake.text("x" * 500)), 500)
+    with pytest.raises(ProtocolError, match="too large"):
+        queue.put(socket_frame(fake.text("x" * 1500)), 1500)
+
+
+async def test_an_error_comes_after_all_that_waits_and_the_first_one_counts() -> None:
+    queue = FrameQueue()
+    queue.put(socket_frame(fake.text("a")), 1)
+    queue.fail(StreamLost("first"))
+    queue.fail(StreamLost("second"))
+    assert await taken(queue) == [fake.text("a")]
+    with pytest.raises(StreamLost, match="first"):
+        await queue.get()
+
+
+async def test_a_reader_who_waits_is_told_and_may_be_cancelled() -> None:
+    queue = FrameQueue()
+    waiting = asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    waiting = asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    queue.put(socket_frame(fake.text("a")), 1)
+    assert (await waiting).data() == fake.text("a")
