@@ -27,12 +27,15 @@ import errno
 
 
 class AgentTuiError(Exception):
-    """An error a person can read: ``title`` is one line, ``detail`` may be empty."""
+    """An error a person can read: ``title`` is one line, ``detail`` may be empty. ``attempts`` says how often
+    was tried what failed.
+    """
 
     def __init__(self, title: str, detail: str = "") -> None:
         super().__init__(title, detail)
         self.title = title
         self.detail = detail
+        self.attempts = 1
 
     def __str__(self) -> str:
         return f"{self.title}: {self.detail}" if self.detail else self.title

@@ -61,6 +61,9 @@ DEFAULT_CHAT: Final = "0"
 LINGER_SECONDS: Final = 0.2  # how long one who asks once listens after the end
 FILE_SAVED: Final = "file_saved"  # ``TurnNoted``, about where it lies now
 FILE_REFUSED: Final = "file_refused"  # ``TurnNoted``, about why it was not saved
+NO_WORKSPACE: Final = (
+    "Set workspace = DIR of this backend to where the agent's /workspace is on this machine."
+)
 _FORBIDDEN: Final = 403
 _BUSY_CODES: Final = frozenset({CHAT_BUSY, "BUSY", "AGENT_BUSY"})
 
@@ -176,7 +179,8 @@ class AgentSocketClient:
     @property
     def is_connected(self) -> bool:
         """Whether the server can be asked without connecting anew."""
-        return self._link is not None and not self._link.is_over.is_set()
+        link = self._link
+        return link is not None and link.farewell is None and not link.is_over.is_set()
 
     async def connect(self) -> None:
         """Open the connection, if there is none, and wait for its ``STATUS``.
@@ -190,6 +194,8 @@ class AgentSocketClient:
                 return
             if self._is_closed:
                 raise self._noted(NOT_CONNECTED, ConnectFailed("this connection was closed"))
+            if self._link is not None:
+                await self._link.is_over.wait()
             if (wait := self._not_before - self._clock.time()) > 0:
                 await self._clock.sleep(wait)
             self._link = await self._opened()
@@ -247,7 +253,16 @@ class AgentSocketClient:
                 for event in decoder.decode(frame):
                     yield event
                 if frame.type == SEND_FILE and self._files is not None and frame.text("path"):
-                    yield await self._saved(self._files, decoder.turn_id, frame.text("path"))
+                    yield await self._saved(decoder.turn_id, frame.text("path"))
+
+    async def save(self, path: str) -> Path:
+        """Copy a file that the agent offers to the downloads and return where it lies now.
+
+        Raises ``ConfigError`` for what is not or cannot be saved: see ``AgentFiles.take``.
+        """
+        if self._files is None:
+            raise ConfigError(f"{inert_line(path)} was not saved", NO_WORKSPACE)
+        return await asyncio.to_thread(self._files.take, path)
 
     async def linger(self, seconds: float = LINGER_SECONDS) -> None:
         """Listen for orphans until the connection closes, at most for so long."""
@@ -423,10 +438,7 @@ class AgentSocketClient:
         if not files:
             return ()
         if self._files is None:
-            raise ConfigError(
-                "files cannot be attached here",
-                "Set workspace = DIR of this backend to where the agent's /workspace is on this machine.",
-            )
+            raise ConfigError("files cannot be attached here", NO_WORKSPACE)
         return tuple([await asyncio.to_thread(self._files.put, file) for file in files])
 
     async def _drained(self) -> None:
@@ -463,9 +475,9 @@ class AgentSocketClient:
             late = TimedOut("the answer stopped coming", f"{seconds:g} s without a frame", retryable=False)
             raise self._noted(TIMEOUT, late) from error
 
-    async def _saved(self, files: AgentFiles, turn_id: str, path: str) -> ev.TurnNoted:
+    async def _saved(self, turn_id: str, path: str) -> ev.TurnNoted:
         try:
-            saved = await asyncio.to_thread(files.take, path)
+            saved = await self.save(path)
         except ConfigError as error:
             return ev.TurnNoted(turn_id, FILE_REFUSED, about=str(error))
         return ev.TurnNoted(turn_id, FILE_SAVED, about=str(saved))

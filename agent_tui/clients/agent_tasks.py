@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from typing import Final
 
@@ -17,6 +17,7 @@ from agent_tui.clients.websocket import lost, open_socket, socket_url
 from agent_tui.errors import (
     AgentTuiError,
     ConnectFailed,
+    ModelError,
     ProtocolError,
     Refused,
     StreamLost,
@@ -24,7 +25,7 @@ from agent_tui.errors import (
     TransportError,
     Unauthorized,
 )
-from agent_tui.events import Event, RunFailed, TurnDone
+from agent_tui.events import Event, RunFailed, StepAdded, StepSet, TurnDone
 from agent_tui.wire.agent_tasks import (
     AgentTask,
     AgentTaskDecoder,
@@ -32,6 +33,7 @@ from agent_tui.wire.agent_tasks import (
     ends_session,
     subscribe,
 )
+from agent_tui.wire.content import BETWEEN_STEPS
 
 TASKS_PATH: Final = "/api/v1/agent/tasks"
 SOCKET_PATH: Final = "/ws/agent"
@@ -46,8 +48,10 @@ log = logging.getLogger(__name__)
 class AgentTasksClient:
     """One session with an agent service: one task after the other, each an answer.
 
-    ``session_id`` lasts from the first task until the service says that it is gone. ``authorization`` is the
-    whole header; it goes out with the POST and, unlike the original's, with the WebSocket.
+    ``session_id`` lasts from the first task, or from an earlier client, until the service says that it is
+    gone. ``authorization`` is the whole header; it goes out with the POST and, unlike the original's, with
+    the WebSocket. ``answer_seconds`` bounds the POST, ``total_seconds`` a whole task; silence within it is no
+    error.
     """
 
     def __init__(
@@ -55,13 +59,15 @@ class AgentTasksClient:
         base_url: str,
         authorization: str = "",
         *,
+        session_id: str = "",
+        answer_seconds: float = ANSWER_SECONDS,
         total_seconds: float = TOTAL_SECONDS,
         retries: Sequence[float] = RETRY_SECONDS,
         clock: Clock = SYSTEM_CLOCK,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self.session_id = ""
-        self._net = Net(base_url, timeout=ANSWER_SECONDS, environ=environ, authorization=authorization)
+        self.session_id = session_id
+        self._net = Net(base_url, timeout=answer_seconds, environ=environ, authorization=authorization)
         self._socket_url = socket_url(self._net.base_url, SOCKET_PATH)
         self._authorization = authorization
         self._total_seconds = total_seconds
@@ -73,45 +79,75 @@ class AgentTasksClient:
         self._cancelling: set[asyncio.Task[None]] = set()
 
     async def aclose(self) -> None:
-        """Wait until tasks that were given up are cancelled, then close every connection."""
+        """Wait a little until tasks that were given up are cancelled, then close every connection."""
         if self._cancelling:
-            await asyncio.wait(self._cancelling)
+            _, left = await asyncio.wait(self._cancelling, timeout=CANCEL_SECONDS)
+            for one in left:
+                one.cancel()
         await self._net.aclose()
 
-    async def ask(self, task: AgentTask) -> AsyncGenerator[Event, None]:
+    async def ask(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[Event, None]:
         """Yield the answer to ``task``: its steps, and last ``TurnDone`` or ``RunFailed``.
 
+        They are of the turn ``turn_id``, by default the service's id of the task. A task of no words and no
+        files is not sent.
+
         What fails before the service took the task is tried again after 1 s and 3 s: nobody answered, too
-        late, a refused handshake. A task that is given up (the generator is closed) is cancelled there.
-        Raises ``TransportError`` (``StreamLost`` when the stream broke off, ``TimedOut`` 120 s after the
-        start), ``Refused`` or ``ProtocolError``.
+        late, a refused handshake; the error's ``attempts`` says so. A task that is given up (the generator
+        is closed) is cancelled there. Raises ``TransportError`` (``StreamLost`` when the stream broke off,
+        ``TimedOut`` 120 s after the start), ``Unauthorized``, ``ModelError`` for a task that the service
+        does not take, ``Refused`` for a handshake or ``ProtocolError``.
         """
+        if not task.prompt and not task.attachments:
+            return
         async with self._turn:
             waits = list(self._retries)
             while True:
                 try:
-                    async with aclosing(self._answer(task)) as answer:
+                    async with aclosing(self._answer(task, turn_id)) as answer:
                         async for event in answer:
                             yield event
                     return
                 except _NotTaken as failed:
+                    if failed.is_retryable:
+                        failed.error.attempts = 1 + len(self._retries) - len(waits)
                     if not waits or not failed.is_retryable:
                         raise failed.error from failed.error.__cause__
                 await self._clock.sleep(waits.pop(0))
 
-    async def inject(self, task: AgentTask) -> AsyncGenerator[Event, None]:
+    async def inject(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[Event, None]:
         """Ask in the same session while a conversation goes on there. Until it is over, the session is its
         own: an error of another task does not end it.
         """
         self._injections += 1
         try:
-            async with aclosing(self.ask(task)) as answer:
+            async with aclosing(self.ask(task, turn_id=turn_id)) as answer:
                 async for event in answer:
                     yield event
         finally:
             self._injections -= 1
 
-    async def _answer(self, task: AgentTask) -> AsyncGenerator[Event, None]:
+    async def inject_whole(self, task: AgentTask) -> str:
+        """Return all that is said to something injected. Raises as ``ask``, and ``ModelError`` where the
+        service ends it with an error.
+        """
+        said: list[str] = []
+        texts = set[str]()
+        async with aclosing(self.inject(task)) as answer:
+            async for event in answer:
+                match event:
+                    case StepSet(_, step) if step.type == "text":
+                        texts.add(step.id)
+                        said.append(BETWEEN_STEPS if said else "")
+                    case StepAdded(_, step_id, content) if step_id in texts:
+                        said.append(content)
+                    case RunFailed(message):
+                        raise ModelError("the agent failed", message)
+                    case _:
+                        pass
+        return "".join(said)
+
+    async def _answer(self, task: AgentTask, turn_id: str) -> AsyncGenerator[Event, None]:
         deadline = asyncio.get_running_loop().time() + self._total_seconds
         async with AsyncExitStack() as opened:
             try:
@@ -120,7 +156,7 @@ class AgentTasksClient:
             except TimeoutError as error:
                 raise self._too_late() from error
             is_over = False
-            decoder = AgentTaskDecoder(task_id)
+            decoder = AgentTaskDecoder(task_id, turn_id)
             try:
                 while not is_over:
                     try:
@@ -137,7 +173,7 @@ class AgentTasksClient:
                 raise lost(error) from error
             finally:
                 if not is_over:
-                    self._cancel_soon(task_id)
+                    self._later(self._cancel(task_id))
 
     def _too_late(self) -> TimedOut:
         return TimedOut("the agent took too long", f"{self._total_seconds:g} s passed", retryable=False)
@@ -160,11 +196,13 @@ class AgentTasksClient:
         except AgentTuiError as error:
             raise _NotTaken(error, is_retryable=False) from error
         try:
-            answer = await self._net.call("POST", TASKS_PATH, json=task.json(self.session_id))
-            self.session_id, task_id = accepted(answer)
+            self.session_id, task_id = accepted(await self._post(task))
         except (ConnectFailed, StreamLost, TimedOut) as error:
             raise _NotTaken(error, is_retryable=error.retryable) from error
-        except AgentTuiError as error:  # an answer, and so the end
+        except Refused as error:  # an answer, and so the end; only of a token it is a refusal
+            failed = error if isinstance(error, Unauthorized) else _not_accepted(error)
+            raise _NotTaken(failed, is_retryable=False) from error
+        except AgentTuiError as error:
             raise _NotTaken(error, is_retryable=False) from error
         except ValueError as error:
             raise ProtocolError("the agent service's answer names no task") from error
@@ -172,12 +210,28 @@ class AgentTasksClient:
             await socket.send(subscribe(self.session_id, task_id))
         return socket, task_id
 
+    async def _post(self, task: AgentTask) -> object:
+        """Return the answer to the POST. One that nobody waits for any more is waited for all the same, so
+        that its task can be cancelled.
+        """
+        posting = asyncio.create_task(self._net.call("POST", TASKS_PATH, json=task.json(self.session_id)))
+        try:
+            return await asyncio.shield(posting)
+        except asyncio.CancelledError:
+            self._later(self._cancel_posted(posting))
+            raise
+
+    async def _cancel_posted(self, posting: asyncio.Task[object]) -> None:
+        with suppress(AgentTuiError, ValueError):
+            _, task_id = accepted(await posting)
+            await self._cancel(task_id)
+
     def _note_end(self, message: str) -> None:
         if ends_session(message) and not self._injections:
             self.session_id = ""
 
-    def _cancel_soon(self, task_id: str) -> None:
-        cancelling = asyncio.create_task(self._cancel(task_id))
+    def _later(self, work: Coroutine[None, None, None]) -> None:
+        cancelling = asyncio.create_task(work)
         self._cancelling.add(cancelling)
         cancelling.add_done_callback(self._cancelling.discard)
 
@@ -188,6 +242,10 @@ class AgentTasksClient:
                 await self._net.call("POST", f"{TASKS_PATH}/{task_id}/cancel")
         except (AgentTuiError, TimeoutError) as error:
             log.info("the task could not be cancelled: %s", type(error).__name__)
+
+
+def _not_accepted(error: Refused) -> ModelError:
+    return ModelError("the agent service did not take the task", str(error), status=error.status)
 
 
 class _NotTaken(Exception):

@@ -29,7 +29,7 @@ from agent_tui.errors import (
     ConnectFailed,
     ProtocolError,
     StreamLost,
-    TimedOut,
+    TransportError,
 )
 from agent_tui.inert import inert_line
 from agent_tui.tls import tls_failure
@@ -149,15 +149,18 @@ def _failure(error: Exception, where: str) -> AgentTuiError:
             refused = refusal(response.status_code, headers, bytes(response.body or b""))
             if response.status_code == CONFLICT:
                 return AgentBusy(str(refused), status=CONFLICT)
+            if isinstance(refused, TransportError):
+                wish, again = refused.retry_after, refused.retryable
+                return ConnectFailed(refused.title, refused.detail, retryable=again, retry_after=wish)
             return refused
         case InvalidProxyStatus() | InvalidProxyMessage() | ProxyError():
             return ConnectFailed(f"cannot connect to {where} through the proxy", inert_line(str(error)))
         case InvalidMessage() if isinstance(error.__cause__, EOFError | OSError):
-            return StreamLost(f"{where} closed the connection without an answer")
+            return ConnectFailed(f"{where} closed the connection without an answer")
         case InvalidHandshake() | InvalidURI():
             return ProtocolError(f"{where} does not answer as a WebSocket", inert_line(str(error)))
         case TimeoutError():
-            return TimedOut(f"no answer from {where}", f"{OPEN_SECONDS:g} s passed")
+            return ConnectFailed(f"no answer from {where}", f"{OPEN_SECONDS:g} s passed")
         case _:
             return ConnectFailed(f"cannot connect to {where}", reason(error))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
-Language = Literal["en", "ru", "zh"]
+from agent_tui.apologies import UNAVAILABLE as UNAVAILABLE
+from agent_tui.apologies import UNAVAILABLE_LATER as UNAVAILABLE_LATER
+from agent_tui.apologies import Language as Language
 
 # protocols.md §3: goes out as ``systemPrompt``, never wrapped into the user's words.
 INSTRUCTIONS: Final[dict[Language, str]] = {
@@ -22,17 +24,6 @@ INSTRUCTIONS: Final[dict[Language, str]] = {
         "你正在进行实时语音对话。只说最终答案,不要说工具调用和步骤。用简短自然的口语,一到三句话。"
         "不要使用 markdown、代码或列表。请用中文回答。"
     ),
-}
-# After an HTTP error or a failure that is not retried; and when all retries are spent.
-UNAVAILABLE: Final[dict[Language, str]] = {
-    "en": "Sorry, the agent service is not available at the moment.",
-    "ru": "Извините, служба агента сейчас недоступна.",
-    "zh": "抱歉,Agent服务暂时不可用。",
-}
-UNAVAILABLE_LATER: Final[dict[Language, str]] = {
-    "en": "Sorry, the agent service is not available at the moment. It was asked several times; try later.",
-    "ru": "Извините, служба агента сейчас недоступна. Несколько попыток не удались, попробуйте позже.",
-    "zh": "抱歉,Agent服务暂时不可用,请稍后再试。",
 }
 
 

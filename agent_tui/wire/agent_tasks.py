@@ -17,6 +17,9 @@ from agent_tui.wire.content import dump, encodable
 ENGINES: Final = ("claude_api", "claude_agent_sdk")
 ONLY_FILES: Final = "(see attachments)"  # the prompt of a task that is made of files alone
 _ENDS_SESSION: Final = ("aborted", "exited")
+# Payloads of tools are nowhere fixed: how we write them, then how others do.
+_IDS: Final = ("id", "tool_use_id", "toolUseId", "call_id")
+_NAMES: Final = ("name", "tool_name", "toolName", "tool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,31 +71,49 @@ def ends_session(message: str) -> bool:
     return any(word in said for word in _ENDS_SESSION)
 
 
-class AgentTaskDecoder:
-    """Frames of one task to events. A frame without ``taskId`` is taken as its own."""
+def prompt_of(messages: Sequence[tuple[str, str]]) -> str:
+    """Return what is sent of (role, text) messages: the newest of the user; if there is none, the first of a
+    developer or the system; else nothing.
+    """
+    newest = next((text for role, text in reversed(messages) if role == "user"), None)
+    if newest is not None:
+        return newest
+    return next((text for role, text in messages if role in ("developer", "system")), "")
 
-    def __init__(self, task_id: str) -> None:
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    id: str  # the service's
+    name: str
+    step_id: str
+
+
+class AgentTaskDecoder:
+    """Frames of one task to events of ``turn_id``, by default the task's own id. A frame without ``taskId``
+    is taken as its own.
+    """
+
+    def __init__(self, task_id: str, turn_id: str = "") -> None:
         self.task_id = task_id
+        self._turn_id = turn_id or task_id
         self._count = 0
         self._open = ""  # type of the step that is being said
-        self._calls: dict[str, str] = {}  # the service's id of a call → the step's
+        self._calls: list[_Call] = []  # without a result, oldest first
 
     def decode(self, frame: str | bytes) -> list[ev.Event]:
         """Return what a frame says of the task; nothing for one of another. Never raises."""
         data = _data_of(frame)
         if data is None or data.get("taskId", self.task_id) not in (None, self.task_id):
             return []
-        content = data.get("content")
-        text = encodable(content) if isinstance(content, str) else ""
         match data.get("type"):
             case "text" | "thinking" as kind:
-                return self._said(kind, text)
+                return self._said(kind, _text(data, "content", "text", kind))
             case "tool_use":
                 return self._called(data)
             case "tool_result":
-                return self._came_of_it(data, text)
+                return self._came_of_it(data)
             case "completed":
-                return [ev.TurnDone(self.task_id, self.task_id)]
+                return [ev.TurnDone(self._turn_id, self.task_id)]
             case "error":
                 message = data.get("message")
                 said = encodable(message) if isinstance(message, str) and message else "unknown error"
@@ -105,32 +126,41 @@ class AgentTaskDecoder:
             return []
         begun: list[ev.Event] = [] if self._open == kind else [self._step(kind)]
         self._open = kind
-        return [*begun, ev.StepAdded(self.task_id, f"step-{self._count - 1}", text)]
+        return [*begun, ev.StepAdded(self._turn_id, f"step-{self._count - 1}", text)]
 
     def _called(self, data: dict[str, Any]) -> list[ev.Event]:
-        arguments = data.get("input")
+        arguments = _first(data, "input", "arguments", "args")
         written = arguments if isinstance(arguments, str) else dump({} if arguments is None else arguments)
-        call_id, self._open = _text(data, "id"), ""
-        step = self._step("tool_call", name=_text(data, "name"), arguments=written, id_ref=call_id)
-        self._calls[call_id] = step.step.id
-        return [step, ev.ToolStatusChanged(self.task_id, step.step.id, "running")]
+        call_id, name, self._open = _text(data, *_IDS), _text(data, *_NAMES), ""
+        step = self._step("tool_call", name=name, arguments=written, id_ref=call_id)
+        self._calls.append(_Call(call_id, name, step.step.id))
+        return [step, ev.ToolStatusChanged(self._turn_id, step.step.id, "running")]
 
-    def _came_of_it(self, data: dict[str, Any], text: str) -> list[ev.Event]:
+    def _came_of_it(self, data: dict[str, Any]) -> list[ev.Event]:
         self._open = ""
         success = data.get("success") is not False and data.get("is_error") is not True
-        content = text or ("" if data.get("content") in (None, "") else dump(data["content"]))
-        call = self._calls.get(_text(data, "id"), "")
-        result = self._step(
-            "tool_result", name=_text(data, "name"), content=content, id_ref=call, success=success
-        )
-        if not call:
+        content = _first(data, "content", "result", "output")
+        told = encodable(content) if isinstance(content, str) else "" if content is None else dump(content)
+        name, call = _text(data, *_NAMES), self._closed(_text(data, *_IDS), _text(data, *_NAMES))
+        id_ref = call.step_id if call is not None else ""
+        name = name or (call.name if call is not None else "")
+        result = self._step("tool_result", name=name, content=told, id_ref=id_ref, success=success)
+        if call is None:
             return [result]
-        return [ev.ToolStatusChanged(self.task_id, call, "done" if success else "failed"), result]
+        return [ev.ToolStatusChanged(self._turn_id, id_ref, "done" if success else "failed"), result]
+
+    def _closed(self, call_id: str, name: str) -> _Call | None:
+        """Take the call that a result names: by its id, without one the oldest of its name."""
+        for call in self._calls:
+            if call.id == call_id if call_id else name in ("", call.name):
+                self._calls.remove(call)
+                return call
+        return None
 
     def _step(self, kind: str, **fields: Any) -> ev.StepSet:
         step = ev.Step(f"step-{self._count}", self._count, kind, **fields)
         self._count += 1
-        return ev.StepSet(self.task_id, step)
+        return ev.StepSet(self._turn_id, step)
 
 
 def _data_of(frame: str | bytes) -> dict[str, Any] | None:
@@ -145,6 +175,11 @@ def _data_of(frame: str | bytes) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def _text(data: dict[str, Any], name: str) -> str:
-    value = data.get(name)
+def _first(data: dict[str, Any], *names: str) -> Any:
+    """Return the first of the fields that is there: the protocol's own name comes first."""
+    return next((data[name] for name in names if data.get(name) is not None), None)
+
+
+def _text(data: dict[str, Any], *names: str) -> str:
+    value = _first(data, *names)
     return encodable(value) if isinstance(value, str) else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import pytest
 
 from agent_tui import events as ev
 from agent_tui.clients.agent_socket import (
+    LINGER_SECONDS,
     AgentSocketClient,
     AgentSocketPool,
     SocketHooks,
@@ -30,7 +32,6 @@ from agent_tui.errors import (
     Refused,
     StreamLost,
     TimedOut,
-    TransportError,
     Unauthorized,
 )
 from agent_tui.state.conversation import ConversationState
@@ -293,6 +294,11 @@ async def test_a_frame_in_thousands_of_pieces_is_one_frame_and_in_more_a_loss_th
 # --- STATUS ------------------------------------------------------------------------------------------
 
 
+def test_the_times_of_the_protocol() -> None:
+    times = SocketTimes()
+    assert (times.status, times.heartbeat, LINGER_SECONDS) == (5.0, 30.0, 0.2)
+
+
 async def test_no_status_in_time_is_no_connection(
     client: AgentSocketClient, server: AgentSocketServer, told: Told
 ) -> None:
@@ -383,7 +389,7 @@ async def test_a_close_with_1008_in_mid_answer_is_a_loss(
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [(401, Unauthorized), (410, Refused), (429, TransportError), (503, TransportError)]
+    ("status", "kind"), [(401, Unauthorized), (410, Refused), (429, ConnectFailed), (503, ConnectFailed)]
 )
 async def test_another_refusal_is_not_busy(
     client: AgentSocketClient, server: AgentSocketServer, told: Told, status: int, kind: type[AgentTuiError]
@@ -693,6 +699,46 @@ async def test_closing_ends_the_answer_under_way(
     await client.aclose()
     events, error = await events_of(answer)
     assert (words(events), type(error)) == ("So f", StreamLost)
+
+
+ODDS: tuple[fake.Action, ...] = (
+    "[]",
+    "5",
+    "{}",
+    '{"type": ["AGENT_EVENT_END"]}',
+    '{"type": "AGENT_EVENT_TEXT_CHUNK"}',
+    '{"type": "AGENT_EVENT_TOOL_RESULT", "result": 5, "tool_name": {}}',
+    '{"type": "AGENT_EVENT_CLIENT_TOOL_CALL", "call_id": 1}',
+    '{"type": "AGENT_EVENT_SEND_FILE", "path": null}',
+    '{"type": "AGENT_EVENT_TEXT_CHUNK", "text": "\\ud800", "source": 7}',
+    fake.STATUS,
+    fake.call(None, "pieces of nothing"),
+    fake.call("f", "{"),
+    fake.result("f", None),
+    fake.update({"a": {"b": [1]}}, "tools:1"),
+    fake.client_call("c", "f", None),
+    fake.fragments(fake.text("in pieces"), 9),
+    json.dumps(fake.text("binary")).encode(),
+    "not json",
+    b"\xff",
+)
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_whatever_a_server_sends_the_chat_can_be_asked_again(
+    client: AgentSocketClient, server: AgentSocketServer, seed: int
+) -> None:
+    chooser = random.Random(seed)
+    odds = ODDS if seed % 2 else ODDS[:-2]
+    server.answers = [[*(chooser.choice(odds) for _ in range(40)), fake.end()]]
+    events, error = await events_of(client.ask("Hi", turn_id="t1"))
+    state = ConversationState()
+    for event in events:
+        state.apply(event)
+    is_broken = isinstance(error, ProtocolError)
+    assert is_broken if error else events[-1] == ev.TurnDone("t1", "", 7)
+    assert words(await asked(client)) == "You said: Hi"
+    assert len(server.paths) == 1
 
 
 # --- a reader that pauses ----------------------------------------------------------------------------

@@ -8,11 +8,22 @@ from contextlib import aclosing
 
 import pytest
 
+from agent_tui.apologies import apology
 from agent_tui.clients.agent_tasks import AgentTasksClient
-from agent_tui.errors import AgentTuiError, ConnectFailed, StreamLost, TimedOut, Unauthorized
+from agent_tui.clients.announced import announced
+from agent_tui.errors import (
+    AgentTuiError,
+    ConnectFailed,
+    ModelError,
+    ProtocolError,
+    StreamLost,
+    TimedOut,
+    TransportError,
+    Unauthorized,
+)
 from agent_tui.events import Attachment, Event, RunFailed, StepAdded, TurnDone
 from agent_tui.state.conversation import ConversationState
-from agent_tui.wire.agent_tasks import AgentTask
+from agent_tui.wire.agent_tasks import AgentTask, prompt_of
 from tests.fakes.agent_service import WORDS, AgentService, agent_service
 
 pytestmark = pytest.mark.timeout(60)
@@ -79,7 +90,7 @@ async def test_an_answer_is_its_own_words_and_the_next_task_is_of_the_same_sessi
             "attachments": [{"name": "a", "type": "text/plain", "content": "b"}],
         }
     ]
-    await asked(client, "")
+    await asked(client, AgentTask("", attachments=[Attachment("a", "b")]))
     assert service.posts[1]["sessionId"] == "s1"
     assert service.posts[1]["prompt"] == "(see attachments)"
     sent = [frame["data"] for frame in service.frames]
@@ -231,3 +242,206 @@ async def test_tasks_of_one_session_come_one_after_the_other(
     both = await asyncio.gather(asked(client), asked(client, "file", inject=True))
     assert [words(events).split() for events in both] == [WORDS.split()] * 2
     assert service.posts[1]["sessionId"] == "s1"
+
+
+# --- chat and ask (protocols.md §3, "Ours") --------------------------------------------------------
+
+
+async def test_chat_and_ask_send_no_voice_mode_and_no_system_prompt(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    await asked(client, "Hi")
+    assert service.posts == [{"prompt": "Hi", "engineType": "claude_api", "voiceMode": False}]
+
+
+async def test_with_neither_words_nor_files_nothing_is_sent(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    assert await asked(client, "") == []
+    assert await client.inject_whole(AgentTask("")) == ""
+    assert (service.posts, service.headers) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("messages", "prompt"),
+    [
+        ([("system", "Be kind."), ("user", "one"), ("assistant", "two"), ("user", "three")], "three"),
+        ([("user", "one"), ("assistant", "two")], "one"),
+        ([("developer", "Greet."), ("system", "Be kind.")], "Greet."),
+        ([("assistant", "two"), ("system", "Be kind."), ("developer", "Greet.")], "Be kind."),
+        ([("system", "Be kind."), ("user", "")], ""),
+        ([("assistant", "two")], ""),
+        ([], ""),
+    ],
+)
+def test_which_text_becomes_the_prompt(messages: list[tuple[str, str]], prompt: str) -> None:
+    assert prompt_of(messages) == prompt
+
+
+async def test_a_client_goes_on_with_the_session_of_an_earlier_one(service: AgentService) -> None:
+    client = AgentTasksClient(service.url, session_id="s9", environ={})
+    await asked(client)
+    assert service.frames[0]["data"] == {"sessionId": "s9"}
+    assert service.order[0] == "frame"
+    assert service.posts[0]["sessionId"] == "s9"
+    await client.aclose()
+
+
+async def test_an_exited_process_ends_the_session_too(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    service.script = ["ok", "exit"]
+    await asked(client)
+    assert isinstance((await asked(client))[-1], RunFailed)
+    assert client.session_id == ""
+
+
+async def test_something_injected_with_files_returns_its_whole_text_in_the_same_session(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    await asked(client)
+    said = await client.inject_whole(AgentTask("", attachments=[Attachment("a.txt", "b")]))
+    assert said.split() == WORDS.split()
+    assert service.posts[1] == {
+        "prompt": "(see attachments)",
+        "engineType": "claude_api",
+        "voiceMode": False,
+        "sessionId": "s1",
+        "attachments": [{"name": "a.txt", "type": "text/plain", "content": "b"}],
+    }
+
+
+async def test_the_whole_text_of_something_injected_has_no_thoughts_and_no_tools_in_it(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    service.script = ["tools", "error"]
+    assert await client.inject_whole(AgentTask("Look")) == "Blue."
+    with pytest.raises(ModelError, match="the model is gone"):
+        await client.inject_whole(AgentTask("Look"))
+
+
+async def test_silence_longer_than_the_answer_to_the_post_may_take_is_no_error(
+    service: AgentService,
+) -> None:
+    service.script = ["late"]
+    client = AgentTasksClient(service.url, answer_seconds=0.2, environ={})
+    asking = asyncio.create_task(asked(client))
+    await service.until(lambda one: len(one.frames) == 1)
+    asyncio.get_running_loop().call_later(0.4, service.go_on.set)
+    assert words(await asking).split() == WORDS.split()
+    await client.aclose()
+
+
+async def test_a_post_that_is_not_answered_in_time_is_tried_again(
+    service: AgentService, clock: QuickClock
+) -> None:
+    service.script = ["held", "ok"]
+    client = AgentTasksClient(service.url, answer_seconds=0.3, clock=clock, environ={})
+    assert words(await asked(client)).split() == WORDS.split()
+    assert clock.slept == [1.0]
+    service.go_on.set()
+    await client.aclose()
+
+
+async def test_a_post_that_was_taken_is_not_repeated_when_the_socket_closed_before(
+    client: AgentTasksClient, service: AgentService, clock: QuickClock
+) -> None:
+    service.script = ["gone"]
+    with pytest.raises(StreamLost):
+        await asked(client)
+    assert (len(service.posts), clock.slept) == (1, [])
+
+
+async def test_an_answer_to_the_post_that_names_no_task_is_not_repeated(
+    client: AgentTasksClient, service: AgentService, clock: QuickClock
+) -> None:
+    service.script = ["nameless"]
+    with pytest.raises(ProtocolError, match="names no task"):
+        await asked(client)
+    assert (len(service.posts), clock.slept) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        *((status, ModelError) for status in (400, 404, 405, 409, 422)),
+        *((status, TransportError) for status in (408, 429, 500, 503)),
+        *((status, Unauthorized) for status in (401, 403)),
+    ],
+)
+async def test_an_http_error_is_an_error_and_only_a_token_is_refused(
+    client: AgentTasksClient, service: AgentService, status: int, kind: type[AgentTuiError]
+) -> None:
+    service.script = [str(status)]
+    with pytest.raises(kind):
+        await asked(client)
+
+
+async def test_a_task_that_is_given_up_while_it_is_posted_is_cancelled_once_it_is_known(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    service.script = ["held"]
+    asking = asyncio.create_task(asked(client))
+    await service.until(lambda one: one.posts)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    service.go_on.set()
+    await service.until(lambda one: one.cancelled == ["t1"])
+
+
+async def test_an_answer_that_breaks_off_is_in_the_state_with_its_words(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    service.script = ["cut"]
+    state = ConversationState()
+    answer = announced(client.ask(AgentTask("Hi"), turn_id="local-1"), "local-1", "Hi")
+
+    async def read() -> None:
+        async for event in answer:
+            state.apply(event)
+
+    with pytest.raises(StreamLost):
+        await read()
+    question, turn = state.turns.values()
+    assert (question.text, turn.id, turn.said) == ("Hi", "local-1", "one two ")
+    assert (turn.status, turn.interrupted) == ("cut", "lost")
+
+
+async def test_an_answer_that_never_begins_leaves_no_question(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    service.script = ["400"]
+    with pytest.raises(ModelError):
+        await anext(announced(client.ask(AgentTask("Hi")), "local-1", "Hi"))
+
+
+@pytest.mark.parametrize(
+    ("script", "is_later"),
+    [
+        (["400"], False),
+        (["503"], False),
+        (["401"], False),
+        (["cut"], False),
+        (["ws 401"], False),
+        (["ws 503", "400"], False),
+        (["ws 503", "ws 503", "ws 503"], True),
+    ],
+)
+async def test_the_apology_says_whether_it_was_tried_again(
+    client: AgentTasksClient, service: AgentService, script: list[str], is_later: bool
+) -> None:
+    service.script = script
+    with pytest.raises(AgentTuiError) as failed:
+        await asked(client)
+    now = {
+        "zh": "抱歉,Agent服务暂时不可用。",
+        "en": "Sorry, the agent service is not available at the moment.",
+        "ru": "Извините, служба агента сейчас недоступна.",
+    }
+    later = "抱歉,Agent服务暂时不可用,请稍后再试。"
+    assert (apology(failed.value, "zh") == later) is is_later
+    for language, words_ in now.items():
+        said = apology(failed.value, language)  # type: ignore[arg-type]
+        assert (said == words_) is not is_later
+        assert said

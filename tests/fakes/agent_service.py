@@ -28,8 +28,10 @@ class AgentService:
     """What became known: ``posts`` are the bodies, ``frames`` those that clients sent, ``order`` all in turn.
 
     ``script`` says for each coming task what happens: "ok", "slow" (one word, then nothing until it is
-    cancelled), "drop" (the socket closes before a word), "cut" (after two), "abort", "error", "tools",
-    "silent", a number (the status of the POST) or "ws N" (that of the handshake). "ok" when it is empty.
+    cancelled), "drop" (the socket closes before a word), "cut" (after two), "abort", "exit", "error",
+    "tools", "silent", "late" (says nothing until ``go_on``), "held" (the POST is answered after ``go_on``),
+    "gone" (the socket closes before the POST is answered), "nameless" (the POST names no task), a number (the
+    status of the POST) or "ws N" (that of the handshake). "ok" when it is empty.
     """
 
     url: str = ""
@@ -40,6 +42,7 @@ class AgentService:
     headers: list[tuple[str, str]] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     has_cancel: bool = True
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     _sockets: set[WebSocket] = field(default_factory=set)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -62,6 +65,13 @@ class AgentService:
         await self._note("post")
         if mode.isdigit():
             return JSONResponse({"message": "no"}, int(mode))
+        if mode == "nameless":
+            return JSONResponse({"status": "queued"})
+        if mode == "gone":
+            await self._drop()
+            await self.until(lambda one: "gone" in one.order)
+        if mode == "held":
+            await self.go_on.wait()
         task_id = f"t{len(self.posts)}"
         session_id = body.get("sessionId") or f"s{len(self.posts)}"
         going = asyncio.create_task(self._go(task_id, mode))
@@ -121,9 +131,9 @@ class AgentService:
         match mode:
             case "drop":
                 await self._drop()
-            case "abort" | "error":
-                message = "the session was Aborted" if mode == "abort" else "the model is gone"
-                await self.tell(task_id, type="error", message=message)
+            case "abort" | "exit" | "error":
+                said = {"abort": "the session was Aborted", "exit": "process EXITED with code 1"}
+                await self.tell(task_id, type="error", message=said.get(mode, "the model is gone"))
             case "cut":
                 await self.tell(task_id, type="text", content="one ")
                 await self.tell(task_id, type="text", content="two ")
@@ -142,7 +152,11 @@ class AgentService:
                 )
                 await self.tell(task_id, type="text", content="Blue.")
                 await self.tell(task_id, type="completed")
+            case "gone":
+                pass
             case _:
+                if mode == "late":
+                    await self.go_on.wait()
                 for word in WORDS.split(" "):
                     await self.tell(None if word == "two" else task_id, type="text", content=f"{word} ")
                 await self.tell(task_id, type="completed")

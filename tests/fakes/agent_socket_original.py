@@ -82,6 +82,8 @@ class Answer:
                 self.files.append(frame["path"])
             case "AGENT_EVENT_END":
                 self.tokens_used = frame["tokens_used"]
+            case _:
+                raise OriginalError("UNEXPECTED_MSG_TYPE", frame["type"])
 
 
 @dataclass(slots=True)

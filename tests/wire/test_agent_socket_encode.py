@@ -111,8 +111,8 @@ def test_an_attempt_that_continues_joins_its_words_and_one_that_says_them_anew_d
     def attempt(continues: str) -> ev.TurnStarted:
         return ev.TurnStarted("m2", "c1", "assistant", "demo", "", 0, attempt=2, continues=continues)
 
-    first = [step(0), added(0, "It is bl")]
-    second = [step(0, turn="m2"), added(0, "ue.", turn="m2")]
+    first: list[ev.Event] = [step(0), added(0, "It is bl")]
+    second: list[ev.Event] = [step(0, turn="m2"), added(0, "ue.", turn="m2")]
     assert read(encoded(*first, attempt("m1"), *second)).text == "It is blue."
     assert read(encoded(*first, attempt(""), *second)).text == "It is bl\n\nue."
 

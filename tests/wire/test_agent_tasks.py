@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.events import RunFailed, StepAdded, StepSet, TurnDone
+from agent_tui.events import RunFailed, StepAdded, StepSet, ToolStatusChanged, TurnDone
 from agent_tui.wire.agent_tasks import AgentTaskDecoder, accepted, ends_session, subscribe
 
 JSON = st.recursive(
@@ -75,3 +75,61 @@ def test_which_errors_end_a_session() -> None:
     assert ends_session("Session Aborted")
     assert ends_session("process EXITED with 1")
     assert not ends_session("busy")
+
+
+@pytest.mark.parametrize(
+    ("use", "result"),
+    [
+        (
+            {"id": "c2", "name": "look", "input": {"n": 2}},
+            {"id": "c2", "name": "look", "content": "blue", "success": True},
+        ),
+        (
+            {"tool_use_id": "c2", "tool_name": "look", "arguments": '{"n":2}'},
+            {"tool_use_id": "c2", "result": "blue"},
+        ),
+        ({"toolName": "look", "args": {"n": 2}}, {"toolName": "look", "output": "blue"}),
+        ({"tool": "look", "input": {"n": 2}}, {"content": "blue"}),
+    ],
+)
+def test_tools_are_read_however_a_service_names_their_fields(
+    use: dict[str, object], result: dict[str, object]
+) -> None:
+    decoder = AgentTaskDecoder("t1")
+    call = decoder.decode(frame(type="tool_use", **use))[0]
+    assert isinstance(call, StepSet)
+    assert (call.step.name, call.step.arguments) == ("look", '{"n":2}')
+    status, told = decoder.decode(frame(type="tool_result", **result))
+    assert isinstance(told, StepSet)
+    assert (told.step.name, told.step.content, told.step.id_ref) == ("look", "blue", call.step.id)
+    assert status == ToolStatusChanged("t1", call.step.id, "done")
+
+
+def test_a_result_without_an_id_is_of_the_oldest_open_call_of_its_name() -> None:
+    decoder = AgentTaskDecoder("t1")
+    for name in ("a", "b", "b"):
+        decoder.decode(frame(type="tool_use", name=name))
+    results = [
+        decoder.decode(frame(type="tool_result", name=name, content="x")) for name in ("b", "b", "a", "a")
+    ]
+    refs = [event.step.id_ref for events in results for event in events if isinstance(event, StepSet)]
+    assert refs == ["step-1", "step-2", "step-0", ""]
+
+
+@pytest.mark.parametrize("failed", [{"success": False}, {"is_error": True}])
+def test_a_result_may_say_that_the_tool_failed(failed: dict[str, bool]) -> None:
+    decoder = AgentTaskDecoder("t1")
+    decoder.decode(frame(type="tool_use", id="c1", name="look"))
+    status, result = decoder.decode(frame(type="tool_result", id="c1", content={"why": "x"}, **failed))
+    assert status == ToolStatusChanged("t1", "step-0", "failed")
+    assert isinstance(result, StepSet)
+    assert (result.step.success, result.step.content) == (False, '{"why":"x"}')
+
+
+def test_the_events_may_be_of_a_turn_with_another_id() -> None:
+    decoder = AgentTaskDecoder("t1", "local-1")
+    assert decoder.decode(frame(type="text", taskId="t1", content="Hi"))[1] == StepAdded(
+        "local-1", "step-0", "Hi"
+    )
+    assert decoder.decode(frame(type="completed", taskId="local-1")) == []
+    assert decoder.decode(frame(type="completed", taskId="t1")) == [TurnDone("local-1", "t1")]
