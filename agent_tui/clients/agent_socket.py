@@ -452,6 +452,7 @@ class AgentSocketClient:
             log.info("an answer that was left goes on; its connection is closed")
             self._link.farewell = StreamLost("this connection was closed", "Its answer went on too long.")
             await self._close(self._link)
+            self._not_before = self._clock.time() + self._times.reconnect  # until the server lets the chat go
 
     async def _send(self, link: _Link, frame: SocketFrame) -> None:
         seconds = self._times.send

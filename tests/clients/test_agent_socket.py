@@ -571,12 +571,13 @@ async def test_graceful_disconnect_in_mid_answer_is_a_loss_that_keeps_the_words(
     assert (told.disconnects, told.codes) == ([error], [])
 
 
-async def test_after_a_graceful_disconnect_the_next_connection_waits_a_little(
-    server: AgentSocketServer, told: Told
+@pytest.mark.parametrize("goodbye", [fake.GOODBYE, fake.close(1001), fake.close(1012), fake.close(1013)])
+async def test_after_a_server_said_that_it_stops_the_next_connection_waits_a_little(
+    server: AgentSocketServer, told: Told, goodbye: fake.Action
 ) -> None:
     clock = FakeClock()
     client = AgentSocketClient(server.url, hooks=told.hooks(), clock=clock, environ={})
-    server.greetings = [[fake.STATUS, fake.GOODBYE]]
+    server.greetings = [[fake.STATUS, goodbye]]
     await client.connect()
     await told.until(lambda one: one.disconnects)
     asking = asyncio.create_task(asked(client))
@@ -659,12 +660,17 @@ async def test_an_answer_that_falls_silent_times_out_where_that_is_wanted(
     await client.aclose()
 
 
-async def test_a_server_that_takes_no_message_times_out(server: AgentSocketServer) -> None:
-    client = AgentSocketClient(server.url, times=SocketTimes(send=0.2, drain=0.1), environ={})
+async def test_a_server_that_takes_no_message_times_out_and_the_connection_is_given_up(
+    server: AgentSocketServer, told: Told
+) -> None:
+    times = SocketTimes(send=0.2, drain=0.1)
+    client = AgentSocketClient(server.url, hooks=told.hooks(), times=times, environ={})
     server.greetings = [[fake.STATUS, fake.deaf]]
     await client.connect()
     with pytest.raises(TimedOut, match="takes no message"):
         await asked(client, "x" * 30_000_000)
+    await client.linger(20)
+    assert (client.is_connected, len(told.disconnects)) == (False, 1)
     await client.aclose()
 
 
@@ -745,29 +751,25 @@ async def test_whatever_a_server_sends_the_chat_can_be_asked_again(
 
 
 async def test_a_paused_reader_kills_no_connection_and_misses_nothing(
-    server: AgentSocketServer, told: Told
+    client: AgentSocketClient, server: AgentSocketServer, told: Told
 ) -> None:
-    """The reader takes nothing until the server, whose pings it must answer, has sent all it has."""
-    times = SocketTimes(heartbeat=0.05, pong=0.2)
-    client = AgentSocketClient(server.url, hooks=told.hooks(), times=times, environ={})
-    all_sent = asyncio.Event()
+    """The reader takes nothing while the server's pings, behind all it sent, are answered at once."""
+    all_read = asyncio.Event()
 
-    async def sent(socket: Any) -> None:
-        enough = asyncio.get_running_loop().time() + 0.5  # longer than it would wait for an unread pong
-        while asyncio.get_running_loop().time() < enough:
+    async def pinged(socket: Any) -> None:
+        for _ in range(3):
             await (await socket.ping())
-        all_sent.set()
+        all_read.set()
 
     chunks = [f"{number} " for number in range(5000)]
-    server.answers = [[*(fake.text(chunk) for chunk in chunks), sent, fake.text("end"), fake.end()]]
+    server.answers = [[*(fake.text(chunk) for chunk in chunks), pinged, fake.text("end"), fake.end()]]
     async with aclosing(client.ask("Hi")) as answer:
         await anext(answer)
-        await all_sent.wait()
+        await all_read.wait()
         events = [event async for event in answer]
     assert words(events) == "".join(chunks) + "end"
     assert len(events) < 1000  # what waited was put together
     assert told.disconnects == []
-    await client.aclose()
 
 
 # --- the pool ----------------------------------------------------------------------------------------
