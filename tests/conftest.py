@@ -52,6 +52,24 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+# What `make voice` runs; other runs have them only where somebody names them.
+VOICE = ("audio", "backend/voice", "clients/voice", "tui/voice", "voice_agent")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the tests of voice to `make voice`: they need many libraries, and some of them minutes."""
+    return True if _is_left_to_voice(collection_path, config) else None
+
+
+def _is_left_to_voice(path: Path, config: pytest.Config) -> bool:
+    asked = [(config.invocation_params.dir / arg.partition("::")[0]).resolve() for arg in config.args]
+    folders = (Path(__file__).parent / name for name in VOICE)
+    return any(
+        path.is_relative_to(folder) and not any(arg.is_relative_to(folder) for arg in asked)
+        for folder in folders
+    )
+
+
 def pytest_collection(session: pytest.Session) -> None:
     """Have each worker begin with other tests to import.
 
@@ -63,6 +81,7 @@ def pytest_collection(session: pytest.Session) -> None:
         return
     root, asked = session.config.rootpath, [Path(arg.partition("::")[0]) for arg in session.config.args]
     paths = sorted(path for arg in asked for path in (arg.rglob("test_*.py") if arg.is_dir() else [arg]))
+    paths = [path for path in paths if not _is_left_to_voice(path, session.config)]
     first = len(paths) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
     for path in paths[first:] + paths[:first]:
         with suppress(Exception, pytest.skip.Exception):  # comes again where tests are collected
