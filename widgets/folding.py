@@ -54,16 +54,20 @@ class Folding(Reading):
         color: str = "",
         who: str = "",
         is_dim: bool = False,
+        is_set_in: bool = False,
     ) -> None:
         """Begin a step; a known ``key`` is opened again, and its fold stays.
 
         ``title`` is its kind or tool and, after two spaces or a tab, what it is about; ``sign`` and
         ``summary`` stand at the right. The body comes by ``text_added`` or ``text_replaced``, as Markdown;
-        ``turn_closed`` ends it. ``is_dim`` shows all of it dim.
+        ``turn_closed`` ends it. ``is_dim`` shows all of it dim; ``is_set_in`` has it begin where the names of
+        spoken lines do.
         """
         message = self._messages.get(key)
         if message is None:
-            step = Step(key, is_folded=is_folded, color=color, who=who, is_dim=is_dim)
+            step = Step(
+                key, is_folded=is_folded, color=color, who=who, is_dim=is_dim, is_set_in=is_set_in
+            )
             step.set_head(title, summary, sign)
             self._messages[key] = step
             self._view.messages.append(step)

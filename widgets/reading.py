@@ -125,7 +125,7 @@ class Reading(Widget):
     def action_step_message(self, step: int) -> None:
         """Go to the message before (-1) or to the next (+1); first to the beginning of a long one."""
         current, visible = self.current_message, self._view.visible
-        if step < 0 and self._chosen < 0 and visible and visible[0] > Place(current - 1, 0, 0):
+        if step < 0 and self._chosen < 0 and visible and visible[0] > self._view.first_of(current - 1):
             step += 1
         self.go_to_message(current + step)
 

@@ -219,7 +219,11 @@ def _goes_on(message: Message, part: int) -> bool:
 
 def _without_prefix(row: tuple[tuple[str, int], ...], first: int, last: int) -> tuple[int, int]:
     """Leave out the signs of ours that a row begins with: bullets and bars are not selected."""
-    prefix = len(row[0][0]) if row and row[0][1] & MARK else 0
+    prefix = 0
+    for text, ink in row:
+        if not ink & MARK:
+            break
+        prefix += len(text)
     return max(first, min(prefix, last)), last
 
 

@@ -11,6 +11,7 @@ from widgets.blocks import Block
 from widgets.ink import MARK, Row
 from widgets.message import LABEL_CHARACTERS, Message
 from widgets.rows import CODE_BAR
+from widgets.spoken import columns
 from widgets.step_row import APART
 
 SUMMARY_CHARACTERS: Final = 80
@@ -23,14 +24,23 @@ class Step(Message):
     ``is_kept`` says that the reader folded or unfolded it: from then on only the reader does.
     """
 
-    __slots__ = ("_body_later", "_uncut", "is_folded", "is_kept")
+    __slots__ = ("_body_later", "_is_set_in", "_uncut", "is_folded", "is_kept")
 
     APART: ClassVar[int] = 0
 
     def __init__(
-        self, key: str, *, is_folded: bool, color: str = "", who: str = "", is_dim: bool = False
+        self,
+        key: str,
+        *,
+        is_folded: bool,
+        color: str = "",
+        who: str = "",
+        is_dim: bool = False,
+        is_set_in: bool = False,
     ) -> None:
+        """``is_set_in``: it stands among spoken lines, and begins where their names do."""
         super().__init__(key, "", color=color, who=who)
+        self._is_set_in = is_set_in
         self.is_folded = is_folded
         self.is_kept = False
         self.is_faded = is_dim
@@ -130,16 +140,25 @@ class Step(Message):
 
     def block_width(self, block: Block, width: int) -> int:
         """Return the width that a block is laid out for where the step has ``width``."""
+        width -= self._indent(width)
         is_bare = block.kind == "step" or (block.kind == "code" and not block.lead and not block.rest)
         return width if is_bare or width < 2 * len(BODY_BAR) else width - len(BODY_BAR)
 
     def rows_of(self, part: int, width: int, *, is_open: bool, links: list[str]) -> list[Row]:
         """Return the rows of a part; those of the body begin with a line."""
-        rows = super().rows_of(part, width, is_open=is_open, links=links)
+        indent = self._indent(width)
+        rows = self._barred_rows(part, width, super().rows_of(part, width, is_open=is_open, links=links))
+        return [((" " * indent, MARK), *row) for row in rows] if indent else rows
+
+    def _indent(self, width: int) -> int:
+        return columns(width)[0] if self._is_set_in else 0
+
+    def _barred_rows(self, part: int, full_width: int, rows: list[Row]) -> list[Row]:
+        width = full_width - self._indent(full_width)
         if part == 0 or width < 2 * len(BODY_BAR):
             return rows
         block = self.part(part)
-        if self.block_width(block, width) != width:
+        if self.block_width(block, full_width) != width:
             return [_barred(row) for row in rows]
         first = int(block.gap is not None)
         if block.label and len(rows) > first + 1:  # the head row says what it is

@@ -21,6 +21,7 @@ from widgets.painter import COMPONENTS, Look, Painter
 from widgets.scroll_mark import with_scroll_mark
 from widgets.shown import is_shown
 from widgets.signs import BELOW, FAILED
+from widgets.spoken import Spoken
 
 WHEEL_ROWS: Final = 3
 
@@ -144,6 +145,22 @@ class Transcript(Folding, can_focus=True):
             if self._finder is not None:
                 self._finder.grew(message)
             self._clock.mark(self)
+
+    def line_opened(self, key: str, title: str = "", *, color: str = "", who: str = "") -> None:
+        """Begin a line of a spoken conversation: its words stand in one row with the name and, what is
+        behind a tab in ``title``, the time. It goes on as a message does.
+        """
+        if key not in self._messages:
+            line = self._messages[key] = Spoken(key, title, color=color, who=who)
+            self._view.messages.append(line)
+            self._clock.mark(self)
+
+    def line_closed(self, key: str, *, tail: str = "", note: str = "") -> None:
+        """End such a line: ``tail`` stands behind its last word, ``note`` below."""
+        line = self._messages.get(key)
+        if isinstance(line, Spoken):
+            line.set_tail(tail)
+        self.turn_closed(key, note)
 
     def turn_reopened(self, key: str) -> None:
         """Let a message that was ended go on; its note goes. O(1)."""

@@ -201,6 +201,10 @@ class View:
             return False
         return place.row < len(self._rows(place.message, place.part))
 
+    def first_of(self, message: int) -> Place:
+        """Return the first row of a message that has any: a head may have none."""
+        return self._nearest(Place(message, 0, 0))
+
     def layout_at(self, place: Place) -> Layout:
         """Return the layout of the part that a place stands in. Raises IndexError if there is none."""
         return self._layout(place.message, place.part)
@@ -209,15 +213,18 @@ class View:
         """Return ``place``, or the nearest one there is."""
         index = min(place.message, len(self.messages) - 1)
         self._settle(index)
-        part = min(place.part, self.messages[index].part_count - 1)
-        return Place(index, part, min(place.row, len(self._rows(index, part)) - 1))
+        parts = self.messages[index].part_count
+        part = min(place.part, parts - 1)
+        if not part and parts > 1 and not self._rows(index, 0):  # a head without a row of its own
+            part = 1
+        return Place(index, part, max(0, min(place.row, len(self._rows(index, part)) - 1)))
 
     def _moved(self, place: Place, rows: int) -> Place:
         index, part, row = place.message, place.part, place.row + rows
         while row < 0:
             if part == 0:
                 if index == 0:
-                    return Place(0, 0, 0)
+                    return self.first_of(0)
                 index -= 1
                 if not self._settle(index):
                     self._wanted = index
@@ -390,7 +397,7 @@ class View:
             row += 1
         if is_end:
             return place._replace(row=min(row + bool(characters), len(rows)))
-        return place._replace(row=min(row, len(rows) - 1))
+        return place._replace(row=max(0, min(row, len(rows) - 1)))
 
 
 def _length(row: Row) -> int:

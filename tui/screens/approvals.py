@@ -129,7 +129,9 @@ class Approvals(Vertical):
         self._guard.begin()
         self.bar.ask(name, step.ask if step else None)
         self.is_focus_due = False
-        if spot is None:
+        if spot is not None:
+            self.app.bell()
+        else:
             self._follow_again()
             if had_focus:
                 self._leave_bar()

@@ -48,6 +48,11 @@ class StepRows:
         """Begin a message for words that go on below a step."""
         self._transcript.turn_opened(key)
 
+    @property
+    def is_set_in(self) -> bool:
+        """Whether the rows stand among spoken lines, and begin where their names do."""
+        return False
+
     def row_color(self) -> tuple[str, str]:
         """Return the colour of rows and whose it is, as ``Transcript.step_opened`` takes them."""
         return "", ""
@@ -137,6 +142,7 @@ class StepRows:
             color=color,
             who=who,
             is_dim=step.type == "thinking",
+            is_set_in=self.is_set_in,
         )
         self._last = key
 

@@ -39,7 +39,6 @@ class Board:
         self.panel = MicPanel(clock=clock, ascii_only=ascii_only)
         self.place = Static("", id="place", markup=False)
         self.card = VoiceCard("", markup=False, classes="-hidden")
-        self.times = StatusLine(id="times", ascii_only=ascii_only, is_dim=True)
         self.bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
         self._run = run
         self._key_now = key_now
@@ -61,9 +60,6 @@ class Board:
         self._show_panel(focus)
         self._show_place()
         self._show_card(shown)
-        times = texts.latency(state.lines.times)
-        self.times.show([Part(text, len(times) - at) for at, text in enumerate(times)])
-        self.times.set_class(not times, "-hidden")
         self.bottom.show([part for part in self._hints(focus) if part.key])
         return bool(status.pending)
 

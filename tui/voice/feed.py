@@ -17,6 +17,7 @@ from tui.screens.followed import FollowedTranscript
 from tui.screens.pane_feed import as_typed
 from tui.screens.step_rows import StepRows
 from tui.screens.words import say
+from tui.voice.texts import latency
 from widgets.painter import PEOPLE
 
 MAX_NAME_CHARACTERS: Final = 40
@@ -73,9 +74,9 @@ class VoiceFeed:
     def _take_words(self, line: VoiceLine) -> None:
         transcript, given, key = self.transcript, self._given[line.id], key_of(line.id)
         is_person = line.kind == "person"
-        title = self._title(line)
+        title = self._title(line, self._who(line))
         if not given.title:
-            transcript.turn_opened(
+            transcript.line_opened(
                 key, title, color=PEOPLE if is_person else "", who="" if is_person else "agent"
             )
         elif title != given.title:
@@ -92,17 +93,14 @@ class VoiceFeed:
             transcript.text_added(key, line.text.since(given.length))
         given.length, given.revision = line.text.length, line.text.revision
         transcript.turn_faded(key, is_faded=is_person and is_open)
-        note = self._note(line)
-        if not is_open and (given.ending, given.closed_length) != (note, line.text.length):
-            given.ending, given.closed_length = note, line.text.length
-            transcript.turn_closed(key, note)
+        tail, times = self._tail(line), "" if is_person else " · ".join(latency(line.times))
+        if not is_open and (given.ending, given.closed_length) != ((tail, times), line.text.length):
+            given.ending, given.closed_length = (tail, times), line.text.length
+            transcript.line_closed(key, tail=tail, note=times)
 
-    def _title(self, line: VoiceLine) -> str:
+    def _title(self, line: VoiceLine, name: str) -> str:
         said_at = line.at if line.at is not None else self._times.setdefault(line.id, self._clock())
-        right = time.strftime("%H:%M", time.localtime(said_at))
-        if line.times.whole is not None and line.kind == "agent":
-            right = f"{line.times.whole:.2f} s · {right}"
-        return f"{self._who(line)}\t{right}"
+        return f"{name}\t{time.strftime('%H:%M', time.localtime(said_at))}"
 
     def _who(self, line: VoiceLine) -> str:
         state = self._state
@@ -114,14 +112,16 @@ class VoiceFeed:
             return say("voice.line.you")
         return inert_line(state.name_of(line.identity), MAX_NAME_CHARACTERS) or say("voice.line.somebody")
 
-    def _note(self, line: VoiceLine) -> str:
+    def _tail(self, line: VoiceLine) -> str:
+        """Return what stands behind the last word of a line that did not end as it was meant to."""
         match line.status:
             case "cut":
-                return f"{signs.CUT} {say('voice.line.cut')}"
+                is_mine = sum(not person.is_agent for person in self._state.people) < 2
+                return f"{signs.CUT}   ({say('voice.line.cut.you' if is_mine else 'voice.line.cut')})"
             case "lost":
                 if line.is_typed:
                     return f"{signs.FAILED} {say('voice.line.not_sent')}"
-                return f"{signs.CUT} {say('voice.line.lost')}"
+                return f"{signs.CUT}   ({say('voice.line.lost')})"
             case _:
                 return ""
 
@@ -129,8 +129,8 @@ class VoiceFeed:
         name = inert_line(line.text.first(MAX_NOTICE_CHARACTERS), MAX_NOTICE_CHARACTERS)
         text = say(f"voice.notice.{line.notice}", name=name or say("voice.line.somebody"))
         sign = signs.FAILED if line.notice == "failed" else signs.CUT
-        self.transcript.turn_opened(key_of(line.id))
-        self.transcript.turn_closed(key_of(line.id), f"{sign} {text}")
+        self.transcript.line_opened(key_of(line.id), self._title(line, ""))
+        self.transcript.line_closed(key_of(line.id), note=f"{sign} {text}")
 
     def _take_step(self, line: VoiceLine) -> None:
         rows = self._steps.get(line.turn_id)
@@ -175,7 +175,7 @@ class _Given:
         self.title = ""
         self.text: str | None = None
         self.length = self.revision = 0
-        self.ending: str | None = None
+        self.ending: tuple[str, str] | None = None
         self.closed_length = -1
 
 
@@ -192,6 +192,10 @@ class _Steps(StepRows):
     @property
     def is_over(self) -> bool:
         return False
+
+    @property
+    def is_set_in(self) -> bool:
+        return True
 
     def key(self, step_id: str = "") -> str:
         return key_of(self._turn_id, step_id or "\nwords")  # no line of words has it

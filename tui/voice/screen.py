@@ -138,7 +138,6 @@ class VoiceScreen(FindingScreen[None]):
         yield self._transcript
         yield board.card
         yield self._approvals
-        yield board.times
         yield self._composer
         yield self._find_bar
         yield board.bottom

@@ -60,9 +60,9 @@ VOICE: Final[dict[str, str]] = {
     "voice.quality.poor": "poor connection",
     "voice.quality.lost": "connection lost",
     # lines of the transcript
-    "voice.line.you": "You",
-    "voice.line.agent": "Agent",
-    "voice.line.somebody": "Somebody",
+    "voice.line.you": "you",
+    "voice.line.agent": "agent",
+    "voice.line.somebody": "somebody",
     "voice.line.typed": "typed",
     "voice.line.cut": "cut off",
     "voice.line.cut.you": "you cut in",
