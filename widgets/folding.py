@@ -65,9 +65,7 @@ class Folding(Reading):
         """
         message = self._messages.get(key)
         if message is None:
-            step = Step(
-                key, is_folded=is_folded, color=color, who=who, is_dim=is_dim, is_set_in=is_set_in
-            )
+            step = Step(key, is_folded=is_folded, color=color, who=who, is_dim=is_dim, is_set_in=is_set_in)
             step.set_head(title, summary, sign)
             self._messages[key] = step
             self._view.messages.append(step)

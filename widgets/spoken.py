@@ -12,12 +12,15 @@ from widgets.cells import tidy
 from widgets.ink import DIM, FAILED, MARK, TITLE, Row, Run
 from widgets.message import Message
 from widgets.painter import cropped
+from widgets.signs import DOT
 from widgets.signs import FAILED as FAILED_SIGN
 from widgets.wrap import wrap
 
 WIDE_FROM: Final = 76  # cells of a row
 NARROW_FROM: Final = 28  # below, the words have all of the row, and the name stands above them
 NAME_CHARACTERS: Final = 80
+DOTS: Final = f" {DOT} "  # between the parts of a note
+NO_BREAK: Final = "\u00a0"
 NAME: Final = MARK | TITLE
 
 
@@ -31,8 +34,8 @@ def columns(width: int) -> tuple[int, int]:
 class Spoken(Message):
     """Its first row begins with the time and the name, the others stand below the words.
 
-    ``tail`` stands behind the last word: where somebody cut in. The note below, which tells times, begins
-    under the name.
+    ``tail`` stands behind the last word: where somebody cut in. A note below begins under the name, or at
+    the margin where only that leaves it in one row; longer ones go on below, from dot to dot.
     """
 
     __slots__ = ("_name", "_said_at", "_tail")
@@ -101,8 +104,7 @@ class Spoken(Message):
 
     def block_width(self, block: Block, width: int) -> int:
         """Return the width that a block is laid out for where the message has ``width``."""
-        time, name = columns(width)
-        return width - time - (0 if block.kind in ("note", "failure") else name)
+        return width - sum(columns(width))
 
     def rows_of(self, part: int, width: int, *, is_open: bool, links: list[str]) -> list[Row]:
         """Return the rows of a part; none for the head where it stands before the words."""
@@ -110,8 +112,9 @@ class Spoken(Message):
             return [self._with_tail(self._lead(width), width)] if self._has_head_row(width) else []
         block, time = self.part(part), columns(width)[0]
         if block.kind in ("note", "failure"):
-            rows = wrap(_note_runs(block.label), self.block_width(block, width))
-            indent = time
+            fits_further_left = width - time < cell_len(block.label) <= width
+            indent = 0 if self._name and fits_further_left else time
+            rows = _note_rows(block.label, width - indent)
         else:
             rows = super().rows_of(part, width, is_open=is_open, links=links)
             indent = width - self.block_width(block, width)
@@ -152,7 +155,10 @@ def _cut(name: str, cells: int) -> str:
     return cropped("".join(text for text, _ in tidy([(name, NAME)], cells)), cells)
 
 
-def _note_runs(note: str) -> list[Run]:
-    """Return a note; what is behind a sign of failure in it is red."""
+def _note_rows(note: str, width: int) -> list[Row]:
+    """Return a note, which breaks behind its dots; what is behind a sign of failure in it is red."""
+    if DOTS in note:
+        note = f"{NO_BREAK}{DOT} ".join(part.replace(" ", NO_BREAK) for part in note.split(DOTS))
     plain, sign, bad = note.partition(FAILED_SIGN)
-    return [*([(plain, DIM)] if plain else []), *([(sign + bad, FAILED)] if sign else [])]
+    rows = wrap([(plain, DIM), (sign + bad, FAILED)], width)
+    return [tuple((text.replace(NO_BREAK, " "), ink) for text, ink in row) for row in rows]

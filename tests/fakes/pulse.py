@@ -5,15 +5,24 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pytest
 
 PATIENCE_SECONDS: Final = 20.0
+LISTENS_SECONDS: Final = 90.0
+RATE: Final = 16_000  # of a listener
+BLOCK_SECONDS: Final = 0.02
+BLOCK_BYTES: Final = int(RATE * BLOCK_SECONDS) * 2
+HEARD: Final = 300  # an amplitude that people hear
+APART_SECONDS: Final = 1.0  # of silence between two answers
 COMMANDS: Final = ("pulseaudio", "pactl", "paplay", "parec")
 SETUP: Final = """\
 load-module module-native-protocol-unix auth-anonymous=1
@@ -25,6 +34,62 @@ source_properties=device.description=Microphone
 set-default-sink speaker
 set-default-source microphone
 """
+
+
+class Listener:
+    """Who hears a speaker: 16 kHz mono. A sink without anything to play gives silence, so that time goes by."""
+
+    def __init__(self, recorder: subprocess.Popen[bytes]) -> None:
+        self._recorder = recorder
+        self._heard = bytearray()
+        self._moved = threading.Condition()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._recorder.stdout is not None
+        while block := self._recorder.stdout.read(BLOCK_BYTES):
+            with self._moved:
+                self._heard += block
+                self._moved.notify_all()
+
+    @property
+    def now(self) -> int:
+        """How many blocks were heard so far."""
+        return len(self._heard) // BLOCK_BYTES
+
+    def answer(self, since: int) -> bytes:
+        """Wait for a voice that begins after block ``since``, and for its end; return its sound."""
+        first = self.voice(since)
+        last = first
+        for at in self._blocks(first):
+            if self._is_loud(at):
+                last = at
+            elif (at - last) * BLOCK_SECONDS >= APART_SECONDS:
+                break
+        return bytes(self._heard[max(0, first - 10) * BLOCK_BYTES : (last + 10) * BLOCK_BYTES])
+
+    def sound(self, since: int) -> bytes:
+        """Return all that was heard after block ``since``."""
+        return bytes(self._heard[since * BLOCK_BYTES :])
+
+    def voice(self, since: int) -> int:
+        """Wait for a voice after block ``since``; return the block it begins with."""
+        return next(at for at in self._blocks(since) if self._is_loud(at))
+
+    def _blocks(self, since: int) -> Iterator[int]:
+        deadline = time.monotonic() + LISTENS_SECONDS
+        for at in count(since):
+            with self._moved:
+                while self.now <= at:
+                    assert time.monotonic() < deadline, (
+                        f"only silence was heard since {since}, now {self.now}"
+                    )
+                    self._moved.wait(1.0)
+            yield at
+
+    def _is_loud(self, block: int) -> bool:
+        sound = np.frombuffer(self._heard[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES], np.int16)
+        return int(np.abs(sound.astype(np.int32)).max()) > HEARD
 
 
 class Pulse:
@@ -91,6 +156,18 @@ class Pulse:
         ):
             try:
                 yield path
+            finally:
+                recorder.terminate()
+
+    @contextmanager
+    def listens(self, sink: str = "speaker") -> Iterator[Listener]:
+        """Listen to what a sink plays."""
+        words = f"--device={sink}.monitor --format=s16le --rate={RATE} --channels=1 --raw --latency-msec=20"
+        with subprocess.Popen(
+            ["parec", *words.split()], env=self._all, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as recorder:
+            try:
+                yield Listener(recorder)
             finally:
                 recorder.terminate()
 

@@ -33,7 +33,7 @@ class OneVoice(KeysInOrder[int]):
         self.register_theme(themes.load("dark"))
         self.theme = "dark"
         self.clock = FrameClock.for_app(self)
-        self.left = 0
+        self.left = self.rung = 0
         self.copied: list[str] = []
         self.talk_log = FakeChatLink()
         link = cast("ChatLink", self.talk_log)
@@ -48,6 +48,9 @@ class OneVoice(KeysInOrder[int]):
 
     def on_transcript_copy_requested(self, event: Transcript.CopyRequested) -> None:
         self.copied.append(event.text)
+
+    def bell(self) -> None:
+        self.rung += 1
 
     def action_leave_voice(self) -> None:
         self.left += 1

@@ -277,6 +277,39 @@ def _style_at(seen: Voice, words: str) -> object:
     raise AssertionError(f"{words} is nowhere")
 
 
+async def test_a_line_is_one_row_with_time_name_words_and_where_somebody_cut_in() -> None:
+    cut = turn(1, "Which rooms?", "Two rooms. The first", cut_at=10)
+    async with opened(*THERE, *cut) as seen:
+        rows = [row[1:].split() for row in seen.now.splitlines() if ":16  " in row]
+        assert [row[1:] for row in rows] == [
+            ["you", "Which", "rooms?"],
+            ["demo", "Two", "rooms.┄", "(you", "cut", "in)"],
+        ]
+        await seen.press("y")
+        assert seen.app.copied == ["Two rooms."]
+        other = vo.Person("bob", "Bob")
+        await seen.send(vo.PeopleChanged((vo.Person("me", is_me=True), other)))
+        text = await seen.send(*turn(2, "And now?", "Three rooms and more", cut_at=11))
+        assert "Three rooms┄   (cut off)" in text
+
+
+async def test_every_turn_says_what_it_took_and_a_slow_one_is_marked() -> None:
+    slow = vo.TurnTimes(None, None, 0.6, 0.4, 1.5)
+    items = (
+        vo.ItemStored(vo.SpokenItem("u", "user", "One?", times=vo.TurnTimes(0.4, 0.5))),
+        vo.ItemStored(vo.SpokenItem("a", "assistant", "One.", times=slow)),
+        vo.ItemStored(vo.SpokenItem("v", "user", "Two?", times=vo.TurnTimes(0.3, 0.5))),
+        vo.ItemStored(vo.SpokenItem("b", "assistant", "Two.", times=vo.TurnTimes(model=0.1, whole=0.7))),
+    )
+    async with opened(*THERE, *items) as seen:
+        text = seen.now
+        assert "hearing 0.40 · end of turn 0.50 · model 0.60 · voice 0.40 · ✗ answer 1.50 s" in text
+        assert "hearing 0.30 · end of turn 0.50 · model 0.10 · answer 0.70 s" in text
+        rows = [row.strip("▎ ") for row in (await seen.resize(60, 20)).splitlines()]
+        assert "hearing 0.40 · end of turn 0.50 · model 0.60 ·" in rows
+        assert "voice 0.40 · ✗ answer 1.50 s" in rows
+
+
 async def test_what_is_said_can_be_found_and_copied() -> None:
     async with opened(*THERE, *turn(1, "Where is the cat", "On the mat.")) as seen:
         text = await seen.press("slash", *"mat", "enter")
@@ -389,3 +422,17 @@ async def test_text_only_from_the_start_is_neither_heard_nor_hears() -> None:
         assert "drop" in seen.source.sound.asked
         assert "text only" in seen.now
         assert "space" not in seen.now
+
+
+async def test_a_tool_that_asks_rings_once() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, source=source) as seen:
+        log = seen.app.talk_log
+        log.send(*asking())
+        await seen.until("needs approval")
+        assert seen.app.rung == 1
+        log.send(ev.ToolStatusChanged("m1", "c1", "asks", ask=ASK))
+        await seen.later(1.0)
+        assert seen.app.rung == 1
+        log.end()
