@@ -12,6 +12,7 @@ from livekit.agents import (
     ModelSettings,
     NotGivenOr,
     RunContext,
+    StopResponse,
     function_tool,
     llm,
     tts,
@@ -45,6 +46,8 @@ class Guide(Agent):
 
     async def on_user_turn_completed(self, turn_ctx: llm.ChatContext, new_message: llm.ChatMessage) -> None:
         new_message.extra[MAY_ACT] = self.talk.turn.take()
+        if not (new_message.text_content or "").strip():
+            raise StopResponse  # push to talk without a word: else the question before is answered again
 
     @function_tool
     async def start_recording(self, context: RunContext[Talk]) -> str:

@@ -37,7 +37,7 @@ set-default-source microphone
 
 
 class Listener:
-    """Who hears a speaker: 16 kHz mono. A sink without anything to play gives silence, so that time goes by."""
+    """Who hears a speaker: 16 kHz mono. A sink that plays nothing gives silence, so that time goes by."""
 
     def __init__(self, recorder: subprocess.Popen[bytes]) -> None:
         self._recorder = recorder
@@ -81,9 +81,7 @@ class Listener:
         for at in count(since):
             with self._moved:
                 while self.now <= at:
-                    assert time.monotonic() < deadline, (
-                        f"only silence was heard since {since}, now {self.now}"
-                    )
+                    assert time.monotonic() < deadline, f"silence from {since} to {self.now}"
                     self._moved.wait(1.0)
             yield at
 

@@ -1,4 +1,4 @@
-"""One whole spoken dialogue through the real program: PulseAudio, terminal, server, agent and models are real."""
+"""A whole spoken dialogue through the real program: sound, terminal, server, agent and models are real."""
 
 from __future__ import annotations
 
