@@ -81,6 +81,7 @@ class Conversation:
         self._client = ChatClient(self._net)
         self.id = conversation_id
         self._stopping: asyncio.Task[None] | None = None
+        self._under_way = ""  # id of the answer that has neither ended nor been told to
         self._files: list[ev.Attachment] = []
         self.answer_id = ""  # of the newest answer, once the backend has named it
         self.questions: dict[str, str] = {}  # key of a question → id of its message, of the newest ones
@@ -95,6 +96,8 @@ class Conversation:
         ``key``: the same question asked again is answered once. Not ``may_act``: tools that only look.
         Raises ``AgentTuiError``; after ``Words`` nothing may be asked again.
         """
+        if self._under_way:  # the next question may come before whoever cut in has closed this one
+            self._give_up()
         await self.stopped()
         files: Sequence[ev.Attachment] = tuple(self._files)
         events = self._client.ask(
@@ -106,19 +109,28 @@ class Conversation:
         )
         self.answer_id = ""
         answer = _Answer()
+        answer_id = ""
         try:
             async with aclosing(events):
                 async for event in events:
                     if isinstance(event, ev.MessageStored) and event.message.role == "user":
                         self._named(key, event.message.id)
                     if isinstance(event, ev.TurnStarted):
-                        self.answer_id = event.turn_id
+                        self.answer_id = self._under_way = answer_id = event.turn_id
                         del self._files[: len(files)]
                     for part in answer.parts(event):
                         yield part
         finally:
-            if self.answer_id and not answer.is_over:
-                self._stopping = asyncio.create_task(self._stop(), name="conversation.stop")
+            if answer_id and answer_id == self._under_way:
+                if answer.is_over:
+                    self._under_way = ""
+                else:
+                    self._give_up()
+
+    def _give_up(self) -> None:
+        """End the answer that is under way in the backend, too."""
+        self._under_way = ""
+        self._stopping = asyncio.create_task(self._stop(), name="conversation.stop")
 
     def _named(self, key: str, message_id: str) -> None:
         self.questions[key] = message_id

@@ -80,14 +80,14 @@ async def test_a_guest_is_offered_tools_that_only_look(running: ChatBackend) -> 
     await talking.aclose()
 
 
-async def test_a_call_that_asks_is_told_and_waits_for_the_owners_screen(running: ChatBackend) -> None:
+async def test_a_call_that_asks_is_told_and_given_up_for_the_next_question(running: ChatBackend) -> None:
     talking = await talk(running, enabled_tools=["change"])
     events = talking.ask("change it", key="1", may_act=True)
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Asks):
                 break
-    await talking.stopped()
+    assert words(await answer(talking, "How many rooms?")) == "Let me look.\n\nThere are two."
     await talking.aclose()
 
 
@@ -114,6 +114,20 @@ async def test_cutting_in_ends_the_answer_in_the_backend_too(tmp_path: Path) -> 
         (_, cut) = decode_messages(stored.json)
         assert (cut.text, cut.interrupted) == ("One ", "stop")
         await talking.aclose()
+
+
+async def test_the_next_question_ends_an_answer_that_is_not_closed_yet(running: ChatBackend) -> None:
+    talking = await talk(running, enabled_tools=["change"])
+    first = talking.ask("change it", key="1", may_act=True)
+    async with aclosing(first):
+        async for event in first:
+            if isinstance(event, Asks):
+                break
+        assert words(await answer(talking, "How many rooms?")) == "Let me look.\n\nThere are two."
+    stored = await running.client.call("GET", f"/api/conversations/{talking.id}/messages")
+    cut = [message.interrupted for message in decode_messages(stored.json) if message.role == "assistant"]
+    assert cut == ["stop", ""]
+    await talking.aclose()
 
 
 async def test_a_file_goes_along_with_the_next_question_and_no_other(running: ChatBackend) -> None:

@@ -38,7 +38,7 @@ ROOMS = (
     "The best way to the station on a rainy morning",
 )
 HELP, LIST = "What can you do?", "What rooms are running?"
-ENOUGH, RESUME = "Okay, thank you, that is enough for now.", "Resume the first room."
+JOKE, RESUME = "Tell me a funny joke, please.", "Resume the first room."
 LINE = re.compile(r"^.\d\d:\d\d  (\S+) +(\S.*)$")
 GOES_ON = re.compile(r"^. {17}(\S.*)$")
 CUT = re.compile(r"┄ +\(you cut in\)$")
@@ -49,7 +49,7 @@ async def _say_to_files(folder: Path) -> dict[str, Path]:
     voice = await Voice.start(usual_voice())
     try:
         files = {}
-        for number, text in enumerate((HELP, LIST, ENOUGH, RESUME)):
+        for number, text in enumerate((HELP, LIST, JOKE, RESUME)):
             files[text] = folder / f"{number}.wav"
             with wave.open(str(files[text]), "wb") as file:
                 file.setnchannels(1)
@@ -152,7 +152,7 @@ def test_a_person_talks_cuts_in_and_allows_what_asks(talk: Talk, home: Home) -> 
     talk.say(LIST)
     talk.until_said("you", "rooms")
     began = talk.ear.voice(since)
-    talk.say(ENOUGH)
+    talk.say(JOKE)
     told = talk.until_said("agent-tui", "(you cut in)")
     whole = f"Three rooms. {' '.join(ROOMS)}"
     said = plain_words(CUT.sub("", told))
@@ -160,7 +160,7 @@ def test_a_person_talks_cuts_in_and_allows_what_asks(talk: Talk, home: Home) -> 
     assert len(said) < len(plain_words(whole))
     heard = talk.hears(talk.ear.answer(began))
     assert "station" not in heard
-    talk.until_said("you", "enough")
+    talk.until_said("you", "joke")
     talk.until_said("agent-tui", "connect a model")
     talk.until_listening()
 
