@@ -210,7 +210,7 @@ class VoiceScreen(FindingScreen[None]):
         is_empty = not len(self.state.lines)
         self._board.place.set_class(not is_empty, "-hidden")
         self._transcript.set_class(is_empty, "-hidden")
-        self._approvals.show_keys(self.key_now("!"))
+        self._approvals.show_keys(self.key_now("tab" if focus == "line" else "!"))
         self._approvals.ask_who_is_quiet()
         if is_pending or self._approvals.is_focus_due:
             self._looking.resume()
@@ -282,8 +282,10 @@ class VoiceScreen(FindingScreen[None]):
     # --- keys ------------------------------------------------------------------------------------------
 
     def action_step_on(self, step: int) -> None:
-        """Go to the line, or back to the words."""
-        if self._composer.has_line_focus:
+        """Go to the line, or back to what asks, else to the words."""
+        if self._composer.has_line_focus and self._approvals.spot is not None:
+            self._approvals.look()
+        elif self._composer.has_line_focus:
             self.set_focus(self._transcript, scroll_visible=False)
         else:
             self._composer.open()

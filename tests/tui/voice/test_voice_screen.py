@@ -403,6 +403,20 @@ async def test_a_tool_that_asks_is_a_card_with_the_keys_of_a_chat() -> None:
         log.end()
 
 
+async def test_tab_leads_from_the_line_to_what_asks_and_back() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, source=source) as seen:
+        await seen.press("tab", *"wait")
+        log = seen.app.talk_log
+        log.send(*asking())
+        assert "tab answer" in await seen.until("needs approval")
+        assert "y once" in await seen.press("tab")
+        assert "tab answer" in await seen.press("tab")
+        assert "› wait" in await seen.press("tab")
+        log.end()
+
+
 async def test_a_guest_is_asked_nothing() -> None:
     source = FakeVoiceSource()
     async with opened(*THERE, source=source) as seen:
