@@ -15,12 +15,13 @@ from typing import Final, Literal
 from rich.cells import cell_len
 
 from agent_tui.config import load
-from pictures import scenes
+from pictures import scenes, voice
 from pictures.chats import many_chats, new_chat
-from pictures.rooms import many_rooms, new_room
+from pictures.rooms import many_rooms, new_room, rooms_to_talk_about
 from tui import runtime
 from tui.app import AgentTuiApp
 from tui.request import ScreenRequest
+from tui.voice.request import VoiceRequest
 
 HERE = Path(__file__).parent
 # The terminal font comes from the reader's machine: a picture in a README must load nothing.
@@ -37,7 +38,7 @@ FOLDED: Final = ("▸ current_time", "▸ calculator")
 @dataclass(frozen=True, slots=True)
 class Picture:
     """What is to be seen: a screen of ``size`` after ``scene``, over one room of so many agents; over many
-    rooms without any; over a new chat, or many of them.
+    rooms without any; over a new chat, or many of them; over a voice room with sound, or without.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Picture:
     theme: str = "dark"
     rate: int = 60  # tokens per second of each agent
     chats: Literal["", "one", "many"] = ""
+    voice: Literal["", "heard", "typed"] = ""
 
 
 PICTURES: Final = (
@@ -63,6 +65,8 @@ PICTURES: Final = (
     Picture("chat", (120, 30), scenes.asked(SUMS, unfolds=FOLDED), rate=400, chats="one"),
     Picture("asks", (120, 30), scenes.asks, rate=400, chats="one"),
     Picture("chats", (120, 30), scenes.searched, rate=0, chats="many"),
+    Picture("voice", (100, 24), voice.talked, rate=15, voice="heard"),
+    Picture("typed", (80, 24), voice.typed, rate=15, voice="typed"),
 )
 
 
@@ -70,16 +74,20 @@ async def take(picture: Picture) -> None:
     """Play the scene, write what is on the screen then as an SVG file."""
     if picture.chats:
         await (many_chats if picture.chats == "many" else new_chat)(Path.home() / "shop")
+    elif picture.voice:
+        await rooms_to_talk_about()
     elif not picture.agents:
         await many_rooms()
     chat = "" if picture.chats else None
-    app = AgentTuiApp(ScreenRequest(runtime.begin(), None, load(), chat=chat))
+    joined = VoiceRequest(uses_aec=False, name="you") if picture.voice else None
+    app = AgentTuiApp(ScreenRequest(runtime.begin(), None, load(), chat=chat, voice=joined))
+    command = "voice --room demo" if picture.voice else "rooms" if chat is None else "chat"
     async with app.run_test(size=picture.size) as pilot:
         await picture.scene(pilot)
         svg = TEXT.sub(
             with_cells,
             WEB_FONTS.sub(
-                "", app.export_screenshot(title=f"agent-tui {'rooms' if chat is None else 'chat'}")
+                "", app.export_screenshot(title=f"agent-tui {command}")
             ),
         )
         (HERE / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
@@ -99,16 +107,20 @@ def main() -> None:
     for picture in PICTURES:
         if wanted and picture.name not in wanted:
             continue
+        if picture.voice and (missing := voice.why_not()):
+            sys.stderr.write(f"{picture.name}.svg is not taken: {missing} not on this machine\n")
+            continue
         with tempfile.TemporaryDirectory() as folder:
             os.environ |= {"AGENT_TUI_DATA": folder, "AGENT_TUI_CONFIG": f"{folder}/config.toml"}
             os.environ["HOME"] = folder  # where the tools of a chat have their files
             os.environ["AGENT_TUI_DEMO_RATE"] = str(picture.rate)
-            config = f'theme = "{picture.theme}"\n{"" if picture.agents or picture.chats else OFFICE}'
+            config = f'theme = "{picture.theme}"\n{"" if picture.agents or picture.chats or picture.voice else OFFICE}'
             Path(folder, "config.toml").write_text(config, encoding="utf-8")
             try:
                 if picture.agents:
                     new_room(picture.agents)
-                asyncio.run(take(picture))
+                with voice.sound(Path(folder), has_devices=picture.voice == "heard"):
+                    asyncio.run(take(picture))
             finally:
                 runtime.stop()
 

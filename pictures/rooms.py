@@ -52,6 +52,13 @@ async def many_rooms() -> None:
             await _until_spoken(client, await _started(client, task, agents, execution_mode=mode))
 
 
+async def rooms_to_talk_about() -> None:
+    """Make a room that runs, and one that was not started."""
+    async with rooms_client(reach(runtime.begin())) as client:
+        await _room(client, "Redis or PostgreSQL?", (0, 1, 2))
+        await _started(client, "Name the new service", (1, 7), max_rounds=9)
+
+
 async def _room(
     client: RoomsClient, task: str, agents: Sequence[int], *, far: str = "", **fields: Any
 ) -> RoomInfo:

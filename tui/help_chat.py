@@ -93,8 +93,8 @@ Shows one conversation: its model, its tools and their folder, what it has used.
 As json: the body of GET /api/conversations/ID, as the server answered it.
 {_CONVERSATION}{SERVER}""",
     "conversations export": f"""\
-Usage: agent-tui conversations export CONVERSATION [--format md|json|html]
-                                      [--out FILE]
+Usage: agent-tui conversations export CONVERSATION
+                                      [--format md|json|html|srt] [--out FILE]
 
 Writes a conversation, its thoughts and its tools, in order, to stdout or to a
 file: of questions and answers that have several versions the one that is shown.
@@ -105,6 +105,7 @@ agent-tui chat CONVERSATION shows another one ([ and ]).
                           tools are folded
                           json: the conversation and its messages, as the server
                           answered them
+                          srt: a voice session as subtitles: who said what, when
   --out FILE              write here instead of stdout
 {SERVER}""",
     "conversations delete": f"""\

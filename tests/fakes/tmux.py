@@ -85,10 +85,10 @@ class Tmux:
     def ended(self) -> int:
         """Wait until the program has ended; return its exit code."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while self.do("display-message", "-p", "#{pane_dead}") != "1":
+        while not (code := self.do("display-message", "-p", "#{pane_dead_status}")):
             assert time.monotonic() < deadline, f"it never ended, the screen says:\n{self.text}"
             self._wait_for_more()
-        return int(self.do("display-message", "-p", "#{pane_dead_status}"))
+        return int(code)
 
     def _wait_for_more(self) -> None:
         """Wait until the program has written something, for a moment at most."""
