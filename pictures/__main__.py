@@ -86,9 +86,7 @@ async def take(picture: Picture) -> None:
         await picture.scene(pilot)
         svg = TEXT.sub(
             with_cells,
-            WEB_FONTS.sub(
-                "", app.export_screenshot(title=f"agent-tui {command}")
-            ),
+            WEB_FONTS.sub("", app.export_screenshot(title=f"agent-tui {command}")),
         )
         (HERE / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
 
