@@ -112,7 +112,8 @@ def main() -> None:
             os.environ |= {"AGENT_TUI_DATA": folder, "AGENT_TUI_CONFIG": f"{folder}/config.toml"}
             os.environ["HOME"] = folder  # where the tools of a chat have their files
             os.environ["AGENT_TUI_DEMO_RATE"] = str(picture.rate)
-            config = f'theme = "{picture.theme}"\n{"" if picture.agents or picture.chats or picture.voice else OFFICE}'
+            is_list = not (picture.agents or picture.chats or picture.voice)
+            config = f'theme = "{picture.theme}"\n{OFFICE if is_list else ""}'
             Path(folder, "config.toml").write_text(config, encoding="utf-8")
             try:
                 if picture.agents:

@@ -15,6 +15,7 @@ from typing import Final
 import pytest
 
 PATIENCE_SECONDS: Final = 90.0
+ENDED: Final = "it has ended with "
 LOOK_SECONDS: Final = 0.5  # the longest between two looks at a screen on which nothing happens
 
 
@@ -28,11 +29,11 @@ class Tmux:
         self._environ = {**kept, "TMUX_TMPDIR": str(folder)}
         size = ("-x", str(columns), "-y", str(rows))
         self.do("new-session", "-d", *size, "-c", str(folder), "sleep infinity")
-        self.do("set-option", "-g", "remain-on-exit", "on")
         fifo = folder / "written"
         os.mkfifo(fifo)
         self._written = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)  # both: it never ends
-        self.do("respawn-pane", "-k", *command)
+        told = f'"$@"; echo "{ENDED}$?"; exec sleep infinity'  # tmux itself does not always know
+        self.do("respawn-pane", "-k", "sh", "-c", told, "sh", *command)
         self.do("pipe-pane", "-O", f"exec cat > {fifo}")
 
     def do(self, *words: str) -> str:
@@ -57,10 +58,6 @@ class Tmux:
         """Whether the terminal's bell has rung."""
         return self.do("display-message", "-p", "#{window_bell_flag}") == "1"
 
-    @property
-    def pid(self) -> int:
-        return int(self.do("display-message", "-p", "#{pane_pid}"))
-
     def press(self, *keys: str) -> None:
         """Press keys, named as tmux names them."""
         self.do("send-keys", *keys)
@@ -83,12 +80,9 @@ class Tmux:
         return text
 
     def ended(self) -> int:
-        """Wait until the program has ended; return its exit code."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not (code := self.do("display-message", "-p", "#{pane_dead_status}")):
-            assert time.monotonic() < deadline, f"it never ended, the screen says:\n{self.text}"
-            self._wait_for_more()
-        return int(code)
+        """Wait until the program has ended; return its exit code, 128 and more for a signal."""
+        text = self.until(lambda text: ENDED in text)
+        return int(text.rpartition(ENDED)[2].split()[0])
 
     def _wait_for_more(self) -> None:
         """Wait until the program has written something, for a moment at most."""
