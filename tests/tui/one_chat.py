@@ -34,6 +34,7 @@ class OneChat(KeysInOrder[int]):
         self.register_theme(themes.load("dark"))
         self.theme = "dark"
         self.clock = FrameClock.for_app(self)
+        self.rung = 0  # how often the terminal's bell was asked for
         self.opened: list[tuple[str, dict[str, Any]]] = []  # other chats: id and fields of a new one
         self.chat = ChatScreen(
             cast("ChatLink", link), chat, self.clock, open_chat=self.open_chat, ascii_only=ascii_only
@@ -41,6 +42,9 @@ class OneChat(KeysInOrder[int]):
 
     def on_mount(self) -> None:
         self.push_screen(self.chat)
+
+    def bell(self) -> None:
+        self.rung += 1
 
     def open_chat(self, chat_id: str, message_id: str = "", fields: dict[str, Any] | None = None) -> None:
         self.opened.append((chat_id, fields or {}))

@@ -38,6 +38,16 @@ async def asking(chat: Chat, ask: ev.ToolAsk = ASK) -> str:
     return text
 
 
+async def test_each_question_rings_once() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.send(status("asks", ask=ASK))
+        assert chat.app.rung == 1
+        await chat.press("y")
+        await chat.send(status("running"))
+        assert chat.app.rung == 1
+
+
 @pytest.mark.parametrize(
     ("key", "sent"),
     [
