@@ -90,7 +90,7 @@ class VoiceLines:
 
     ``changed`` holds the ids of lines that must be looked at again, ``steps`` the steps of each turn (their
     ``changed`` as in ``Steps``); who draws, empties both. ``generation`` counts how often lines were put
-    between others or taken away: a transcript then starts over. ``times`` is what the last turn took.
+    between others or taken away: a transcript then starts over.
     """
 
     def __init__(self) -> None:
@@ -98,7 +98,6 @@ class VoiceLines:
         self.changed: set[str] = set()
         self.generation = 0
         self.steps: dict[str, Steps] = {}
-        self.times = TurnTimes()
         self.turn_of_step: dict[str, str] = {}
         self._number = 0
         self._by_item: dict[str, str] = {}
@@ -438,7 +437,7 @@ class VoiceLines:
         if line.kind == "person":
             line.times = self._heard_times = times
         elif times != TurnTimes():
-            line.times = self.times = _both(self._heard_times, times)
+            line.times = _both(self._heard_times, times)
             self._heard_times = TurnTimes()
 
 

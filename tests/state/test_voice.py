@@ -286,9 +286,9 @@ def test_a_turn_says_what_it_took() -> None:
     asked = vo.SpokenItem("u", "user", "Hi", times=vo.TurnTimes(hearing=0.4, end_of_turn=0.5))
     told = vo.SpokenItem("a", "assistant", "Hello.", times=vo.TurnTimes(model=0.02, voice=0.01, whole=0.61))
     state = state_after([vo.ItemStored(asked), vo.ItemStored(told), vo.ItemStored(asked)])
-    assert state.lines.times == vo.TurnTimes(0.4, 0.5, 0.02, 0.01, 0.61)
+    assert list(state.lines.all.values())[-1].times == vo.TurnTimes(0.4, 0.5, 0.02, 0.01, 0.61)
     state.apply(vo.ItemStored(vo.SpokenItem("b", "assistant", "More.", times=vo.TurnTimes(whole=0.2))))
-    assert state.lines.times == vo.TurnTimes(whole=0.2)
+    assert list(state.lines.all.values())[-1].times == vo.TurnTimes(whole=0.2)
 
 
 def test_tools_stand_where_they_were_called() -> None:
