@@ -19,9 +19,9 @@ from livekit.agents import (
 )
 
 from agent_tui.voice_agent.conversation_llm import MAY_ACT
-from agent_tui.voice_agent.instructions import INSTRUCTIONS
 from agent_tui.voice_agent.talk import Talk
 from agent_tui.voice_agent.wishes import agrees
+from agent_tui.voice_instructions import INSTRUCTIONS
 
 
 class Guide(Agent):

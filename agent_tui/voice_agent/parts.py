@@ -12,9 +12,10 @@ from typing import Any
 
 from livekit.agents import inference, llm, stt, tts, vad
 
+from agent_tui import voice_instructions
 from agent_tui.clients.agent_tasks import AgentTasksClient
 from agent_tui.errors import AgentTuiError, ConfigError
-from agent_tui.voice_agent import instructions, whisper
+from agent_tui.voice_agent import whisper
 from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
 from agent_tui.voice_agent.assignment import Choice
 from agent_tui.voice_agent.hearing import ACTIVATION, DEACTIVATION, WhisperSTT
@@ -103,7 +104,7 @@ def choose_llm(choice: Choice, locale: str, conversation: Callable[[], llm.LLM[A
     if kind == TASKS:
         # No retries of its own: the framework does that.
         client = AgentTasksClient(rest, os.environ.get(TASKS_VARIABLE, ""), retries=())
-        return AgentTasksLLM(client, language=instructions.language_of(locale))
+        return AgentTasksLLM(client, language=voice_instructions.language_of(locale))
     return llm.FallbackAdapter([provider("LLM", choice.llm), conversation()])
 
 

@@ -12,8 +12,8 @@ from livekit.agents import NOT_GIVEN, AgentSession, inference, llm
 from livekit.agents.voice import events
 from livekit.agents.voice.agent_session import SessionConnectOptions
 
+from agent_tui import voice_instructions
 from agent_tui.records import Spoken
-from agent_tui.voice_agent import instructions
 from agent_tui.voice_agent.agents import Guide
 from agent_tui.voice_agent.assignment import Assignment, Choice
 from agent_tui.voice_agent.conversation import Conversation, ToolEnded, ToolStarted, ToolTold
@@ -39,7 +39,7 @@ class Session:
         self.talk = Talk(
             assignment.room,
             is_owners,
-            language=instructions.language_of(assignment.locale),
+            language=voice_instructions.language_of(assignment.locale),
             greets=assignment.greets,
             can_hear=parts.ear is not None,
             other_voice=parts.other_voice,

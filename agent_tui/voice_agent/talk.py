@@ -11,9 +11,9 @@ from typing import Any
 from livekit.agents import AgentSession, tts
 from livekit.agents.voice.recorder_io import RecorderIO
 
-from agent_tui.voice_agent.instructions import Language
 from agent_tui.voice_agent.languages import Notice
 from agent_tui.voice_agent.people import TurnOfWords
+from agent_tui.voice_instructions import Language
 from agent_tui.voice_parts import voice_folder
 
 

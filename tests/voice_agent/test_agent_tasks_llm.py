@@ -15,7 +15,7 @@ from livekit.agents import Agent, AgentSession, APIConnectOptions, APIError, llm
 from agent_tui.clients.agent_tasks import AgentTasksClient  # noqa: E402
 from agent_tui.events import Attachment  # noqa: E402
 from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM, question_of  # noqa: E402
-from agent_tui.voice_agent.instructions import (  # noqa: E402
+from agent_tui.voice_instructions import (  # noqa: E402
     INSTRUCTIONS,
     UNAVAILABLE,
     UNAVAILABLE_LATER,

@@ -21,6 +21,7 @@ from agent_tui.clients.proxy import is_loopback
 from agent_tui.config import config_path, data_path, load
 from agent_tui.errors import Refused
 from agent_tui.voice_config import LiveKit, VoiceConfig, named_livekit
+from agent_tui.voice_instructions import spoken_prompt
 from agent_tui.voice_parts import find_agent_python
 from tui.request import Server, Source, reach
 from tui.screens.words import say
@@ -133,7 +134,9 @@ class VoiceOpening:
         if python is None:  # with it no server would be needed
             raise NotSetUp(say("voice.no_agent_python"), say("voice.card.setup")) from why
         server = await asyncio.to_thread(reach, self._source)
-        conversation = await (await self._chats()).create(kind="voice", title=f"Voice: {request.room}")
+        conversation = await (await self._chats()).create(
+            kind="voice", title=f"Voice: {request.room}", system_prompt=spoken_prompt(voice.locale)
+        )
         orders = {
             "url": "",
             "token": "",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -26,6 +25,7 @@ from agent_tui.errors import NotFound, Refused, StoreError
 from agent_tui.inert import inert_line
 from agent_tui.network import has_interface
 from agent_tui.voice_config import MAX_ROOM_CHARACTERS, VoiceConfig
+from agent_tui.voice_instructions import own_locale, spoken_prompt
 from agent_tui.voice_parts import find_agent_python, find_server, located_server, missing_parts, voice_folder
 
 if TYPE_CHECKING:  # half a second, and only needed once somebody talks
@@ -34,7 +34,6 @@ if TYPE_CHECKING:  # half a second, and only needed once somebody talks
 LEFT_SECONDS = 30.0  # a room that everybody has left for so long is over
 LOOK_SECONDS = 2.0  # between looks at who is in the rooms
 LOOKS_ELSEWHERE = 5  # one look at a room of somebody else's server for so many at ours
-LOCALE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 OWNER_PREFIX = "owner-"
 GUEST_PREFIX = "guest-"
 MAX_NAME_CHARACTERS = 60
@@ -324,9 +323,9 @@ class VoiceRooms:
             if room.agent is not None:  # it was told the one that somebody has deleted
                 await room.agent.stop()
                 room.agent = None
-            room.conversation_id = await begin_conversation(self._chats, spot[1])
+            room.conversation_id = await begin_conversation(self._chats, spot[1], self._locale(room.locale))
         elif room is None:
-            begun = await begin_conversation(self._chats, spot[1])
+            begun = await begin_conversation(self._chats, spot[1], self._locale(request.locale))
             room = VoiceRoom(begun, request.locale, time.monotonic())
         if self._closed:
             raise Refused("The backend is stopping", status=503)
@@ -380,9 +379,13 @@ class VoiceRooms:
             "backend_token": self._home.token,
             "conversation_id": room.conversation_id,
             "owners": [self._owner_prefix(room.server)],
-            "locale": config.locale or room.locale or own_locale(),
+            "locale": self._locale(room.locale),
             "agent": agent_settings(config.agent),
         }
+
+    def _locale(self, of_terminal: str) -> str:
+        """Return the language that is spoken in a room: the config file's, the terminal's, or ours."""
+        return self._config().locale or of_terminal or own_locale()
 
     async def _end_rooms(self, spots: list[Spot]) -> None:
         ended = [(spot, room) for spot in spots if (room := self._rooms.pop(spot, None)) is not None]
@@ -465,9 +468,12 @@ class VoiceRooms:
             self._attending = None
 
 
-async def begin_conversation(chats: Chats, room: str) -> str:
-    """Make the conversation that a voice room's session is kept in; return its id."""
-    return (await chats.create(NewConversation(title=room, kind="voice"))).id
+async def begin_conversation(chats: Chats, room: str, locale: str) -> str:
+    """Make the conversation that a voice room's session is kept in; return its id. Its model is told in the
+    language of ``locale`` that it is heard and not read.
+    """
+    new = NewConversation(title=room, kind="voice", system_prompt=spoken_prompt(locale))
+    return (await chats.create(new)).id
 
 
 async def conversation_exists(chats: Chats, conversation_id: str) -> bool:
@@ -518,11 +524,6 @@ def identity_of(request: TokenRequest, owner_prefix: str = OWNER_PREFIX) -> str:
     named = (request.identity or request.name)[:MAX_NAME_CHARACTERS]
     plain = "".join(c if c.isalnum() else "-" for c in named)
     return f"{prefix}{plain}{'-' if plain else ''}{secrets.token_hex(SUFFIX_BYTES)}"
-
-
-def own_locale() -> str:
-    """Return the language of this process's environment, as "de_DE.UTF-8", empty where it has none."""
-    return next((os.environ[key] for key in LOCALE_VARIABLES if os.environ.get(key)), "")
 
 
 def no_server(title: str, detail: str, code: str = "voice.no_server") -> NoReturn:

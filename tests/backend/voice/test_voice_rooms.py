@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from agent_tui.voice_config import VoiceAgentConfig, VoiceConfig
+from agent_tui.voice_instructions import SPOKEN
 from tests.backend.voice.voice_backend import BACKEND_TOKEN, claims, until, voice_backend
 
 # With make voice: what is tested takes its time as it is.
@@ -40,6 +41,7 @@ async def test_the_first_token_starts_a_server_and_an_agent_that_knows_all_it_ne
         assert re.fullmatch(r"owner-Ann-[0-9a-f]{6}", joined["participant_identity"])
         conversation = await backend.chats.conversation(joined["conversation_id"])
         assert "den" in conversation.title
+        assert conversation.system_prompt == SPOKEN["en"]
         await backend.until_agent("den", "running")
         (told,) = backend.told()
     assert told["arguments"] == ["-P", "-m", "agent_tui.voice_agent", "room"]
@@ -53,6 +55,16 @@ async def test_the_first_token_starts_a_server_and_an_agent_that_knows_all_it_ne
     assert "SOMEBODYS_SECRET" not in told["environment"]
     assert claims(told["token"])["video"]["agent"] is True
     assert claims(told["token"])["kind"] == "agent"
+
+
+async def test_the_model_of_a_voice_room_is_told_in_the_spoken_language_that_it_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "ru_RU.UTF-8")
+    async with voice_backend(tmp_path, monkeypatch) as backend:
+        joined = await backend.join("den")
+        conversation = await backend.chats.conversation(joined["conversation_id"])
+    assert conversation.system_prompt == SPOKEN["ru"]
 
 
 async def test_a_token_says_little_and_not_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
