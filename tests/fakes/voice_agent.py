@@ -155,8 +155,9 @@ class Toned(Agent):
         return f"It is half past nine in {zone}."
 
 
-def new_session(turns: str = "stt") -> AgentSession[None]:
-    """Return a session that needs no model, no key and no network."""
+def new_session(turns: str = "stt", **parts: Any) -> AgentSession[None]:
+    """Return a session that needs no model, no key and no network; ``parts`` stand in place of its own."""
+    parts = {"stt": Ears(), "llm": Mind(), "tts": Voice(), **parts}
     handling: Any = {
         "turn_detection": turns,
         "preemptive_generation": {"enabled": False},
@@ -164,8 +165,7 @@ def new_session(turns: str = "stt") -> AgentSession[None]:
         "interruption": {"min_duration": 0.1, "mode": "vad"},
     }
     return AgentSession(
-        stt=Ears(), llm=Mind(), tts=Voice(), vad=None, aec_warmup_duration=None,
-        user_away_timeout=None, turn_handling=handling,
+        **parts, vad=None, aec_warmup_duration=None, user_away_timeout=None, turn_handling=handling,
     )  # fmt: skip
 
 

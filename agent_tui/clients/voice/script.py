@@ -166,9 +166,9 @@ class PythonAgent:
 def agent_script(python: Path, script: Path, environ: Mapping[str, str] | None = None) -> PythonAgent:
     """Return the program of a person's own agent: a Python file that has an ``AgentServer``.
 
-    ``python`` needs livekit-agents. Raises ``ConfigError`` when there is no such file.
+    ``python`` needs livekit-agents and this package. Raises ``ConfigError`` when there is no such file.
     """
     if not script.is_file():
         raise ConfigError(f"there is no file {script}", "--agent names a Python file with a LiveKit agent.")
-    arguments = ("-m", "livekit.agents", "console", str(script.resolve()))
+    arguments = ("-m", "agent_tui.voice_agent.script", str(script.resolve()))
     return PythonAgent(python, arguments, name=script.name, environ=environ)

@@ -13,7 +13,14 @@ import pytest
 from agent_tui.clients.voice.console import ConsoleClient
 from agent_tui.clients.voice.script import agent_script
 from agent_tui.events import StepSet, ToolStatusChanged
-from agent_tui.model.voice import AgentStateChanged, MicChanged, WordsHeard, WordsTyped
+from agent_tui.model.voice import (
+    AgentStateChanged,
+    HistoryLoaded,
+    MicChanged,
+    SessionFailed,
+    WordsHeard,
+    WordsTyped,
+)
 from tests.clients.voice.following import eventually, following
 from tests.fakes.sound import FedSound
 from tests.fakes.tones import STORY
@@ -23,6 +30,7 @@ pytestmark = [
     pytest.mark.skipif(not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents"),
 ]
 SCRIPT = Path(__file__).parents[2] / "fakes" / "voice_agent.py"
+VOICELESS = SCRIPT.with_name("voiceless_agent.py")
 
 
 async def test_a_dialogue_with_a_tool_a_barge_in_typing_muting_and_a_kill() -> None:
@@ -82,3 +90,26 @@ async def test_an_agent_ends_when_it_is_told_and_leaves_no_process() -> None:
         await session.link("connected")
     with pytest.raises(ProcessLookupError):
         os.kill(program.pid, 0)
+
+
+async def test_an_agent_without_voice_and_ear_says_so_once_and_is_read_until_one_that_speaks_takes_over() -> (
+    None
+):
+    sound = FedSound()
+    await sound.open()
+    client = ConsoleClient(agent_script(Path(sys.executable), VOICELESS), sound)
+    async with following(client) as session:
+        await session.link("connected")
+        await session.first(SessionFailed, like=lambda event: "its answers are text" in event.message)
+        await session.first(SessionFailed, like=lambda event: "type to it" in event.message)
+        await session.first(
+            HistoryLoaded, like=lambda event: [one.text for one in event.items] == ["Welcome to the silence."]
+        )
+        await client.say("hello there")
+        await session.item("assistant", "You said hello there.")
+        assert not sound.last_loud_at
+        await client.say("speak")
+        await session.item("assistant", "Now you hear me.")
+        assert sound.last_loud_at
+        assert len(session.all(SessionFailed)) == 2
+    await sound.aclose()
