@@ -6,7 +6,7 @@ session, which apologises (``apology``). Nothing is repeated once words were sai
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -50,6 +50,7 @@ class AgentTasksLLM(llm.LLM[Any]):
         self._client = client
         self._engine_type = engine_type
         self._language = language
+        self._files: list[Attachment] = []  # that go along with the next question
 
     @property
     def model(self) -> str:
@@ -77,9 +78,25 @@ class AgentTasksLLM(llm.LLM[Any]):
         """Return the answer to the newest question; the service has its own tools and its own history."""
         return _Answer(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
 
-    def say(self, prompt: str) -> AsyncGenerator[str, None]:
-        """Yield the words of the answer to ``prompt``; raises ``APIError``, retryable while none was said."""
-        return _words(self._client.ask(self._task(prompt, ())))
+    def attach(self, file: Attachment) -> None:
+        """Send ``file`` along with the next question."""
+        self._files.append(file)
+
+    async def say(self, prompt: str) -> AsyncGenerator[str, None]:
+        """Yield the words of the answer to ``prompt``, which the files that wait are injected with.
+
+        Raises ``APIError``, retryable while none was said; the files wait on until the service has them.
+        """
+        files = tuple(self._files)
+        task = self._task(prompt, files)
+        events = self._client.inject(task) if files else self._client.ask(task)
+
+        def taken() -> None:
+            self._files = [file for file in self._files if file not in files]
+
+        async with aclosing(_words(events, taken)) as words:
+            async for text in words:
+                yield text
 
     def inject(self, text: str = "", attachments: Sequence[Attachment] = ()) -> AsyncGenerator[str, None]:
         """Yield the words of the answer to something typed, for ``AgentSession.say``: in the same session,
@@ -134,12 +151,15 @@ def question_of(chat: llm.ChatContext) -> str:
     return next((message.text_content or "" for message in told), "")
 
 
-async def _words(events: AsyncGenerator[Event, None]) -> AsyncGenerator[str, None]:
-    """Yield what is said; raises ``APIError``."""
+async def _words(
+    events: AsyncGenerator[Event, None], taken: Callable[[], None] = lambda: None
+) -> AsyncGenerator[str, None]:
+    """Yield what is said; ``taken`` is called once the service has the task. Raises ``APIError``."""
     was_said, texts = False, set[str]()
     try:
         async with aclosing(events):
             async for event in events:
+                taken()
                 match event:
                     case StepSet(_, step) if step.type == "text":
                         texts.add(step.id)

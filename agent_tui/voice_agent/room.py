@@ -65,10 +65,12 @@ class RoomAgent:
         self._offer("start_turn", self._start_turn)
         self._offer("end_turn", self._end_turn)
         self._offer("cancel_turn", self._cancel_turn)
-        self._room.register_byte_stream_handler(FILE_TOPIC, self._on_file)
         if self._session.is_manual:
             session.input.set_audio_enabled(False)
-        offers = {NAME_ATTRIBUTE: AGENT_NAME, FILES_ATTRIBUTE: "1"}
+        offers = {NAME_ATTRIBUTE: AGENT_NAME}
+        if self._session.takes_files:
+            self._room.register_byte_stream_handler(FILE_TOPIC, self._on_file)
+            offers[FILES_ATTRIBUTE] = "1"
         if self._session.parts.ear:
             offers[PUSH_TO_TALK_ATTRIBUTE] = "1"
         await self._room.local_participant.set_attributes(offers)
@@ -171,7 +173,7 @@ class RoomAgent:
                 text = data.decode()
             except UnicodeDecodeError:
                 return self._say_of_file("I can only read text files.")
-            self._session.conversation.attach(Attachment(reader.info.name, text, reader.info.mime_type))
+            self._session.attach(Attachment(reader.info.name, text, reader.info.mime_type))
             self._say_of_file("I have the file. What do you want to know?")
         return None
 

@@ -13,7 +13,9 @@ from livekit.agents.voice import events
 from livekit.agents.voice.agent_session import SessionConnectOptions
 
 from agent_tui import voice_instructions
+from agent_tui.events import Attachment
 from agent_tui.records import Spoken
+from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
 from agent_tui.voice_agent.agents import Guide
 from agent_tui.voice_agent.assignment import Assignment, Choice
 from agent_tui.voice_agent.conversation import Conversation, ToolEnded, ToolStarted, ToolTold
@@ -91,6 +93,21 @@ class Session:
             session_close_transcript_timeout=0.1,  # whoever leaves waits for no words
             conn_options=SessionConnectOptions(max_unrecoverable_errors=_ERRORS_BORNE),
         )
+
+    # --- files -----------------------------------------------------------------------------------------
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether what answers can be given files: a provider's plugin cannot."""
+        return isinstance(self.livekit.llm, AgentTasksLLM | ConversationLLM)
+
+    def attach(self, file: Attachment) -> None:
+        """Send ``file`` along with the next question."""
+        model = self.livekit.llm
+        if isinstance(model, AgentTasksLLM):
+            model.attach(file)
+        else:
+            self.conversation.attach(file)
 
     # --- push to talk ----------------------------------------------------------------------------------
 

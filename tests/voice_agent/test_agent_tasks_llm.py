@@ -172,6 +172,19 @@ async def test_what_is_injected_is_spoken_in_the_same_session(
     await session.aclose()
 
 
+async def test_a_file_goes_along_with_the_next_question_and_no_other_also_when_that_is_tried_again(
+    model: AgentTasksLLM, service: AgentService
+) -> None:
+    await answer(model)
+    model.attach(Attachment("a.txt", "words"))
+    service.script = ["503"]
+    assert (await answer(model)).split() == WORDS.split()
+    await answer(model)
+    told = [[file["name"] for file in post.get("attachments", ())] for post in service.posts]
+    assert told == [[], ["a.txt"], ["a.txt"], []]
+    assert [post.get("sessionId") for post in service.posts] == [None, "s1", "s1", "s1"]
+
+
 def test_the_newest_words_of_a_person_become_the_prompt() -> None:
     chat = llm.ChatContext.empty()
     assert question_of(chat) == ""

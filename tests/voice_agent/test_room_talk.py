@@ -20,6 +20,7 @@ from agent_tui.voice_agent.hypothesis import plain_words
 from agent_tui.voice_agent.voices import Voice
 from agent_tui.voice_parts import find_server
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
+from tests.fakes.agent_service import WORDS, agent_service
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import reader
 from tests.voice_agent.console_peer import AgentProcess, agent_process, spoken, usual_voice
@@ -205,6 +206,25 @@ async def test_a_file_goes_along_with_the_next_question(house: House, tmp_path: 
     await alice.type("What is the budget?")
     await alice.until(lambda: len(alice.texts("assistant")) == 2)
     assert "the budget is five" in house.backend.model.calls[0].request.messages[-1].content
+
+
+async def test_a_file_reaches_an_agent_service_with_the_question_about_it(
+    house: House, tmp_path: Path
+) -> None:
+    async with agent_service() as service:
+        alice = await house.somebody("alice", is_owner=True)
+        await house.agent(greets=False, agent={"llm": f"tasks:{service.url}"})
+        notes = tmp_path / "notes.txt"
+        notes.write_text("the budget is five")
+        await alice.until(lambda: alice.agent.get("agent-tui.files") == "1")
+        await alice.room.local_participant.send_file(str(notes), topic="agent-tui.file")
+        await alice.until(lambda: bool(alice.texts("assistant")))
+        await alice.type("What is the budget?")
+        await alice.until(lambda: [text.strip() for text in alice.texts("assistant")[1:]] == [WORDS])
+        (post,) = service.posts
+        assert post["prompt"] == "What is the budget?"
+        (file,) = post["attachments"]
+        assert (file["name"], file["content"]) == ("notes.txt", "the budget is five")
 
 
 async def test_a_bad_token_is_one_line_and_never_shown(house: House, tmp_path: Path) -> None:
