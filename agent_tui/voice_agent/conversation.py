@@ -66,7 +66,12 @@ class Asks:
     name: str
 
 
-AnswerEvent = Words | ToolStarted | ToolTold | ToolEnded | Asks
+@dataclass(frozen=True, slots=True)
+class RanOut:
+    """The answer ends here: its model ran out of tokens. What was said stands."""
+
+
+AnswerEvent = Words | ToolStarted | ToolTold | ToolEnded | Asks | RanOut
 
 
 class Conversation:
@@ -178,6 +183,7 @@ class _Answer:
         self._said: dict[str, str] = {}  # step id → its text so far
         self._speaking = ""  # id of the text step that was spoken last
         self._calls: dict[str, str] = {}  # step id → name, of the calls that were told
+        self._ran_out = False
 
     def parts(self, event: ev.Event) -> list[AnswerEvent]:
         """Return what ``event`` means for who listens; raises ``ModelError`` where the answer failed."""
@@ -190,13 +196,16 @@ class _Answer:
                 return self._more(step_id, content) if step_id in self._said else []
             case ev.ToolStatusChanged():
                 return self._status(event)
-            case ev.TurnEnded(_, error=error):
+            case ev.TurnEnded(_, interrupted=why, error=error):
                 self.is_over = True
-                if error:
+                self._ran_out = why == "length"
+                if error and not self._ran_out:
                     raise ModelError(error)
-            case ev.RunFailed(content):
+            case ev.RunFailed(content):  # of an answer that was cut, too: behind its end
                 self.is_over = True
-                raise ModelError(content)
+                if not (self._ran_out and self._speaking):
+                    raise ModelError(content)
+                return [RanOut()]
             case ev.TurnDone():
                 self.is_over = True
             case _:

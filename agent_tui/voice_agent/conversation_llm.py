@@ -23,6 +23,7 @@ from agent_tui.voice_agent.conversation import (
     AnswerEvent,
     Asks,
     Conversation,
+    RanOut,
     ToolEnded,
     ToolStarted,
     ToolTold,
@@ -30,7 +31,12 @@ from agent_tui.voice_agent.conversation import (
 )
 from agent_tui.voice_agent.wishes import Wish, hushes, wish
 
+APOLOGY: Final = "Sorry, I cannot answer right now. The screen says why."
 APPROVAL_WORDS: Final = "That needs your approval on the screen. "
+RAN_OUT_WORDS: Final = "I have to stop here. Say go on, and I will."
+OUR_WORDS: Final = (APPROVAL_WORDS, RAN_OUT_WORDS)  # between a model's
+TOO_LONG: Final = "the conversation is too long for the model"  # as the backend's error begins, or has it
+TOO_LONG_WORDS: Final = "Sorry, this conversation has become too long for the model. Please begin a new one."
 MAY_ACT: Final = "agent-tui.may_act"  # in the extra of a person's message: whether an owner said it
 MESSAGE: Final = "agent-tui.message"  # in the extra of an answer: its id in the conversation
 
@@ -67,6 +73,10 @@ class ConversationLLM(llm.LLM[Any]):
         extra_kwargs: NotGivenOr[dict[str, Any]] = NOT_GIVEN,
     ) -> ConversationStream:
         return ConversationStream(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
+
+    def apology(self, error: Exception) -> str:
+        """Return what the person hears in place of an answer."""
+        return TOO_LONG_WORDS if TOO_LONG in str(error) else APOLOGY
 
     async def aclose(self) -> None:
         await self.conversation.aclose()
@@ -126,6 +136,8 @@ class ConversationStream(llm.LLMStream):
                 self._say(text)
             case Asks():
                 self._say(("\n\n" if self._has_spoken else "") + APPROVAL_WORDS)
+            case RanOut():
+                self._say(f"\n\n{RAN_OUT_WORDS}")
             case _:
                 self._owner.on_step(event)
 

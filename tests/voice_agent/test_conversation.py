@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.models.model import ModelRequest
+from agent_tui.backend.models.model import CutPiece, ModelRequest
 from agent_tui.errors import AgentTuiError, ConnectFailed
 from agent_tui.events import Attachment
 from agent_tui.records import Spoken
@@ -18,6 +18,7 @@ from agent_tui.voice_agent.conversation import (
     AnswerEvent,
     Asks,
     Conversation,
+    RanOut,
     ToolEnded,
     ToolStarted,
     Words,
@@ -168,3 +169,20 @@ async def test_a_model_that_fails_is_an_error_and_a_backend_that_is_gone_another
     with pytest.raises(ConnectFailed):
         await asyncio.wait_for(answer(talking, "Again?"), 20)
     await talking.aclose()
+
+
+async def test_an_answer_that_runs_out_of_tokens_is_an_end_and_no_failure(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: ["One and", CutPiece("length")], free=True)
+    async with chat_backend(tmp_path, model) as running:
+        talking = await talk(running)
+        assert (await answer(talking, "Count."))[-2:] == [Words("One and"), RanOut()]
+        await talking.aclose()
+
+
+async def test_an_answer_without_a_word_that_runs_out_of_tokens_is_a_failure(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: [CutPiece("length")], free=True)
+    async with chat_backend(tmp_path, model) as running:
+        talking = await talk(running)
+        with pytest.raises(AgentTuiError, match="ran out of tokens"):
+            await answer(talking, "Count.")
+        await talking.aclose()

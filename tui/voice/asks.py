@@ -15,6 +15,7 @@ from agent_tui import events as ev
 from agent_tui.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
+from tui.commands import note_line
 from tui.link import ChatLink
 from tui.screens.chat_ask import Word
 from tui.screens.followed import FollowedTranscript
@@ -49,6 +50,7 @@ class VoiceAsks:
         self._changed = changed
         self._failed = failed
         self._state = ConversationState()
+        self._noted: set[str] = set()
 
     async def follow(self, session: VoiceSession | None) -> None:
         """Take what the log of this session says, until this is cancelled; guests are not asked."""
@@ -68,7 +70,9 @@ class VoiceAsks:
             self._changed()
 
     def _forward(self, event: ev.Event) -> None:
-        """Have the transcript show what calls do; of older answers only those that still ask."""
+        """Have the transcript show what calls do, of older answers only those that still ask; tell what is
+        noted of an answer, as that its model takes no tools.
+        """
         match event:
             case ev.StepSet(turn_id, step) if step.type == "tool_call" and (step.arguments or step.status):
                 self._take(ev.StepSet(turn_id, replace(step, id=call_id(turn_id, step.id), id_ref="")))
@@ -86,6 +90,10 @@ class VoiceAsks:
                             ask=asks.ask,
                         )
                         self._take(ev.StepSet(turn_id, call))
+            case ev.TurnNoted(_, note) if note not in self._noted:
+                self._noted.add(note)  # said once in a session: the next answers are no different
+                if line := note_line(event):
+                    self._failed(line)
             case _:
                 pass
 

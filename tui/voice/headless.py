@@ -15,7 +15,7 @@ from typing import Final, TextIO
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.errors import AgentTuiError, Refused, not_written
-from agent_tui.events import ToolStatusChanged
+from agent_tui.events import ToolStatusChanged, TurnNoted
 from agent_tui.model.voice import (
     AgentStateChanged,
     LinkMeasured,
@@ -29,6 +29,7 @@ from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from tui import connect, output
 from tui.ask import NOT_ALLOWED
+from tui.commands import note_line
 from tui.formats import Ending, FormatName
 from tui.interrupts import Interrupts, carried_out
 from tui.request import Server, Source
@@ -73,7 +74,7 @@ def talk(source: Source, make: Callable[[Server], VoiceSource], request: VoiceRe
             session = await voice.open(request, output.notice)
             opened.append(session)
             async with connect.chat_client(server) as client, asyncio.TaskGroup() as group:
-                denying = group.create_task(deny_all(client, session))
+                denying = group.create_task(follow_log(client, session))
                 ending = await Talk(session, form, state, wanted.lines).run(interrupts)
                 denying.cancel()
             return ending, None
@@ -90,13 +91,20 @@ def talk(source: Source, make: Callable[[Server], VoiceSource], request: VoiceRe
     return carried_out(source, errand, None, finish)
 
 
-async def deny_all(client: ChatClient, session: VoiceSession) -> None:
-    """Deny what tools of the session's conversation ask: without a screen nobody can say yes."""
+async def follow_log(client: ChatClient, session: VoiceSession) -> None:
+    """Deny what tools of the session's conversation ask: without a screen nobody can say yes. What is noted
+    of its answers is told, each kind once.
+    """
+    noted: set[str] = set()
     if not session.conversation_id or not session.is_owner:
         return
     try:
         async with aclosing(client.follow(session.conversation_id)) as events:
             async for event in events:
+                if isinstance(event, TurnNoted) and event.note not in noted:
+                    noted.add(event.note)
+                    if line := note_line(event):
+                        output.notice(line)
                 if isinstance(event, ToolStatusChanged) and event.ask is not None:
                     output.notice(f"denied: {event.ask.call}")
                     with suppress(Refused):  # somebody with a screen was faster

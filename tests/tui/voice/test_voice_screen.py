@@ -417,6 +417,19 @@ async def test_tab_leads_from_the_line_to_what_asks_and_back() -> None:
         log.end()
 
 
+async def test_what_is_noted_of_answers_is_told_once_in_a_session() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, source=source) as seen:
+        log = seen.app.talk_log
+        log.send(loaded(), ev.LinkChanged("live"), started("m1"), ev.TurnNoted("m1", "no_tools"))
+        await seen.until("this model has no tools")
+        log.send(started("m2"), ev.TurnNoted("m2", "no_tools"), ev.TurnNoted("m2", "trimmed", 3))
+        await seen.until(lambda: len(seen.told) == 2)
+        assert seen.told[0] == "this model has no tools"
+        log.end()
+
+
 async def test_a_guest_is_asked_nothing() -> None:
     source = FakeVoiceSource()
     async with opened(*THERE, source=source) as seen:
