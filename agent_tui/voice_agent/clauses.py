@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _FIRST_CHARACTERS = 12  # a first clause shorter than this would sound torn off
+_FIRST_LONGEST_CHARACTERS = 100  # without a comma or full stop: who listens has waited long enough
 _LONGEST_CHARACTERS = 240  # a "sentence" of a list without full stops
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*(?:\n|$)", re.MULTILINE)
@@ -14,6 +15,10 @@ _SENTENCE = re.compile(
     r"|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)|:\s*\n"
 )
 _CLAUSE = re.compile(r"[,;:—–]\s+|\s[—–-]\s+|[\uff0c\uff1b\uff1a\u3001]|\n")
+# Where a first clause without any sign is torn least: before a word that a new group of words begins with.
+_JOINT = re.compile(
+    r"\s(?=(?:and|or|but|because|which|that|who|when|while|where|so|as|if|with|for|from|in|on|at|to|of)\s)"
+)
 # What ends in a full stop and is no end of a sentence.
 _SHORT = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Nr|Fig|cf|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept"
@@ -67,9 +72,8 @@ class Clauses:
                     return min(found.end(), sentence) if sentence else found.end()
         if sentence:
             return sentence
-        if len(self._open) > _LONGEST_CHARACTERS:
-            return self._last_breath()
-        return 0
+        longest = _FIRST_LONGEST_CHARACTERS if self._is_first else _LONGEST_CHARACTERS
+        return self._last_breath(longest) if len(self._open) > longest else 0
 
     def _sentence_end(self) -> int:
         for found in _SENTENCE.finditer(self._open):
@@ -77,7 +81,9 @@ class Clauses:
                 return found.end()
         return 0
 
-    def _last_breath(self) -> int:
-        ends = [found.end() for found in _CLAUSE.finditer(self._open, 0, _LONGEST_CHARACTERS)]
-        space = self._open.rfind(" ", 0, _LONGEST_CHARACTERS) + 1
-        return ends[-1] if ends else space or _LONGEST_CHARACTERS
+    def _last_breath(self, longest: int) -> int:
+        signs = _JOINT if self._is_first else _CLAUSE
+        found = [one.end() for one in signs.finditer(self._open, 0, longest)]
+        ends = [end for end in found if end > _FIRST_CHARACTERS]
+        space = self._open.rfind(" ", 0, longest) + 1
+        return ends[-1] if ends else space or longest

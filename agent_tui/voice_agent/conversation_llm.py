@@ -36,7 +36,7 @@ APPROVAL_WORDS: Final = "That needs your approval on the screen. "
 RAN_OUT_WORDS: Final = "I have to stop here. Say go on, and I will."
 OUR_WORDS: Final = (APPROVAL_WORDS, RAN_OUT_WORDS)  # between a model's
 TOO_LONG: Final = "the conversation is too long for the model"  # as the backend's error begins, or has it
-TOO_LONG_WORDS: Final = "Sorry, this conversation has become too long for the model. Please begin a new one."
+TOO_LONG_WORDS: Final = "Sorry, this conversation is too long for the model."
 MAY_ACT: Final = "agent-tui.may_act"  # in the extra of a person's message: whether an owner said it
 MESSAGE: Final = "agent-tui.message"  # in the extra of an answer: its id in the conversation
 

@@ -25,6 +25,17 @@ _AUTOLINK = re.compile(r"<?\b(?:https?|wss?|ftp)://([^\s/<>\"')\]]+)([^\s<>\"')\
 _EMAIL = re.compile(r"\b([\w.+-]+)@([\w-]+(?:\.[\w-]+)+)\b")
 _HTML = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>")
 _HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_FORMULA = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"\\[()\[\]]|\$(?=[^$\n]*\\[a-z]+[^$\n]*\$)|(?<=[}\w])\$(?!\w)", ""),  # the signs around it
+        (r"\\d?frac\{([^{}\n]*)\}\{([^{}\n]*)\}", r"\1 over \2"),
+        (r"\\(?:times|cdot)\b\s?", "times "),
+        (r"(?<=[\d)])[ \t]?[*×][ \t]?(?=[\d(])", " times "),
+        (r"(?<=[\w)])\^\{?2\b\}?", " squared"),
+        (r"(?<=[\w)])\^\{?3\b\}?", " cubed"),
+    )
+)
 _RULE = re.compile(r"^[ \t]*(?:[-*_][ \t]*){3,}$", re.MULTILINE)
 _BULLET = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(.*?)[ \t]*$", re.MULTILINE)
 _TASK = re.compile(r"^\[([ xX])\][ \t]+")
@@ -118,6 +129,9 @@ def speakable(text: str, language: str = "en") -> str:
     """
     english = language == "en"
     plain = _without_code(text, english=english)
+    if english:  # before a sign of multiplication is taken for one of markdown
+        for pattern, words in _FORMULA:
+            plain = pattern.sub(words, plain)
     plain = _without_markdown(plain, english=english)
     if english:
         plain = _in_english(plain)

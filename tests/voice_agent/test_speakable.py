@@ -78,6 +78,16 @@ def test_numbers_as_words() -> None:
     assert decimal("1" * 16, "") == " ".join(["one"] * 16)
 
 
+def test_sums_and_formulas_are_said_as_such() -> None:
+    assert speakable("3 * 4 = 12, and 3*4*5 is more.") == (
+        "three times four equals twelve, and three times four times five is more."
+    )
+    assert (
+        speakable(r"\(2 \times 3^2\) is $\frac{36}{2}$.") == "two times three squared is thirty six over two."
+    )
+    assert speakable("*3* and **4 * 5**") == "three and four times five"
+
+
 def pushed(pieces: list[str]) -> list[str]:
     clauses = Clauses()
     return [clause for piece in pieces for clause in clauses.push(piece)] + clauses.finish()
@@ -112,7 +122,14 @@ def test_list_items_are_sentences_and_code_is_never_cut() -> None:
 
 
 def test_a_text_without_full_stops_is_cut_where_it_can_be() -> None:
-    assert max(map(len, pushed(["and more words " * 100]))) <= 240
+    first, *rest = pushed(["and more words " * 100])
+    assert len(first) <= 100
+    assert 100 < max(map(len, rest)) <= 240
+
+
+def test_a_first_sentence_without_a_comma_is_not_waited_for_to_its_end() -> None:
+    early = "The old man who lived at the end of the road had a small brown dog that barked at every car "
+    assert pushed(list(f"{early}that came by.")) == [early, "that came by."]
 
 
 @given(st.lists(st.text(alphabet="ab .,!?\n-`1:。,"), max_size=20))

@@ -67,9 +67,9 @@ class VoiceOpening:
             return await self._named(request, voice, livekit)
         if livekit is not None and livekit.key:
             tell(say("voice.starting.agent"))
-            return await self._ours(request, voice, livekit)
+            return await self._ours(request, voice, tell, livekit)
         tell(say("voice.starting"))
-        return await self._ours(request, voice)
+        return await self._ours(request, voice, tell)
 
     async def aclose(self) -> None:
         """Close the connection to the backend."""
@@ -102,7 +102,11 @@ class VoiceOpening:
         return replace(session, keeper=Keeper(self._chats, request.room, host))
 
     async def _ours(
-        self, request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit | None = None
+        self,
+        request: VoiceRequest,
+        voice: VoiceConfig,
+        tell: Callable[[str], None],
+        livekit: LiveKit | None = None,
     ) -> VoiceSession:
         """Return a session with our agent: in a room of our backend, or without a server where it can have
         none; with ``livekit`` in the room of that server.
@@ -120,6 +124,7 @@ class VoiceOpening:
                 raise NotSetUp(error.title, error.detail) from error
             if livekit is not None or error.code not in NO_SERVER:
                 raise
+            tell(say("voice.starting.local", why=error.title))
             return await self._local(request, voice, error)
         known = KnownTicket(tokens, ticket)
         place = say("voice.place.server", host=_host(livekit.url)) if livekit else say("voice.place.here")

@@ -12,6 +12,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.starting.agent": "starting our agent for that room…",
     "voice.far_backend": "Only a backend on this machine starts an agent for a LiveKit server",
     "voice.far_backend.why": "It would have to be told the server's secret.",
+    "voice.starting.local": "{why}: a local session with the agent…",
     "voice.place.here": "LiveKit on this machine",
     "voice.place.server": "LiveKit at {host}",
     "voice.place.local": "local session, no LiveKit room",
