@@ -211,11 +211,12 @@ async def test_every_answer_that_fails_is_apologised_for_once(tmp_path: Path) ->
     failing = ScriptedModel(fails, free=True)
     async with chat_backend(tmp_path, failing) as running, talk(running, tmp_path, greets=False) as talking:
         peer, _agent, _path = talking
-        for question in ("Well?", "And now?"):
-            task = asyncio.create_task(peer.type(question))
-            count = len(peer.said())
-            await peer.until(lambda count=count: len(peer.said()) > count)
-            task.cancel()
+        first = asyncio.create_task(peer.type("Well?"))
+        await peer.until(lambda: len(peer.said()) == 1)
+        second = asyncio.create_task(peer.type("And now?"))
+        await peer.until(lambda: len(peer.said()) == 2)
+        first.cancel()
+        second.cancel()
         assert peer.said() == [TOO_LONG_WORDS, APOLOGY]
         assert [name for name, _ in peer.events].count("error") == 2
 
