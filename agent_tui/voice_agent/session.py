@@ -26,6 +26,7 @@ from agent_tui.voice_agent.talk import Talk
 _ERRORS_BORNE = 10_000  # an agent that gives up after three failed answers would leave its room deaf
 _INTERRUPTION_SECONDS = 0.3  # of voice: shorter sounds are coughs
 _FALSE_INTERRUPTION_SECONDS = 1.5
+_SETTLE_SECONDS = 0.8  # in which the detector hears that a turn ended by a key is over
 _TAIL_SECONDS = 0.15  # what was said is on its way when the key is let go
 
 
@@ -49,6 +50,7 @@ class Session:
         )
         self._heard: dict[str, llm.ChatMessage] = {}  # what persons said that is not on record yet
         self._recording: set[asyncio.Task[None]] = set()
+        self._pushed = 0  # turns by push to talk so far
         self._has_apologised = False  # for the newest question
         self._locale = assignment.locale
         self._turn_detection = _turn_detection(choice.turn_detection)
@@ -110,6 +112,7 @@ class Session:
 
     def start_turn(self) -> None:
         """Listen until ``end_turn``, however long the person is silent in between."""
+        self._pushed += 1
         self.interrupt()
         self.livekit.clear_user_turn()
         self.talk.turn.take()
@@ -121,15 +124,22 @@ class Session:
 
     async def end_turn(self) -> None:
         """Answer what was said since ``start_turn``."""
+        turn = self._pushed
         await asyncio.sleep(_TAIL_SECONDS)
         self.livekit.input.set_audio_enabled(False)
         try:
             await self.livekit.commit_user_turn(transcript_timeout=10.0, stt_flush_duration=1.0)
         finally:
-            self._as_configured()
+            # The detector has not heard the end of the speech: it would take the answer for interrupted.
+            if turn == self._pushed and not self.is_manual:
+                self.livekit.input.set_audio_enabled(True)
+                await asyncio.sleep(_SETTLE_SECONDS)
+            if turn == self._pushed:
+                self._as_configured()
 
     def cancel_turn(self) -> None:
         """Forget what was said since ``start_turn``."""
+        self._pushed += 1
         self.livekit.input.set_audio_enabled(False)
         self.livekit.clear_user_turn()
         self.talk.turn.take()
