@@ -35,6 +35,7 @@ MAX_SUMMARY_CHARACTERS: Final = 200
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _ID = re.compile(r"[^\W_][\w.-]{0,63}")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_KANA = re.compile("[\u3040-\u30ff\uac00-\ud7af]")  # beside these the ideographs are not Chinese
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 _KNOWN_KEYS = ("color", "model", "provider", *LANGUAGES)
@@ -64,12 +65,13 @@ def language_of(text: str) -> str:
     """Return the language to speak about ``text``, from its script: "zh", "ru", else "en".
 
     An ideograph counts for four Latin letters, a Cyrillic letter for three: a few foreign names in a text
-    do not change its language.
+    do not change its language. Japanese and Korean are not Chinese.
     """
     read = text[:2000]
     han, cyrillic = 4 * len(_HAN.findall(read)), 3 * len(_CYRILLIC.findall(read))
     latin = len(_LATIN.findall(read))
-    if max(han, cyrillic) <= latin:
+    han = 0 if _KANA.search(read) else han
+    if max(han, cyrillic) < max(latin, 1):
         return "en"
     return "zh" if han >= cyrillic else "ru"
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent_tui.backend.config_file import ConfigFile
-from agent_tui.backend.models.demo import DEMO as DEMO
-from agent_tui.backend.models.demo import DemoModel
+from agent_tui.backend.models.demo.pacer import DEMO as DEMO
+from agent_tui.backend.models.demo.pacer import DemoModel
 from agent_tui.backend.models.endpoints import Endpoint, endpoint_of, silence_seconds
 from agent_tui.backend.models.model import Model
 from agent_tui.backend.models.prices import UNLIMITED_TOKENS, Terms

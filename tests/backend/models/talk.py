@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent_tui.backend.models.demo import turn_text
-from agent_tui.backend.models.demo_tables import PHRASES
+from agent_tui.backend.models.demo.scripts import Script, script_for
+from agent_tui.backend.models.demo.talk import turn_text
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
 
 TASKS = {
@@ -22,7 +22,14 @@ AGENTS = {
     "ru": (("Мика", "Вы критик."), ("Ада", "Вы инженер."), ("Нур", "Вы редактор.")),
 }
 LANGUAGES = tuple(TASKS)
-LABELS = frozenset(theme.name.lower() for table in PHRASES.values() for theme in table.themes.values())
+# About these nothing was written in particular.
+ANYTHING = {
+    "en": "Rewrite the onboarding mail",
+    "zh": "写一封给新用户的欢迎邮件",
+    "ru": "Напиши письмо новым пользователям",
+}
+SCRIPTS: dict[str, Script] = {language: script_for(language, task) for language, task in TASKS.items()}
+LABELS = frozenset(theme.name.lower() for script in SCRIPTS.values() for theme in script.themes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.backend.models.continuing import Rest, asked_to_go_on, instruction
-from agent_tui.backend.models.demo import DemoModel
+from agent_tui.backend.models.demo.pacer import DemoModel
 from agent_tui.backend.models.model import ApartPiece, ChatMessage, ModelRequest, TextPiece
 from tests.backend.models.calls import provider_of, text
 from tests.fakes.dialects import KINDS, Kind

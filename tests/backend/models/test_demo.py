@@ -10,7 +10,8 @@ from contextlib import aclosing
 
 import pytest
 
-from agent_tui.backend.models.demo import TOKENS_A_BREATH, DemoModel, turn_text
+from agent_tui.backend.models.demo.pacer import TOKENS_A_BREATH, DemoModel
+from agent_tui.backend.models.demo.talk import turn_text
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece, UsagePiece
 from tests.backend.models.talk import TASKS, Said, ask
 
@@ -54,7 +55,7 @@ async def test_the_same_request_and_seed_give_the_same_pieces_whatever_the_rate(
 def test_another_process_says_the_same() -> None:
     script = (
         "from tests.backend.models.test_demo import REQUEST; import sys;"
-        "from agent_tui.backend.models.demo import turn_text;"
+        "from agent_tui.backend.models.demo.talk import turn_text;"
         "sys.stdout.buffer.write(turn_text(REQUEST, 3).encode())"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.models.demo_asked import asks_for_tools, is_hello, wishes_in
-from agent_tui.backend.models.demo_chat_words import CHAT_PHRASES
+from agent_tui.backend.models.demo.asked import asks_for_tools, is_hello, wishes_in
+from agent_tui.backend.models.demo.scripts import read
 from agent_tui.backend.tools.arithmetic import evaluate, written
 
 
@@ -147,10 +147,10 @@ def test_files_commands_and_pages_are_understood(question: str, tool: str, argum
     assert (wish.tool, dict(wish.arguments)) == (tool, arguments)
 
 
-@pytest.mark.parametrize("language", CHAT_PHRASES)
+@pytest.mark.parametrize("language", ["en", "zh", "ru"])
 def test_every_sentence_that_it_names_does_what_it_says(language: str) -> None:
-    for tool, sentence in CHAT_PHRASES[language].examples.items():  # type: ignore[index]
-        assert [wish.tool for wish in wishes_in(sentence)] == [tool]
+    for name, tool in read(f"{language}/chat.toml")["tools"].items():
+        assert [wish.tool for wish in wishes_in(tool["example"])] == [name]
 
 
 @pytest.mark.parametrize("question", ["help", "what tools do you have?", "你有什么工具?", "что ты умеешь?"])

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.models.demo import DemoModel
-from agent_tui.backend.models.demo_chat_words import CHAT_PHRASES
+from agent_tui.backend.models.demo.pacer import DemoModel
+from agent_tui.backend.models.demo.scripts import read
 from agent_tui.backend.models.model import (
     CallPiece,
     ChatMessage,
@@ -129,7 +129,7 @@ async def test_out_of_tokens_it_stops_and_says_so() -> None:
         ("17乘以23是多少", "`17 * 23` = **391**"),
         ("сколько будет 17*23", "`17*23` = **391**"),
         ("what time is it in Tokyo", "In Tokyo it is **07:30** on Sunday, 8 March 2026 (UTC+09:00)."),
-        ("现在东京几点", "东京现在是2026年3月8日星期日 **07:30**(UTC+09:00)。"),
+        ("现在东京几点", "东京现在是2026年3月8日星期日 **07:30**\uff08UTC+09:00\uff09。"),
         ("который час в Москве", "Москва: сейчас **01:30**, воскресенье, 8 марта 2026 г. (UTC+03:00)."),
         ("what time is it in UTC", "In UTC it is **22:30** on Saturday, 7 March 2026 (UTC)."),
         ("what time is it in Hawaii", "In Honolulu it is **12:30** on Saturday, 7 March 2026 (UTC-10:00)."),
@@ -183,7 +183,7 @@ async def test_later_questions_do_not_hear_of_earlier_results() -> None:
 async def test_a_bare_sum_is_answered_in_the_language_of_the_chat() -> None:
     told = (ChatMessage("user", "привет"), ChatMessage("assistant", "…"), ChatMessage("user", "5*5"))
     said = await all_of(replace(asked("5*5"), messages=told))
-    assert text(said) == CHAT_PHRASES["ru"].asks["calculator"]
+    assert text(said) == read("ru/chat.toml")["tools"]["calculator"]["ask"]
 
 
 # --- what it cannot do -------------------------------------------------------------------------------
@@ -204,10 +204,10 @@ async def test_what_it_cannot_know_it_says_and_names_sentences_that_work(
     assert not calls_of(said)
     assert "demo" in text(said)
     assert question in text(said)
-    phrases = CHAT_PHRASES[language]  # type: ignore[index]
+    tools = read(f"{language}/chat.toml")["tools"]
     for spec in SPECS:
-        assert phrases.examples[spec.name] in text(said)
-    assert phrases.examples["fetch_url"] not in text(said)  # not offered here
+        assert tools[spec.name]["example"] in text(said)
+    assert tools["fetch_url"]["example"] not in text(said)  # not offered here
     assert len(text(said)) < 1000
 
 

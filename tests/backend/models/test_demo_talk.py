@@ -7,34 +7,36 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from agent_tui.backend.models.demo import turn_text
-from agent_tui.backend.models.demo_phrases import ROLES
-from agent_tui.backend.models.demo_room import role_of
-from agent_tui.backend.models.demo_tables import PHRASES, as_said, phrases_in
+from agent_tui.backend.models.demo.scripts import script_for
+from agent_tui.backend.models.demo.talk import role_of, token_characters, turn_text
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
-from tests.backend.models.talk import AGENTS, LANGUAGES, TASKS, Said, ask, play, sentences
+from tests.backend.models.talk import AGENTS, ANYTHING, LANGUAGES, SCRIPTS, TASKS, Said, ask, play, sentences
 
 HAN = re.compile("[\u4e00-\u9fff]")
 CYRILLIC = re.compile("[\u0400-\u04ff]")
+ROLES = tuple(SCRIPTS["en"].voices)
 EVERY_ROLE = tuple((f"Agent {n}", role) for n, role in enumerate(ROLES))
+EVERY_TASK = [(language, task[language]) for task in (TASKS, ANYTHING) for language in LANGUAGES]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_it_speaks_the_language_of_the_task(language: str) -> None:
-    for turn in play(TASKS[language], AGENTS[language]):
+def said_in(text: str, language: str) -> frozenset[str]:
+    """Return the phrases of the script that ``text`` holds."""
+    return SCRIPTS[language].said_in(text, quoted=True)
+
+
+@pytest.mark.parametrize(("language", "task"), EVERY_TASK)
+def test_it_speaks_the_language_of_the_task(language: str, task: str) -> None:
+    for turn in play(task, AGENTS[language]):
         prose = re.sub(r"```.*?```", "", turn.text, flags=re.DOTALL)
         assert bool(HAN.search(prose)) is (language == "zh")
         assert bool(CYRILLIC.search(prose)) is (language == "ru")
 
 
 @pytest.mark.parametrize("parallel", [False, True])
-@pytest.mark.parametrize(
-    ("language", "least", "most"), [("en", 1600, 2400), ("ru", 1600, 2400), ("zh", 800, 1200)]
-)
-def test_a_turn_takes_twenty_to_thirty_seconds(language: str, least: int, most: int, parallel: bool) -> None:
-    for turn in play(TASKS[language], AGENTS[language], parallel=parallel):
-        assert least <= len(turn.text) <= most
-        tokens = len(turn.text) / PHRASES[language].token  # type: ignore[index]
+@pytest.mark.parametrize(("language", "task"), EVERY_TASK)
+def test_a_turn_takes_twenty_to_thirty_seconds(language: str, task: str, parallel: bool) -> None:
+    for turn in play(task, AGENTS[language], parallel=parallel):
+        tokens = len(turn.text) / token_characters(language)
         assert 20 <= tokens / 20 <= 34  # seconds at the default rate
 
 
@@ -101,14 +103,14 @@ def test_agents_without_a_role_differ_by_their_names() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_rounds_differ_opening_quarrel_and_decision(language: str) -> None:
-    table = PHRASES[language]  # type: ignore[index]
+    script = SCRIPTS[language]
     name, prompt = AGENTS[language][0]
-    voice = table.voices[role_of(name, prompt)]
+    voice = script.voices[role_of(name, prompt)]
     said = [t for t in play(TASKS[language], AGENTS[language]) if t.name == name]
-    heads = [phrases_in(turn.text.split("\n\n")[0], language) for turn in said]  # type: ignore[arg-type]
-    for head, pool in zip(heads, (voice.openings, voice.middles, voice.lasts), strict=True):
-        assert head & set(pool)
-    decided = [bool(phrases_in(t.text, language) & set(table.choice_decisions)) for t in said]  # type: ignore[arg-type]
+    heads = [said_in(turn.text.split("\n\n")[0], language) for turn in said]
+    for head, moment in zip(heads, ("opening", "middle", "last"), strict=True):
+        assert head & set(voice[moment])
+    decided = [bool(said_in(t.text, language) & set(script.pools["decision_topic"])) for t in said]
     assert decided == [False, False, True]
 
 
@@ -122,10 +124,9 @@ def test_the_decision_is_for_one_of_the_two_answers_the_task_names_and_shared() 
 
 
 def test_a_room_of_one_round_opens_and_decides() -> None:
-    text = turn_text(ask(TASKS["en"], rounds=1), 0)
-    said = phrases_in(text, "en")
-    assert said & set(PHRASES["en"].voices["critic"].openings)
-    assert said & set(PHRASES["en"].choice_decisions)
+    said = said_in(turn_text(ask(TASKS["en"], rounds=1), 0), "en")
+    assert said & set(SCRIPTS["en"].voices["critic"]["opening"])
+    assert said & set(SCRIPTS["en"].pools["decision_topic"])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -180,7 +181,7 @@ def test_the_role_is_read_from_the_name_or_the_prompt(name: str, prompt: str, ro
 def test_roles_speak_with_voices_of_their_own() -> None:
     for role in ROLES:
         text = turn_text(ask(TASKS["en"], "X", role), 0)
-        assert phrases_in(text, "en") & set(PHRASES["en"].voices[role].openings)
+        assert said_in(text, "en") & set(SCRIPTS["en"].voices[role]["opening"])
 
 
 def test_the_words_of_another_model_are_answered_too() -> None:
@@ -206,7 +207,7 @@ def test_a_person_who_joins_in_is_answered() -> None:
 def test_a_turn_is_shorter_when_fewer_tokens_are_allowed(language: str, max_tokens: int) -> None:
     said = play(TASKS[language], AGENTS[language], rounds=1)
     text = turn_text(ask(TASKS[language], said=said, round_=2, max_tokens=max_tokens), 0)
-    limit = max_tokens * PHRASES[language].token  # type: ignore[index]
+    limit = max_tokens * token_characters(language)
     assert limit // 4 < len(text) <= limit
     assert text.count("```") % 2 == 0
 
@@ -251,8 +252,7 @@ def test_no_task_breaks_it(task: str) -> None:
 
 
 def test_hostile_names_and_words_of_others_are_made_harmless() -> None:
-    theme = PHRASES["en"].themes["done"]
-    spoof = theme.question.format(word="\x1b[2J\x9b`|**x**")
+    spoof = f"{SCRIPTS['en'].themes[0].question} \x1b[2J\x9b`|**x**"
     request = ask(TASKS["en"], said=[Said(1, "Ev\x1b[31m`il`\u202e", spoof)], round_=2)
     text = turn_text(request, 0)
     assert "Ev" in text
@@ -260,24 +260,35 @@ def test_hostile_names_and_words_of_others_are_made_harmless() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_phrase_can_be_filled_and_is_found_again(language: str) -> None:
-    table = PHRASES[language]  # type: ignore[index]
-    for theme in table.themes.values():
-        for aspect in ("point", "doubt", "question", "answer", "step", "sign", "agreed"):
-            template: str = getattr(theme, aspect)
-            for word in (f"{table.marks[0]}Redis{table.marks[1]}", table.no_word):
-                sentence = template.format(word=word)
-                assert template in phrases_in(f"- {sentence}", language)  # type: ignore[arg-type]
-                found = as_said(template, f"- {sentence}\n")
-                assert found is not None
-                assert found.group() == sentence
+def test_every_phrase_is_found_again_where_it_was_said(language: str) -> None:
+    script = SCRIPTS[language]
+    for theme in script.themes:
+        for phrase in (theme.point, theme.doubt, theme.question, theme.answer, theme.step, theme.agreed):
+            assert script.said_in(f"- {phrase}", quoted=False) == {phrase}
+            (before, after), inner = script.texts["marks"], script.texts["inner_marks"]
+            quoted = f"{before}{phrase.translate(str.maketrans(before + after, inner))}{after}"
+            assert script.said_in(quoted, quoted=True) == {phrase}
+            assert not script.said_in(quoted, quoted=False)
 
 
-def test_the_tables_have_the_same_shape_in_all_languages() -> None:
-    tables = list(PHRASES.values())
-    assert len({frozenset(table.themes) for table in tables}) == 1
-    assert len({frozenset(table.voices) for table in tables}) == 1
-    for table in tables:
-        names = [theme.name for theme in table.themes.values()]
-        assert len(set(names)) == len(names)
-        assert set(table.voices) == set(ROLES)
+def test_the_scripts_have_the_same_shape_in_all_languages() -> None:
+    for task in (TASKS, ANYTHING):
+        scripts = [script_for(language, task[language]) for language in LANGUAGES]
+        for shape in (
+            [(script.texts.keys(), script.pools.keys(), script.voices.keys()) for script in scripts],
+            [[voice.keys() for voice in script.voices.values()] for script in scripts],
+            [[(theme.roles, bool(theme.counter), bool(theme.show)) for theme in script.themes] for script in scripts],
+        ):
+            assert shape[0] == shape[1] == shape[2]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_debate_written_for_the_task_is_about_it_and_has_two_sides(language: str) -> None:
+    said = play(TASKS[language], AGENTS[language], parallel=True)
+    topic = [theme for theme in SCRIPTS[language].themes if theme.is_topic]
+    raised = {theme.name for theme in topic for turn in said if theme.point in turn.text}
+    assert len(raised) >= 10
+    quarrel = "".join(turn.text for turn in said if turn.round == 2)
+    assert any(theme.counter and theme.counter in quarrel for theme in topic)
+    other = "".join(turn.text for turn in play(ANYTHING[language], AGENTS[language]))
+    assert not any(theme.point in other for theme in topic)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.models.demo import DemoModel
-from agent_tui.backend.models.demo_voice import intent_of, voice_pieces
+from agent_tui.backend.models.demo.pacer import DemoModel
+from agent_tui.backend.models.demo.voice import intent_of, voice_pieces
 from agent_tui.backend.models.model import CallPiece, ChatMessage, ModelRequest, TextPiece, ToolCall, ToolSpec
 from agent_tui.backend.tools.rooms import ACTING, LOOKING
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.models.demo_voice import intent_of, voice_pieces
+from agent_tui.backend.models.demo.voice import intent_of, voice_pieces
 from agent_tui.backend.models.model import CallPiece, ChatMessage, ModelRequest, ToolCall, ToolSpec
 from agent_tui.backend.tools.rooms import ACTING, LOOKING, meant
 from agent_tui.events import RoomInfo

@@ -1,0 +1,168 @@
+"""What a question to the demo model asks tools for: guesses from patterns, in three languages at once."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from agent_tui.backend.models.demo.scripts import find, patterns, read
+
+MAX_QUESTION_CHARACTERS = 600  # longer ones ask for nothing that a script could do
+MAX_WISHES = 4
+MAX_SUMS = 3
+MAX_SUM_CHARACTERS = 200
+
+_SPECIAL = re.compile(r"[.^$*+?{}()|\[\]\\]")
+_ZONE = re.compile(
+    r"\b(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)/[A-Za-z_/+-]+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A call that a question asks for; ``about`` is what of it a person would name. A wish without a tool
+    is one for the time of a place that nobody knows the zone of."""
+
+    tool: str
+    arguments: Mapping[str, str]
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place and its IANA zone; ``names`` are by language."""
+
+    zone: str
+    names: Mapping[str, str]
+
+
+def wishes_in(question: str) -> tuple[Wish, ...]:
+    """Return what the question asks tools for, in its order; sums and times may come together."""
+    text = question[:MAX_QUESTION_CHARACTERS]
+    for tool in ("write_file", "run_command", "fetch_url", "read_file", "search_files", "list_files"):
+        if found := find(tool, text):
+            return (_wish(tool, found, text),)
+    placed = [(at, Wish("calculator", {"expression": sum_}, sum_)) for at, sum_ in sums_in(text)]
+    placed += _times(text)
+    return tuple(wish for _, wish in sorted(placed, key=lambda one: one[0])[:MAX_WISHES])
+
+
+def asks_for_tools(question: str) -> bool:
+    """Return whether somebody wants to know what there is."""
+    return find("tools", question[:MAX_QUESTION_CHARACTERS]) is not None
+
+
+def is_hello(question: str) -> bool:
+    """Return whether it is a greeting and nothing else."""
+    return find("hello", question[:MAX_QUESTION_CHARACTERS]) is not None
+
+
+def _wish(tool: str, found: re.Match[str], text: str) -> Wish:
+    """Return a wish that fills the whole question."""
+    match tool:
+        case "write_file":
+            content = found["content"].strip().strip("`\"“”«»'‘’")
+            return Wish(tool, {"path": _path(found), "content": f"{content}\n"}, _path(found))
+        case "run_command":
+            command = found["command"].strip().strip("`")
+            return Wish(tool, {"command": command}, command)
+        case "fetch_url":
+            url = found["url"].rstrip(".,;!?)»”\"'")
+            return Wish(tool, {"url": url}, url)
+        case "search_files":
+            words = _path(found).strip().rstrip("?.!。")
+            return Wish(tool, {"pattern": _SPECIAL.sub(r"\\\g<0>", words)}, words)
+        case "list_files":
+            folder = find("folder", text)
+            return Wish(tool, {"path": _path(folder)} if folder else {}, _path(folder) if folder else "")
+        case _:
+            return Wish(tool, {"path": _path(found)}, _path(found))
+
+
+def _path(found: re.Match[str]) -> str:
+    named = found.groupdict()
+    return named.get("quoted") or (named.get("bare") or "").rstrip("/") or "."
+
+
+# --- times -----------------------------------------------------------------------------------------------
+
+
+def _times(text: str) -> list[tuple[int, Wish]]:
+    asked = find("time", text)
+    if asked is None:
+        return []
+    if zones := {place.zone: at for at, place in reversed(places_in(text))}:
+        return [(at, Wish("current_time", {"zone": zone}, zone)) for zone, at in zones.items()]
+    if nowhere := find("nowhere", text):
+        return [(nowhere.start(), Wish("", {}, nowhere["place"]))]
+    return [(asked.start(), Wish("current_time", {}))]
+
+
+def places_in(text: str) -> list[tuple[int, Place]]:
+    """Return the places that ``text`` names, and where; a zone may be named as such."""
+    found = [
+        (at.start(), Place(at[0], dict.fromkeys(("en", "zh", "ru"), at[0]))) for at in _ZONE.finditer(text)
+    ]
+    rest = _ZONE.sub(lambda zone: " " * len(zone[0]), text)
+    found += [(at.start(), place) for place, pattern in _places() if (at := pattern.search(rest))]
+    return sorted(found, key=lambda one: one[0])
+
+
+@cache
+def _places() -> tuple[tuple[Place, re.Pattern[str]], ...]:
+    return tuple(map(_place, read("places.toml")["places"]))
+
+
+def _place(row: str) -> tuple[Place, re.Pattern[str]]:
+    """Return a place and its names: whole words in English, anywhere in Chinese, any ending in Russian."""
+    zone, english, chinese, russian, forms = row.split("|")
+    whole = [f"{name}$" for name in english.split(",")] + forms.split(",")
+    words = "|".join(re.escape(name).replace(r"\$", r"(?![a-zà-öø-ÿа-яё])") for name in whole)
+    pattern = re.compile(rf"(?<![a-zà-öø-ÿа-яё])(?:{words})|{chinese.replace(',', '|')}", re.IGNORECASE)
+    return Place(zone, {"en": english.split(",")[0], "zh": chinese.split(",")[0], "ru": russian}), pattern
+
+
+# --- sums ------------------------------------------------------------------------------------------------
+
+
+def sums_in(text: str) -> list[tuple[int, str]]:
+    """Return the sums that ``text`` asks for, as the calculator takes them, and where: (17, "17 * 23 + 4").
+
+    Numbers alone are none, nor is anything in a text that asks for something else.
+    """
+    plain = _plain_numbers(unicodedata.normalize("NFKC", text))
+    for said, written in zip(patterns("signs"), read("patterns.toml")["sums"]["written"], strict=True):
+        plain = said.sub(written, plain)
+    (run,) = patterns("sum_run")
+    sums = [(at.start(), sum_) for at in run.finditer(plain) if _is_sum(sum_ := _trimmed(at[0]))]
+    rest = re.sub(r"[\s?=.!,。]+|\b(?:and|и)\b|和|还有", "", run.sub("", plain))
+    return sums[:MAX_SUMS] if find("sum_asked", plain) or not rest else []
+
+
+def _plain_numbers(text: str) -> str:
+    """Return ``text`` with 1,000 and 1 000 as 1000, and 2,5 as 2.5."""
+    thousands = r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])"
+    text = re.sub(thousands, lambda number: re.sub(r"\D", "", number[0]), text)
+    return text if find("sum_list", text) else re.sub(r"(?<=\d),(?=\d)", ".", text)
+
+
+def _trimmed(run: str) -> str:
+    """Return a run of signs without what cannot begin or end a sum."""
+    run = " ".join(run.split()).strip(" ,")
+    run = re.sub(r"^(?:of\b|[*/%!+)\s])+|(?:\bof|[-+*/(,√\s])+$", "", run, flags=re.IGNORECASE)
+    if re.search(r"\d\s*[-+*/]", run):  # a sum called out, not a factorial
+        run = run.rstrip("! ")
+    while run.count("(") > run.count(")") and run.startswith("("):
+        run = run[1:].lstrip()
+    while run.count(")") > run.count("(") and run.endswith(")"):
+        run = run[:-1].rstrip()
+    return run
+
+
+def _is_sum(run: str) -> bool:
+    if len(run) > MAX_SUM_CHARACTERS or run.count("(") != run.count(")"):
+        return False
+    return find("is_sum", run) is not None and find("is_date", run.replace(" ", "")) is None

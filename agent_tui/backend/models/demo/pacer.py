@@ -1,0 +1,117 @@
+"""The model of the house: talks about any task from a script, without key, account or network.
+
+It is a demo and says so. What it says is put together from text files, in rooms by ``talk``, in chats by
+``chat``; this module gives it out at a steady pace, like a model that is being listened to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from dataclasses import replace
+
+from agent_tui.agent_templates import language_of
+from agent_tui.backend.models.demo.chat import chat_language, chat_pieces, is_for_tools
+from agent_tui.backend.models.demo.talk import token_characters, turn_text
+from agent_tui.backend.models.demo.voice import is_voice, voice_pieces
+from agent_tui.backend.models.model import (
+    CallPiece,
+    ChatMessage,
+    CutPiece,
+    ModelRequest,
+    Piece,
+    TextPiece,
+    ThinkingPiece,
+    UsagePiece,
+)
+from agent_tui.config import DEMO_PROVIDER
+
+DEMO = DEMO_PROVIDER  # its provider's id, its model's name, its own
+DEFAULT_RATE = 20.0  # tokens/s
+MAX_TOKENS = 2000  # of an answer that nobody limits
+TOKENS_A_BREATH = 32  # given out between two turns of the event loop, at most
+
+
+class DemoModel:
+    """Speaks in its role about the room's task; the same request and seed give the same pieces.
+
+    ``rate`` is in tokens/s, 0 as fast as it goes. ``clock`` returns seconds, the event loop's by default.
+    """
+
+    def __init__(
+        self,
+        rate: float = DEFAULT_RATE,
+        seed: int = 0,
+        *,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self._rate = rate
+        self._seed = seed
+        self._sleep = sleep
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        return DEMO
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
+        """Yield the answer in pieces of four characters (Chinese: two), each at its time.
+
+        The times are counted from the beginning, so a slow consumer does not make the whole answer slower.
+        Cancelling ends it at once: nothing is held open. See ``Model.stream``.
+        """
+        request = replace(request, max_tokens=request.max_tokens or MAX_TOKENS)
+        if is_voice(request.tools):  # what is spoken is paced by the voice
+            for spoken in voice_pieces(request):
+                yield spoken
+            return
+        language, whole = _answer(request, self._seed)
+        if request.continues:
+            whole = _rest(request, self._seed) or whole
+        token = token_characters(language)
+        pieces = list(split(whole, token))
+        clock = self._clock or asyncio.get_running_loop().time
+        started = clock()
+        for number, piece in enumerate(pieces[: request.max_tokens]):
+            wait = number / self._rate - (clock() - started) if self._rate > 0 else 0.0
+            if wait > 0 or number % TOKENS_A_BREATH == 0:
+                await self._sleep(max(wait, 0.0))
+            yield piece
+        if len(pieces) > request.max_tokens:
+            yield CutPiece("length")
+        prompt = sum(len(message.content) for message in request.messages) // token
+        yield UsagePiece(prompt, min(len(pieces), request.max_tokens))
+
+
+def split(pieces: Iterable[Piece], token: int) -> Iterator[Piece]:
+    """Yield whole pieces as the small ones that a model would give, of ``token`` characters each."""
+    for piece in pieces:
+        match piece:
+            case TextPiece(text) | ThinkingPiece(text):
+                yield from (type(piece)(text[at : at + token]) for at in range(0, len(text), token))
+            case CallPiece(index, id_, name, text):
+                yield CallPiece(index, id_, name)
+                yield from (
+                    CallPiece(index, "", "", text[at : at + token]) for at in range(0, len(text), token)
+                )
+            case _:
+                yield piece
+
+
+def _answer(request: ModelRequest, seed: int) -> tuple[str, list[Piece]]:
+    """Return language and whole pieces. A room's agent, who has a name, uses tools only for a task for them."""
+    if not request.speaker or (request.tools and is_for_tools(request)):
+        alone = (ChatMessage("user", request.task),)
+        talk = replace(request, messages=alone, speaker=DEMO, round=1, max_rounds=1)
+        return chat_language(request), chat_pieces(request, lambda: turn_text(talk, seed))
+    return language_of(request.task), [TextPiece(turn_text(request, seed))]
+
+
+def _rest(request: ModelRequest, seed: int) -> list[Piece]:
+    """Return what follows the words that the answer is to go on with; nothing if they are not the demo's."""
+    _, whole = _answer(replace(request, messages=request.messages[:-1], continues=""), seed)
+    for place, piece in enumerate(whole):
+        if isinstance(piece, TextPiece) and piece.text.startswith(request.continues):
+            return [TextPiece(piece.text[len(request.continues) :]), *whole[place + 1 :]]
+    return []
