@@ -46,13 +46,13 @@ def chat_language(request: ModelRequest) -> str:
 
 def is_for_tools(request: ModelRequest) -> bool:
     """Return whether there is something to call for the task, or to say of what was called."""
-    return bool(_results(request.messages) or wishes_in(request.task))
+    return bool(results_in(request.messages) or wishes_in(request.task))
 
 
 def chat_pieces(request: ModelRequest, talk: Callable[[], str]) -> list[Piece]:
-    """Return the answer in whole pieces: thoughts, words, calls; ``talk`` gives what the script says of it."""
+    """Return the answer in whole pieces: thoughts, words, calls; ``talk`` gives the script's of it."""
     chat = _Chat(request)
-    if results := _results(request.messages):
+    if results := results_in(request.messages):
         return [TextPiece("\n\n".join(chat.result(call, content) for call, content in results))]
     if wishes := wishes_in(request.task):
         return chat.wished(wishes)
@@ -143,7 +143,7 @@ class _Chat:
 
     def result(self, call: ToolCall, content: str) -> str:
         """Return what came of a call, in a sentence; else the result as it is."""
-        fields, arguments = _object(content), _object(call.arguments)
+        fields, arguments = json_object(content), json_object(call.arguments)
         about = str(next(iter(arguments.values()), ""))
         match call.name, fields:
             case "run_command", {"exit_code": code, "output": str(output)} if code is not None:
@@ -198,7 +198,7 @@ class _Chat:
         return "\n\n".join(filter(None, (lead, f"{fence}\n{kept}\n{fence}", more)))
 
 
-def _results(messages: Sequence[ChatMessage]) -> list[tuple[ToolCall, str]]:
+def results_in(messages: Sequence[ChatMessage]) -> list[tuple[ToolCall, str]]:
     """Return the calls of the answer under way and what came of each, in their order."""
     calls: list[ToolCall] = []
     contents: dict[str, str] = {}
@@ -212,7 +212,7 @@ def _results(messages: Sequence[ChatMessage]) -> list[tuple[ToolCall, str]]:
     return [(call, contents[call.id]) for call in calls if call.id in contents]
 
 
-def _object(text: str) -> dict[str, Any]:
+def json_object(text: str) -> dict[str, Any]:
     """Return the JSON object that ``text`` is, an empty one for anything else."""
     try:
         value = json.loads(text)

@@ -1,17 +1,18 @@
 """The demo model's words: TOML files beside this module, read when an answer first needs them.
 
-``LANGUAGE/phrases.toml`` has what fits any task, ``LANGUAGE/chat.toml`` what is said in chats. A debate about a
-task of its own is a file ``LANGUAGE/NAME.toml`` that ``patterns.toml`` knows the words of.
+``LANGUAGE/phrases.toml`` has what fits any task, ``LANGUAGE/chat.toml`` what is said in chats. A debate about
+a task of its own is a file ``LANGUAGE/NAME.toml`` that ``patterns.toml`` knows the words of.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import chain
 from typing import Any
 
 MAX_SEARCHED_CHARACTERS = 8000  # of one message; a turn of the demo is shorter by far
@@ -46,9 +47,7 @@ class Theme:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Script:
-    """All that agents can say of a task; ``fixed`` has for each phrase a part that stays the same whatever its
-    slots hold.
-    """
+    """All that agents can say of a task; ``fixed`` has of each phrase what stays whatever its slots hold."""
 
     texts: Mapping[str, Any]
     pools: Mapping[str, Sequence[str]]
@@ -73,19 +72,22 @@ def read(name: str) -> Mapping[str, Any]:
     return tomllib.loads(resources.files(__package__).joinpath(name).read_text("utf-8"))
 
 
+def compiled(pattern: str, file: str) -> re.Pattern[str]:
+    """Return a pattern of a file, the ``[parts]`` that it names filled in."""
+    for part, words in reversed(read(file)["parts"].items()):
+        pattern = pattern.replace(f"<<{part}>>", words.lstrip())
+    return re.compile(re.sub(r"\n\s*", "", pattern.lstrip()), re.IGNORECASE)
+
+
 @cache
-def patterns(name: str) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns ``name``, compiled: all together they would take too long before a first frame."""
-    file = read("patterns.toml")
-    found: list[str] = file["patterns"][name]
-    for part, pattern in reversed(file["parts"].items()):
-        found = [one.replace(f"<<{part}>>", pattern) for one in found]
-    return tuple(re.compile(one, re.IGNORECASE) for one in found)
+def patterns(name: str, file: str = "patterns.toml") -> tuple[re.Pattern[str], ...]:
+    """Return the patterns ``name`` of a file, compiled when first needed: all at once they take long."""
+    return tuple(compiled(pattern, file) for pattern in read(file)["patterns"][name])
 
 
-def find(name: str, text: str) -> re.Match[str] | None:
+def find(name: str, text: str, file: str = "patterns.toml") -> re.Match[str] | None:
     """Return where the first of the patterns ``name`` that matches at all is found in ``text``."""
-    return next((found for pattern in patterns(name) if (found := pattern.search(text))), None)
+    return next((found for pattern in patterns(name, file) if (found := pattern.search(text))), None)
 
 
 def script_for(language: str, task: str) -> Script:
@@ -101,12 +103,14 @@ def _script(language: str, debate: str) -> Script:
     pools: dict[str, Sequence[str]] = {**texts["pools"], **own["pools"]}
     themes = [Theme(**theme, is_topic=True) for theme in own["themes"]]
     themes += [Theme(**theme) for theme in texts["themes"]]
-    fixed = {phrase: _fixed_part(phrase) for phrase in _strings((pools, texts["voices"]))}
+    voices: Mapping[str, Mapping[str, Sequence[str]]] = texts["voices"]
+    said = chain(*pools.values(), *chain(*(voice.values() for voice in voices.values())))
+    fixed = {phrase: _fixed_part(phrase) for phrase in said}
     aspects = [field.name for field in fields(Theme) if field.name not in ("name", "roles", "is_topic")]
     for phrase in (getattr(theme, aspect) for theme in themes for aspect in aspects):
         if phrase:
             fixed[phrase] = _fixed_part(first_sentence(phrase))
-    return Script(texts, pools, texts["voices"], themes, fixed)
+    return Script(texts, pools, voices, themes, fixed)
 
 
 def first_sentence(text: str) -> str:
@@ -115,19 +119,9 @@ def first_sentence(text: str) -> str:
     return found[0] if found else text
 
 
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _strings(tuple(value.values()))
-    elif isinstance(value, Sequence):
-        for item in value:
-            yield from _strings(item)
-
-
 def _fixed_part(phrase: str) -> str:
-    """Return the longest piece that stays the same: without slots, quotation marks, which change inside others,
-    the first letter, which may be a capital, and the full stop.
+    """Return the longest piece that stays: without slots and without quotation marks, which change inside
+    others, without the first letter, which may be a capital, and the full stop.
     """
     first, *others = _SLOT_OR_MARK.split(phrase)
     return max((first[1:], *others), key=len).strip(" .。")

@@ -285,18 +285,13 @@ class _Turn:
         return ""
 
     def _agreed(self) -> str:
-        """List what was brought up in the room, by whom, as decisions; the others' before one's own."""
-        found: list[tuple[int, str, Theme]] = []
-        speakers = (*self._heard.items(), ("", self._own))
-        for theme in self._fresh("agreed") if self._heard else ():
-            by = next((name for name, said in speakers if theme.point in said or theme.doubt in said), None)
-            if by is not None:
-                found.append((sum(name == by for _, name, _ in found) + (not by), by, theme))
-        found.sort(key=lambda item: item[0])
+        """List as decisions what others brought up, and who did."""
         items = []
-        for _, name, theme in found[:MAX_AGREED]:
-            form = str(self._texts["item_by" if name else "item"])
-            items.append(form.format(theme=_capital(theme.name), name=name, text=self._take(theme.agreed)))
+        for theme in self._fresh("agreed"):
+            by = [name for name, said in self._heard.items() if theme.point in said or theme.doubt in said]
+            if by and len(items) < MAX_AGREED:
+                slots = {"theme": _capital(theme.name), "name": by[0], "text": self._take(theme.agreed)}
+                items.append(str(self._texts["item"]).format(**slots))
         return self._listed("agreed_lead", items)
 
     def _listed(self, lead: str, items: list[str]) -> str:

@@ -10,14 +10,16 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Literal
 
+from agent_tui.backend.models.demo.chat import json_object, results_in
+from agent_tui.backend.models.demo.scripts import compiled, find, patterns, read
 from agent_tui.backend.models.model import CallPiece, ModelRequest, Piece, TextPiece
 from agent_tui.inert import inert_line
 
 IntentName = Literal["list", "about", "pause", "resume", "help"]
 
-NO_SUCH_ROOM: Final = "there is no such room"  # as the tools about rooms say it
 MARK: Final = "list_rooms"  # who is offered this tool speaks with somebody about rooms
 MAX_NAMED: Final = 5
 MAX_SAID_CHARACTERS: Final = 200
@@ -28,117 +30,8 @@ _CALLS: Final[Mapping[str, str]] = {
     "resume": "resume_room",
 }
 
-# One room, several, what points at one. "Rum" and "paws" are what speech recognition makes of them.
-_ONE = "room|rum|one|conversation|debate|discussion|session|chat"
-_SEVERAL = "rooms|rums|conversations|debates|discussions|sessions|chats"
-_POINTED_AT = (
-    f"it|that|this|them|they|there|everything|everybody|everyone|agents?|{_ONE}|{_SEVERAL}"
-    "|first|second|third|fourth|fifth|last|number"
-)
-_NOW = r"(?: (?:at the moment|at present|today|currently|here|in here|then))?$"
-
-_QUESTION = r"why|when|who|where|what|which|did|does|do|has|have|had|is|was|are|were"
-
-# A command comes first, or after who shall obey, or before what is meant: "the bus did not stop" is none.
-# Nobody says these of anything but a room; of the others what they are about has to be said, too.
-_CLEARLY_PAUSE = r"pause[ds]?|pausing|paws?|pores?|suspend\w*"
-_CLEARLY_RESUME = r"resum\w*|re (?:zoom|sume|assume)|presume|un(?:pause|freeze|hold|suspend|stop)"
-_PAUSE = (
-    r"halt\w*|hold|hang on|freeze|interrupt|stop|stopping|stand by"
-    r"|cease|cut|end|kill|shut (?:down|off|up)|(?:switch|turn) .*off|quiet\w*|silence|hush|shush|(?:put"
-    r"|place|set) .*on (?:hold|pause|ice)|(?:take|have|get|give|allow) .*a"
-    r" (?:break|rest|pause)"
-)
-_RESUME = (
-    r"continue|restart|proceed"
-    r"|wake|re(?:activate|launch|open)|relaunch|kick off|carry on|go on|keep (?:it |them )?going|move on"
-    r"|on (?:you|they|it) goe?s?|pick (?:it )?up"
-    r"|start (?:.*)?(?:again|up|over|back)|(?:take|get|bring) .*off (?:hold|pause|ice)|back (?:on|in"
-    r"|to (?:work|life))"
-    r"|let .* (?:run|go|talk|speak|work)|(?:get|set|put|bring) .*(?:back|going|moving|running|talking"
-    r"|working|started)"
-    r"|go ahead with"
-)
-_LEADS = (
-    rf"(?:let us|we|you|they|them|{_POINTED_AT})(?: (?:should|must|can|could|may|will|needs? to|ha(?:ve"
-    rf"|s) to|to))?"
-    r"|and|then|or|quick|now"
-)
-_OBEYING = rf"(?:we|they|them|{_POINTED_AT}) (?:should|must|needs? to|ha(?:ve|s) to)|(?:let|make) .*"
-
-
-def _command(verbs: str) -> str:
-    return (
-        rf"(?:^|\b(?:{_LEADS}) )(?:{verbs})\b"
-        rf"|(?<!\bnot )(?<!\bnever )\b(?:{verbs})\b(?= (?:\w+ ){{0,4}}?(?:{_POINTED_AT})\b)"
-    )
-
-
-_SAID_TO_THE_AGENT = (
-    r".*\b(?:that thought|let it go|cut it out|knock it off|(?:hold|hang) on (?:a|one) second)\b"
-    r"|hold (?:it|this|that)$"
-    r"|(?:let us )?(?:stop|end|close|quit|leave) (?:this|our|the) (?:conversation|session|chat)$"
-)
-
-_ABOUT = (
-    r"about(?! (?:time|you|yourself|me)\b)|topic|subject|purpose|describe|explain|summar\w+|sum(?: \w+)? up"
-    r"|details?|discuss\w*|talking"
-    r"|say|saying"
-    r"|said|debat(?:e|ing)|argu\w*|(?:is|are) .*(?:doing|up to|getting on)|how (?:is|are) .*(?:going|coming)"
-    r"|ha(?:s|ve) .*(?:got to|done|decided|agreed|found|happened|come)|what happened|happening in|status"
-    r"|progress"
-    r"|news|latest|catch (?:me|us) up|brief (?:me|us)|fill (?:me|us) in|update"
-    rf"|(?:^| )(?:{_QUESTION}|how) .*(?:they|them|(?:that|this|first|second|third|fourth|fifth"
-    rf"|last) (?:{_ONE})"
-    rf"|(?:the|that|this) (?:\w+ )?(?:{_ONE}))"
-)
-_ASKED = (
-    rf"^(?:{_QUESTION})|what|which|how|who|where|why|tell|describe|explain|summar\w+|sum|give|catch|brief"
-    rf"|fill|any|{_ONE}"
-    r"|first|second|third|fourth|fifth|last"
-)
-# What is said of the agent, or asked of anything in the world.
-_SMALL_TALK = (
-    rf"(?:what|how) about (?!.*\b(?:{_POINTED_AT})\b)|how are you\b"
-    r"|(?:what|how|why|where|who) (?:do|did|would|are|were|will) you (?:think|say|said|mean|doing|feel)\b"
-)
-_MADE = "(?:start|make|create|open|begin|set up|found) (?:me )?(?:a|another|one|new)"
-_ALL_ROOMS = (
-    r"(?:which|what|how many|all|every|each|any|some|show|read|name|see|list|tell|my|our|other|through|there)"
-    rf" (?:\w+ ){{0,3}}?(?:{_SEVERAL})|(?:{_SEVERAL}) (?:are|do|is|exist)|^(?:the )?(?:{_SEVERAL})$"
-)
-_LIST = (
-    rf"list(?: of)?(?: (?:the|my|all|them|everything|{_SEVERAL}))*$|overview|rundown"
-    rf"|(?:which|what|how many|any|every|each) (?:{_ONE}|agents)"
-    r"|how many(?: of them)?(?: are| do| have|$)"
-    r"|(?:what|who|anything|everything|something|agents)(?: (?:else|is|are|has|have|that|i|we|you|got|do"
-    r"|still|all))*"
-    rf" (?:running|active|live|working|going on|(?:going|happening|open|there|on|got|have){_NOW})"
-)
-_DOES = (
-    "can|could|should|may|might|do|does|am|are|is|supposed|meant|able|to|of|sorts?|kinds?|things?|stuff"
-    "|else|words"
-)
-_HELP = (
-    r"(?:^|(?:can|could|would) (?:you|anybody|somebody) |need (?:some |your )?)help(?: (?:me|us|out|here))*$"
-    r"|help (?:me |us )?out|guidance|guide me|a hint|examples?(?! of (?!what))"
-    r"|commands?(?! (?:of|for|does|has))"
-    r"|options(?! for)|instructions(?! (?:for|of))|who are you|what are you$"
-    r"|capab\w+|abilit\w+|i am (?:lost|confused|stuck)"
-    r"|i do not (?:understand|get it)"
-    rf"|(?:what|how|which)(?: (?:{_DOES}))* (?:you|i|we|this|it|one|to)(?: (?:{_DOES}|you|i))*"
-    r" (?:do|say|ask|understand|know|use|work|try|help|talk|tell|answer|handle|offer)"
-    r"(?: (?:to|with|for|about|from|you|me|this|that|it|here|for|next|instead))*$"
-    r"|how (?:do|can|could|would) (?:i|you|we|one) (?:pause|resume|stop|start|continue|list|see|hear)"
-    rf"(?: \w+){{0,4}} (?:{_POINTED_AT})\b"
-)
-_OTHER_LANGUAGES: Final[Mapping[IntentName, str]] = {
-    "help": r"帮助|你能做什么|\bпомощь|\bпомоги|\bчто ты умеешь",
-    "resume": r"继续|恢复|\bпродолж|\bвозобнов",
-    "pause": r"停|\bпауз|\bприостанов|\bостанов|\bстоп",
-    "list": r"哪些|列出|有什么房间|\bкакие|\bсписок|\bсколько комнат",
-    "about": r"关于|讨论什么|说什么|\bо ч[её]м|\bпро что|\bтема|\bрасскажи",
-}
+_FILE: Final = "voice.toml"
+_MAX_HEARD: Final = 400  # characters of what is said that are looked at: more is no command
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,73 +43,22 @@ class _Rule:
     where: re.Pattern[str]
 
 
-def _rule(name: IntentName, words: str, where: str = "") -> _Rule:
-    return _Rule(name, re.compile(words), re.compile(where))
+@cache
+def _rules() -> tuple[_Rule, ...]:
+    return tuple(
+        _Rule(rule["name"], compiled(rule["words"], _FILE), compiled(rule.get("where", ""), _FILE))
+        for rule in read(_FILE)["rules"]
+    )
 
 
-_COMMANDED = rf"^(?!(?:{_QUESTION})\b)"
-# "Stop" alone, and "hold on" or "go on", are said to whoever speaks: the voice agent itself heeds the first.
-_COMMANDED_A_ROOM = rf"{_COMMANDED}(?=.*\b(?:{_POINTED_AT})\b)(?!{_SAID_TO_THE_AGENT})"
-_RULES: Final = (
-    _rule("help", rf"\b(?:{_HELP})\b"),
-    _rule("resume", _command(_CLEARLY_RESUME), _COMMANDED),
-    _rule("resume", _command(_RESUME), _COMMANDED_A_ROOM),
-    _rule("pause", _command(_CLEARLY_PAUSE), _COMMANDED),
-    _rule("pause", rf"{_command(_PAUSE)}|\b(?:{_OBEYING}) wait\b", _COMMANDED_A_ROOM),
-    _rule("list", rf"\b(?:{_ALL_ROOMS})\b"),
-    _rule("about", rf"\b(?:{_ABOUT})\b", rf"^(?!{_MADE}\b|{_SMALL_TALK}).*\b(?:{_ASKED})\b"),
-    _rule("list", rf"\b(?:{_LIST})\b"),
-    *(_rule(name, words) for name, words in _OTHER_LANGUAGES.items()),
-)
-_MAX_HEARD = 400  # characters of what is said that are looked at: more is no command
-_AS_SAID = (  # what is written together or apart, however somebody says or hears it
-    (r"\b(what|who|how|where|that|there)'?s\b", r"\1 is"),
-    (r"\blet's\b", "let us"),
-    (r"n't\b", " not"),
-    (r"\bi'm\b", "i am"),
-    (r"'re\b", " are"),
-    (r"'ve\b", " have"),
-    (r"[^\w\s']", " "),
-    (r"\bun (?=paus|freez|hold|suspend)", "un"),
-)
-_FILLER = re.compile(
-    r"\b(?:please|i(?: would|'d)? (?:want|like)(?: you)? to|(?:is|would) it (?:be )?possible to|hey|hi"
-    r"|hello|okay"
-    r"|ok|um+|uh+|hmm+|so|well|now|just|for me|for a (?:moment|minute|second|bit|while)|thanks?|thank you"
-    r"|all right|alright|right|tell me(?= what| how| which| who)|let me know|go and|agent|computer)\b"
-)
-_OPENING = re.compile(
-    r"^(?:(?:and|but|then|yes|yeah|no|oh|maybe|actually|i think|i guess|quickly?|(?:can|could|would"
-    r"|will) you) )+"
-)
-_NOT_NAMES = re.compile(
-    r"\b(?:the|a|an|my|this|that|it|them|they|rooms?|rums?|conversations?|debates?|discussions?|chats?"
-    r"|one|is|are"
-    r"|was|what|which|who|how|where|why|do|does|did|has|have|me|us|you|we|i|to|in|on|of|for|with|and"
-    r"|about|up|off"
-    r"|down|again|going|doing|talk|let|there|get|got|put|make|give|tell|be|being|over|here|some|more|any"
-    r"|all|number"
-    r"|first|second|third|fourth|fifth|last|latest|running|paused|talking|saying|say|said|agents?"
-    r"|discuss\w*|at"
-    r"|moment|today|tomorrow|until|till|later|before|after|because|if|while|far|not|can|could|would|will"
-    r"|should|must)\b"
-)
-# "The budget room", "that debate about tabs": what a room is called, whatever else is in the sentence.
-_CALLED = (
-    re.compile(rf"\b(?:the|my|our|that|this) ((?:(?!the\b|that\b|this\b|my\b)\w+ ){{1,5}}?)(?:{_ONE})\b"),
-    re.compile(rf"\b(?:{_ONE}) (?:about|on(?! hold| ice| pause)|called|named) (?:the )?(.+)$"),
-)
-_IT = re.compile(
-    r"\b(?:it|them|they|there|(?:that|this)(?: (?:room|rum|one|conversation|debate|discussion|chat))?)\b"
-)
-_ORDINALS: Final = {
-    **dict.fromkeys(("first", "1st", "number one", "room one", "第一", "первую", "первая", "первой"), 0),
-    **dict.fromkeys(("second", "2nd", "number two", "room two", "第二", "вторую", "вторая", "второй"), 1),
-    **dict.fromkeys(("third", "3rd", "number three", "room three", "第三", "третью", "третья", "третьей"), 2),
-    **dict.fromkeys(("fourth", "4th", "number four", "room four", "第四"), 3),
-    **dict.fromkeys(("fifth", "5th", "number five", "room five", "第五"), 4),
-    **dict.fromkeys((f"last (?:{_ONE})", "最后", "последнюю", "последняя"), -1),
-}
+@cache
+def _ordinals() -> tuple[tuple[int, re.Pattern[str]], ...]:
+    """Return the places in a list of rooms and what they are called; Chinese stands beside other words."""
+    words = r"(?<!\w)(?:{0})(?!\w)|(?:{0})(?=[\u4e00-\u9fff])"
+    return tuple(
+        (int(place), compiled(words.replace("{0}", named), _FILE))
+        for place, named in read(_FILE)["ordinals"].items()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,27 +73,28 @@ class Intent:
 def intent_of(text: str) -> Intent | None:
     """Return what ``text`` asks for, ``None`` where that is none of the five."""
     said = text[:_MAX_HEARD].casefold().replace("’", "'")
-    for written, plain in _AS_SAID:
+    for written, plain in read(_FILE)["spelling"]["as_said"]:
         said = re.sub(written, plain, said)
-    bare = _OPENING.sub("", " ".join(_FILLER.sub(" ", " ".join(said.split())).split()))
-    for rule in _RULES:
+    (filler,), (opening,) = patterns("filler", _FILE), patterns("opening", _FILE)
+    bare = opening.sub("", " ".join(filler.sub(" ", " ".join(said.split())).split()))
+    for rule in _rules():
         if rule.words.search(bare) and rule.where.search(bare):
             return Intent(rule.name, bare, _words_for_a_room(bare, rule.words))
     return None
 
 
 def _words_for_a_room(bare: str, words: re.Pattern[str]) -> str:
-    for called in _CALLED:
-        if (found := called.search(bare)) and (name := " ".join(_NOT_NAMES.sub(" ", found[1]).split())):
+    (not_names,) = patterns("not_names", _FILE)
+    for called in patterns("called", _FILE):
+        if (found := called.search(bare)) and (name := " ".join(not_names.sub(" ", found[1]).split())):
             return name
-    return "" if _IT.search(bare) else " ".join(_NOT_NAMES.sub(" ", words.sub(" ", bare)).split())
+    return "" if find("it", bare, _FILE) else " ".join(not_names.sub(" ", words.sub(" ", bare)).split())
 
 
 def voice_pieces(request: ModelRequest) -> list[Piece]:
     """Return the answer in whole pieces: what came of the calls, or a call, or words alone."""
-    results = _results(request)
-    if results:
-        return [TextPiece(" ".join(_told(name, fields) for name, fields in results))]
+    if results := results_in(request.messages):
+        return [TextPiece(" ".join(_told(call.name, json_object(content)) for call, content in results))]
     intent = intent_of(request.task)
     if intent is None:
         return [TextPiece(_ELSE)]
@@ -269,8 +112,8 @@ def _room_meant(intent: Intent, request: ModelRequest) -> str:
     was told last, "it" the room that was spoken of last.
     """
     listed, spoken_of = _known_rooms(request)
-    for words, place in _ORDINALS.items():
-        if re.search(rf"(?<!\w){words}(?!\w)|{words}(?=[\u4e00-\u9fff])", intent.said):
+    for place, words in _ordinals():
+        if words.search(intent.said):
             if listed and -len(listed) <= place < len(listed):
                 return listed[place]
             return str(place + 1) if place >= 0 else "1"
@@ -284,7 +127,7 @@ def _known_rooms(request: ModelRequest) -> tuple[list[str], str]:
     listed: list[str] = []
     spoken_of = ""
     for message in request.messages:
-        fields = _object(message.content) if message.role == "tool" else {}
+        fields = json_object(message.content) if message.role == "tool" else {}
         if isinstance(rooms := fields.get("rooms"), list):
             listed = [str(room["id"]) for room in rooms if isinstance(room, dict) and "id" in room]
             spoken_of = listed[0] if len(listed) == 1 else ""
@@ -312,8 +155,6 @@ def _told(name: str, fields: Mapping[str, Any]) -> str:
         why = inert_line(str(fields.get("error", "")), MAX_SAID_CHARACTERS)
         if why.startswith("denied"):
             return "All right, I leave it as it is."
-        if name == "room_about" and why.startswith(NO_SUCH_ROOM):  # or it was about something else
-            return f"There is no room like that. {_ELSE}"
         return f"That did not work: {why}." if why else "That did not work."
     room = inert_line(str(fields.get("name", "")), MAX_SAID_CHARACTERS).rstrip("?.! ")
     match name:
@@ -370,25 +211,6 @@ def _state_of(room: Mapping[str, Any]) -> str:
             return "has failed"
         case _:
             return "has not started"
-
-
-def _results(request: ModelRequest) -> list[tuple[str, dict[str, Any]]]:
-    """Return the tools that were called for this question, each with what came of it."""
-    found: list[tuple[str, dict[str, Any]]] = []
-    for message in reversed(request.messages):
-        if message.role == "user":
-            break
-        if message.role == "tool":
-            found.insert(0, (message.name, _object(message.content)))
-    return found
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def is_voice(tools: Sequence[Any]) -> bool:
