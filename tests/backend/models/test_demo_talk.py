@@ -271,13 +271,20 @@ def test_every_phrase_is_found_again_where_it_was_said(language: str) -> None:
             assert not script.said_in(quoted, quoted=False)
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_phrases_ask_for_nothing_that_nobody_fills_in(language: str) -> None:
+    known = "task a b pick other name quote bare answer theme step question round"
+    slots = {slot for phrase in SCRIPTS[language].fixed for slot in re.findall(r"\{(\w+)\}", phrase)}
+    assert slots <= set(known.split())
+
+
 def test_the_scripts_have_the_same_shape_in_all_languages() -> None:
     for task in (TASKS, ANYTHING):
         scripts = [script_for(language, task[language]) for language in LANGUAGES]
         for shape in (
             [(script.texts.keys(), script.pools.keys(), script.voices.keys()) for script in scripts],
             [[voice.keys() for voice in script.voices.values()] for script in scripts],
-            [[(theme.roles, bool(theme.counter), bool(theme.show)) for theme in script.themes] for script in scripts],
+            [[(theme.roles, bool(theme.counter), bool(theme.show)) for theme in s.themes] for s in scripts],
         ):
             assert shape[0] == shape[1] == shape[2]
 

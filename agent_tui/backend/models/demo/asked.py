@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from agent_tui.backend.models.demo.scripts import find, patterns, read
+from agent_tui.backend.models.demo.scripts import compiled, find, patterns, read
 
 MAX_QUESTION_CHARACTERS = 600  # longer ones ask for nothing that a script could do
 MAX_WISHES = 4
@@ -113,16 +113,11 @@ def places_in(text: str) -> list[tuple[int, Place]]:
 
 @cache
 def _places() -> tuple[tuple[Place, re.Pattern[str]], ...]:
-    return tuple(map(_place, read("places.toml")["places"]))
-
-
-def _place(row: str) -> tuple[Place, re.Pattern[str]]:
-    """Return a place and its names: whole words in English, anywhere in Chinese, any ending in Russian."""
-    zone, english, chinese, russian, forms = row.split("|")
-    whole = [f"{name}$" for name in english.split(",")] + forms.split(",")
-    words = "|".join(re.escape(name).replace(r"\$", r"(?![a-zà-öø-ÿа-яё])") for name in whole)
-    pattern = re.compile(rf"(?<![a-zà-öø-ÿа-яё])(?:{words})|{chinese.replace(',', '|')}", re.IGNORECASE)
-    return Place(zone, {"en": english.split(",")[0], "zh": chinese.split(",")[0], "ru": russian}), pattern
+    rows = read("places.toml")["places"]["rows"]
+    return tuple(
+        (Place(zone, {"en": english, "zh": chinese, "ru": russian}), compiled(pattern, "places.toml"))
+        for zone, english, chinese, russian, pattern in rows
+    )
 
 
 # --- sums ------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def split(pieces: Iterable[Piece], token: int) -> Iterator[Piece]:
 
 
 def _answer(request: ModelRequest, seed: int) -> tuple[str, list[Piece]]:
-    """Return language and whole pieces. An agent of a room, who has a name, uses tools where the task asks."""
+    """Return language and whole pieces; a room's agent, who has a name, uses tools where the task asks."""
     if not request.speaker or (request.tools and is_for_tools(request)):
         alone = (ChatMessage("user", request.task),)
         talk = replace(request, messages=alone, speaker=DEMO, round=1, max_rounds=1)

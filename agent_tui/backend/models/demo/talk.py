@@ -270,23 +270,23 @@ class _Turn:
 
     def _theme(self) -> str:
         """Say why a theme matters, and what goes wrong without it or what to do; show what belongs to it."""
-        for theme in self._fresh("point")[:1]:
-            second = self._rng.choice(
-                [a for a in ("doubt", "step") if self._is_fresh(getattr(theme, a))] or ["show"]
-            )
-            said = "" if second == "show" else self._take(getattr(theme, second))
+        first = "point" if self._fresh("point") else "doubt"
+        for theme in self._fresh(first)[:1]:
+            rest = [a for a in ("doubt", "step") if a != first and self._is_fresh(getattr(theme, a))]
+            second = self._rng.choice(rest) if rest else ""
+            said = self._take(getattr(theme, second)) if second else ""
             if second == "step":
                 said = self._say("proposal", step=said[0].lower() + said[1:]) or said
             lead = self._say(self._voice["lead"], theme=theme.name) if self._rng.random() < 0.6 else ""
             lead = lead or str(self._texts["run_in"]).format(theme=_capital(theme.name))
             shown = theme.show if self._is_fresh(theme.show) and theme.show not in self._said else ""
             self._taken.add(shown)
-            return GAP.join(filter(None, (self._join(lead, self._take(theme.point), said), shown)))
+            return GAP.join(filter(None, (self._join(lead, self._take(getattr(theme, first)), said), shown)))
         return ""
 
     def _agreed(self) -> str:
         """List as decisions what others brought up, and who did."""
-        items = []
+        items: list[str] = []
         for theme in self._fresh("agreed"):
             by = [name for name, said in self._heard.items() if theme.point in said or theme.doubt in said]
             if by and len(items) < MAX_AGREED:
