@@ -34,21 +34,11 @@ _FILE: Final = "voice.toml"
 _MAX_HEARD: Final = 400  # characters of what is said that are looked at: more is no command
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """An intent is meant where its words are said and ``where`` holds for the whole sentence."""
-
-    name: IntentName
-    words: re.Pattern[str]
-    where: re.Pattern[str]
-
-
 @cache
-def _rules() -> tuple[_Rule, ...]:
-    return tuple(
-        _Rule(rule["name"], compiled(rule["words"], _FILE), compiled(rule.get("where", ""), _FILE))
-        for rule in read(_FILE)["rules"]
-    )
+def _rules() -> tuple[tuple[IntentName, re.Pattern[str], re.Pattern[str]], ...]:
+    """Return each intent, the words that mean it, and what must hold for the whole sentence."""
+    rules = read(_FILE)["rules"]
+    return tuple((r["name"], compiled(r["words"], _FILE), compiled(r.get("where", ""), _FILE)) for r in rules)
 
 
 @cache
@@ -77,9 +67,9 @@ def intent_of(text: str) -> Intent | None:
         said = re.sub(written, plain, said)
     (filler,), (opening,) = patterns("filler", _FILE), patterns("opening", _FILE)
     bare = opening.sub("", " ".join(filler.sub(" ", " ".join(said.split())).split()))
-    for rule in _rules():
-        if rule.words.search(bare) and rule.where.search(bare):
-            return Intent(rule.name, bare, _words_for_a_room(bare, rule.words))
+    for name, words, where in _rules():
+        if words.search(bare) and where.search(bare):
+            return Intent(name, bare, _words_for_a_room(bare, words))
     return None
 
 
