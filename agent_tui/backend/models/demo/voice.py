@@ -20,6 +20,7 @@ from agent_tui.inert import inert_line
 
 IntentName = Literal["list", "about", "pause", "resume", "help"]
 
+NO_SUCH_ROOM: Final = "there is no such room"  # as the tools about rooms say it
 MARK: Final = "list_rooms"  # who is offered this tool speaks with somebody about rooms
 MAX_NAMED: Final = 5
 MAX_SAID_CHARACTERS: Final = 200
@@ -145,6 +146,8 @@ def _told(name: str, fields: Mapping[str, Any]) -> str:
         why = inert_line(str(fields.get("error", "")), MAX_SAID_CHARACTERS)
         if why.startswith("denied"):
             return "All right, I leave it as it is."
+        if name == "room_about" and why.startswith(NO_SUCH_ROOM):  # or it was about something else
+            return f"There is no room like that. {_ELSE}"
         return f"That did not work: {why}." if why else "That did not work."
     room = inert_line(str(fields.get("name", "")), MAX_SAID_CHARACTERS).rstrip("?.! ")
     match name:
