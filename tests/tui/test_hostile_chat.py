@@ -217,7 +217,7 @@ def test_nothing_hostile_reaches_the_terminal_in_a_chat(home: Home) -> None:
     ):
         look_at_the_chat(view)
         seen = all_of(view)
-    assert hostile_in(COPIED.sub(b"", seen)) == ""
+    assert hostile_in(COPIED.sub(b"", seen), bells=1) == ""
     assert b";https://good.example/path?q=1\x1b\\" in seen
     for target in (b"secret@", b"javascript:", b"file:"):
         assert target not in b"".join(part for part in seen.split(b"\x1b]8;")[1:] if target in part[:200])

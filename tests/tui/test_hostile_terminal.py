@@ -52,10 +52,14 @@ FORBIDDEN = re.compile(
 )
 
 
-def hostile_in(seen: bytes) -> str:
-    """Return where among what was written something stands that this program did not mean; "" for nowhere."""
+def hostile_in(seen: bytes, bells: int = 0) -> str:
+    """Return where among what was written something stands that this program did not mean; "" for nowhere.
+
+    It rings ``bells`` times, when a tool asks.
+    """
     rest = OWN.sub(b"", seen).decode("utf-8")  # strictly: no half characters either
-    found = FORBIDDEN.search(rest)
+    assert rest.count("\a") == bells
+    found = FORBIDDEN.search(rest.replace("\a", ""))
     return rest[max(0, found.start() - 60) : found.start() + 60] if found else ""
 
 
