@@ -33,9 +33,7 @@ COMMAND: Final = f"{PROGRAM} voice setup"
 BAR_CELLS: Final = 24
 _MODEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 SHOWN_SECONDS: Final = 0.1  # between two looks of a progress bar
-TICK_SECONDS: Final = (
-    1.0  # a bar that is told nothing still counts the seconds: linking says nothing for a minute
-)
+TICK_SECONDS: Final = 1.0  # a bar that is told nothing, as while the server is linked, still counts
 
 
 def setup(
