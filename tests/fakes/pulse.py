@@ -43,7 +43,8 @@ class Listener:
         self._recorder = recorder
         self._heard = bytearray()
         self._moved = threading.Condition()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
 
     def _read(self) -> None:
         assert self._recorder.stdout is not None
@@ -51,6 +52,11 @@ class Listener:
             with self._moved:
                 self._heard += block
                 self._moved.notify_all()
+
+    def end(self) -> None:
+        """Stop listening."""
+        self._recorder.terminate()
+        self._reading.join()  # before the pipe that it reads is closed
 
     @property
     def now(self) -> int:
@@ -137,9 +143,7 @@ class Pulse:
 
     def speaks(self, path: Path) -> subprocess.Popen[bytes]:
         """Play a WAV file into the microphone; wait for the process to hear its end."""
-        return subprocess.Popen(
-            ["paplay", "--device=voice", str(path)], env=self._all, stderr=subprocess.DEVNULL
-        )
+        return subprocess.Popen(["paplay", "--device=voice", str(path)], env=self._all)
 
     @contextmanager
     def records(self, sink: str = "speaker") -> Iterator[Path]:
@@ -164,10 +168,11 @@ class Pulse:
         with subprocess.Popen(
             ["parec", *words.split()], env=self._all, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as recorder:
+            listener = Listener(recorder)
             try:
-                yield Listener(recorder)
+                yield listener
             finally:
-                recorder.terminate()
+                listener.end()
 
     def _told(self, *words: str) -> str:
         done = self._pactl(*words)
