@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import compileall
 import gc
-import importlib
 import os
 import signal
 import sys
-from contextlib import suppress
+import sysconfig
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 # Workers and hundreds of child processes import the same modules. Where the environment forbids bytecode,
-# each of them would compile everything anew, which is most of its time: they share a cache of their own.
+# each of them would compile everything anew, which is most of its time: here it is written all the same.
 if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
-    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # What tests start would ignore SIGHUP under nohup, behind "&" SIGINT and SIGQUIT, too.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -70,22 +68,18 @@ def _is_left_to_voice(path: Path, config: pytest.Config) -> bool:
     )
 
 
-def pytest_collection(session: pytest.Session) -> None:
-    """Have each worker begin with other tests to import.
-
-    In a new clone nothing is compiled yet. Workers that import the same modules in the same order compile all
-    of them, each for itself; so what comes second finds much of it done.
-    """
-    worker = getattr(session.config, "workerinput", None)
-    if worker is None:
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile all modules of a new clone at once, by all cores: workers would compile many of them twice."""
+    if hasattr(config, "workerinput"):
         return
-    root, asked = session.config.rootpath, [Path(arg.partition("::")[0]) for arg in session.config.args]
-    paths = sorted(path for arg in asked for path in (arg.rglob("test_*.py") if arg.is_dir() else [arg]))
-    paths = [path for path in paths if not _is_left_to_voice(path, session.config)]
-    first = len(paths) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
-    for path in paths[first:] + paths[:first]:
-        with suppress(Exception, pytest.skip.Exception):  # comes again where tests are collected
-            importlib.import_module(".".join(path.resolve().relative_to(root).with_suffix("").parts))
+    libraries, done = Path(sysconfig.get_path("purelib")), config.rootpath / ".pytest_cache" / "compiled"
+    stamp = f"{sys.version} {libraries} {libraries.stat().st_mtime_ns}"
+    if done.is_file() and done.read_text(encoding="utf-8") == stamp:
+        return
+    for folder in (libraries, *(config.rootpath / name for name in ("agent_tui", "tui", "widgets", "tests"))):
+        compileall.compile_dir(folder, quiet=2, workers=0)
+    done.parent.mkdir(exist_ok=True)
+    done.write_text(stamp, encoding="utf-8")
 
 
 def pytest_xdist_auto_num_workers() -> int:

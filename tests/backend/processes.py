@@ -16,8 +16,6 @@ from tests.backend.wire_client import PATIENCE_SECONDS, WireClient
 
 TOKEN = "tok-en"
 END_SECONDS = 60.0  # three are promised: a busy machine needs more, what hangs would take minutes
-# Where bytecode may not be written (as in some test runs), each start would compile a megabyte of source.
-BYTECODE = Path(__file__).parents[2] / ".pytest_cache" / "bytecode"
 
 
 @dataclass(slots=True)
@@ -61,8 +59,6 @@ async def start(mode: str, *options: str, folder: Path, env: Mapping[str, str] |
     """Start a backend with ``folder`` as working directory; returns at once."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("AGENT_TUI_")}
     clean |= {"AGENT_TUI_DATA": str(folder), "AGENT_TUI_CONFIG": str(folder / "config.toml")}
-    if sys.dont_write_bytecode:
-        clean |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(BYTECODE)}
     pipe = asyncio.subprocess.PIPE
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "agent_tui.backend", mode, *options,
