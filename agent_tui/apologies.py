@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from agent_tui.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError
 
 Language = Literal["en", "ru", "zh"]
 

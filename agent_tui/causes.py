@@ -6,7 +6,7 @@ import os
 import socket
 import ssl
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 
 # Handshakes that merely broke off, or were waiting, say nothing about the server's TLS.
 _UNFINISHED = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import certifi  # the authorities httpx itself brings along
 
-from agent_tui.errors import ConfigError, ConnectFailed
+from agent_tui.model.errors import ConfigError, ConnectFailed
 
 # OpenSSL's verify codes (openssl-verification-options(1)), in words.
 _EXPIRED, _NOT_YET_VALID = 10, 9

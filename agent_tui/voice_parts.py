@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from agent_tui import __version__
-from agent_tui.config import data_path
+from agent_tui.config.file import data_path
 
 SERVER_VARIABLE: Final = "LIVEKIT_SERVER"
 SERVER_VERSION: Final = "1.13.5"

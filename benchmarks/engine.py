@@ -20,7 +20,7 @@ from agent_tui.backend.hub import Frame, Hub
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store.store import Store
-from agent_tui.events import RoomInfo
+from agent_tui.model.events import RoomInfo
 from benchmarks.table import row
 
 TOKEN = "abcdef "

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, cast
 
-from agent_tui.config import Config
-from agent_tui.events import AgentInfo, RoomInfo
+from agent_tui.config.file import Config
+from agent_tui.model.events import AgentInfo, RoomInfo
 from benchmarks.table import row
 from tests.fakes.room_link import FakeLink
 from tests.tui.rooms_client import ListedClient

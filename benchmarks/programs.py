@@ -28,8 +28,8 @@ from textual.containers import Container, VerticalScroll
 from textual.widgets import Markdown, Static
 
 import tui.app
-from agent_tui import events as ev
-from agent_tui.config import Config
+from agent_tui.config.file import Config
+from agent_tui.model import events as ev
 from benchmarks.corpus import texts, tokens, words
 from benchmarks.load import EARLIER_WORDS, Load, Meter
 from tui.app import AgentTuiApp

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from rich.cells import cell_len
 
-from agent_tui.config import load
+from agent_tui.config.file import load
 from pictures import scenes, voice
 from pictures.chats import many_chats, new_chat
 from pictures.rooms import many_rooms, new_room, rooms_to_talk_about

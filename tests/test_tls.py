@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.clients.net import Net
-from agent_tui.errors import ConfigError, ConnectFailed
+from agent_tui.model.errors import ConfigError, ConnectFailed
 from agent_tui.tls import tls_context
 from tests.fakes.http_server import answers_json, listening
 from tests.fakes.tls_server import CA, tls_server

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 import agent_tui
-from agent_tui.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError
 from tui import exits, output
 from tui.arguments import Connection, completing, help_page, hide_token, screen_arguments, take_connection
 

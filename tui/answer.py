@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.turn import Turn
 from agent_tui.wire.content import content_text
 

@@ -26,9 +26,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 from textual.worker import WorkerFailed
 
-from agent_tui.config import Config
-from agent_tui.errors import AgentTuiError, TransportError
-from agent_tui.inert import inert_line
+from agent_tui.config.file import Config
+from agent_tui.model.errors import AgentTuiError, TransportError
+from agent_tui.model.inert import inert_line
 from tui import clipboard, themes
 from tui.exits import DONE, PAUSED, exit_code
 from tui.garbage import LOOK_SECONDS, Garbage, let_widgets_go

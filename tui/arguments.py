@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 
 HELP_OPTIONS = ("--help", "-h")
 CONNECTION_OPTIONS = ("--url", "--token", "--backend", "--token-file")

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from agent_tui import events as ev
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.event_stream import Item
 from agent_tui.clients.sse import Frame
-from agent_tui.errors import AgentTuiError, NotOffered, Refused
-from agent_tui.inert import inert_line
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError, NotOffered, Refused
+from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.wire.chat import TERMINAL, ChatDecoder
 from agent_tui.wire.chat_encode import answer_content, question_content

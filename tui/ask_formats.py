@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from agent_tui import events as ev
-from agent_tui.inert import inert
+from agent_tui.model import events as ev
+from agent_tui.model.inert import inert
 from agent_tui.state.steps import StepState
 from agent_tui.state.told_text import ToldText
 from agent_tui.wire.chat_encode import TERMINAL

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from agent_tui.errors import ConfigError
-from agent_tui.inert import inert_line
-from agent_tui.records import Attachment
-from agent_tui.tool_rules import PATTERN_FORM, is_pattern
+from agent_tui.config.tool_rules import PATTERN_FORM, is_pattern
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
+from agent_tui.model.records import Attachment
 from agent_tui.wire.content import dump, encodable
 from tui import output
 

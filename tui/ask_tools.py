@@ -6,10 +6,10 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from agent_tui import events as ev
-from agent_tui.inert import inert_line, visible_line
+from agent_tui.config.tool_rules import PATH_TOOLS, allows, is_pattern, spelled_out
+from agent_tui.model import events as ev
+from agent_tui.model.inert import inert_line, visible_line
 from agent_tui.state.steps import StepState
-from agent_tui.tool_rules import PATH_TOOLS, allows, is_pattern, spelled_out
 from tui.output import MAX_LINE_CHARACTERS
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from agent_tui.config import data_path
-from agent_tui.events import Attachment
+from agent_tui.config.file import data_path
+from agent_tui.model.events import Attachment
 from tui.screens.room_drafts import DRAFTS, read_kept, write_kept
 
 MAX_FILE_BYTES: Final = 64_000_000

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-from agent_tui.events import Attachment
-from agent_tui.inert import inert, inert_line
+from agent_tui.model.events import Attachment
+from agent_tui.model.inert import inert, inert_line
 from tui.screens.words import count, say
 from widgets.units import size
 

@@ -14,8 +14,8 @@ import typer
 from typer.main import get_command
 
 import agent_tui
-from agent_tui.errors import ConfigError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
 from tui import backend_commands, completion, config_commands, exits, output
 from tui.arguments import HELP_OPTIONS, Connection
 from tui.cli_chat import add_chat_commands

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from tui import completion
 from tui.cli_parts import (
     STRICT_VARIABLE,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from tui.arguments import Connection
 from tui.formats import FormatName
 from tui.help_pages import HELP

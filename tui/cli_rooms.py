@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal
 import typer
 from typer._click.shell_completion import CompletionItem
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from tui import completion, exits
 from tui.cli_parts import (
     OPEN_ROOM,

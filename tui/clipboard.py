@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 from textual.app import App
 
-from agent_tui.config import data_path
+from agent_tui.config.file import data_path
 from tui.screens.words import say
 
 MAX_OSC52_BYTES: Final = 100_000  # of base64: terminals cut or drop longer ones

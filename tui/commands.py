@@ -14,13 +14,13 @@ from math import ceil
 from os.path import commonprefix
 from typing import Any, Generic, Protocol, TypeVar
 
-from agent_tui import events as ev
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.chat_answers import ToolInfo, ToolServer
-from agent_tui.config import DEMO_PROVIDER
-from agent_tui.errors import AgentTuiError, ConfigError, NotOffered
-from agent_tui.events import RoomInfo
-from agent_tui.inert import inert_line
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered
+from agent_tui.model.events import RoomInfo
+from agent_tui.model.inert import inert_line
 from tui import exits, output
 from tui.output import OutputFormat
 from tui.request import Server, Source, reach

@@ -14,9 +14,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from agent_tui.config import DEMO_PROVIDER, EMBEDDED, data_path, load
-from agent_tui.errors import ConfigError
-from agent_tui.inert import inert_line
+from agent_tui.config.file import DEMO_PROVIDER, EMBEDDED, data_path, load
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
 from tui import output
 from tui.arguments import COMPLETION_VARIABLE, CONNECTION_OPTIONS, take_connection
 from tui.output import PROGRAM
@@ -225,6 +225,6 @@ def backends() -> list[tuple[str, str]]:
 
 def templates() -> list[tuple[str, str]]:
     """Return the templates of agents."""
-    from agent_tui import agent_templates  # lazy: it reads files
+    from agent_tui.config import agent_templates  # lazy: it reads files
 
     return [(one.id, one.in_language("en")[2]) for one in agent_templates.load()[0]]

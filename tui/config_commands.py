@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from agent_tui.config import Config, config_path, load, read_table
-from agent_tui.inert import inert_line
+from agent_tui.config.file import Config, config_path, load, read_table
+from agent_tui.config.tool_rules import PATTERN_FORM, is_pattern
+from agent_tui.model.inert import inert_line
 from agent_tui.redaction import hide_secrets
-from agent_tui.tool_rules import PATTERN_FORM, is_pattern
 from tui import exits, output
 from tui.output import MAX_LINE_CHARACTERS, OutputFormat
 from tui.toml_text import toml_text

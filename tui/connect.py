@@ -9,10 +9,10 @@ from typing import Any
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.config import DEMO_PROVIDER
-from agent_tui.errors import ConfigError, NotFound, NotOffered
-from agent_tui.events import ConversationInfo, RoomInfo
-from agent_tui.room_file import FileAgent
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.config.room_file import FileAgent
+from agent_tui.model.errors import ConfigError, NotFound, NotOffered
+from agent_tui.model.events import ConversationInfo, RoomInfo
 from tui.new_room import NewRoom
 from tui.pick import find_conversation, find_room
 from tui.request import Server

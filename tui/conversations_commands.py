@@ -7,8 +7,8 @@ from typing import Final
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.chat_answers import Hit, read_hits
-from agent_tui.events import ConversationInfo
-from agent_tui.inert import inert_line
+from agent_tui.model.events import ConversationInfo
+from agent_tui.model.inert import inert_line
 from agent_tui.wire.chat_encode import conversation_fields
 from tui import connect, exits, output
 from tui.commands import (

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agent_tui.chains import joined
 from agent_tui.clients.chat import ChatClient
-from agent_tui.errors import AgentTuiError, NotFound, NotOffered
-from agent_tui.events import ConversationInfo, Message
+from agent_tui.model.chains import joined
+from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered
+from agent_tui.model.events import ConversationInfo, Message
 from agent_tui.wire.chat import decode_messages
 from agent_tui.wire.chat_encode import conversation_fields
 from tui import connect, exits

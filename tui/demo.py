@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent_tui.config import DEMO_PROVIDER
+from agent_tui.config.file import DEMO_PROVIDER
 from tui.language import language_of_locale
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from agent_tui.config import config_path, data_path
-from agent_tui.inert import inert_line
+from agent_tui.config.file import config_path, data_path
+from agent_tui.model.inert import inert_line
 from tui import exits, output
 
 Status = Literal["ok", "warning", "failed", "skipped"]

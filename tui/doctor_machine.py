@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from agent_tui import agent_templates
-from agent_tui.config import Config, load
-from agent_tui.errors import AgentTuiError
+from agent_tui.config import agent_templates
+from agent_tui.config.file import Config, load
+from agent_tui.model.errors import AgentTuiError
 from tui.config_commands import problems
 from tui.doctor import Check, Surroundings
 

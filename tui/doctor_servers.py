@@ -17,10 +17,10 @@ from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.chat_answers import ToolServer
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.config import BackendConfig, Config, ProviderConfig
-from agent_tui.errors import AgentTuiError, NotFound, NotOffered, Refused, TransportError, Unauthorized
-from agent_tui.inert import inert_line
-from agent_tui.tool_config import McpConfig
+from agent_tui.config.file import BackendConfig, Config, ProviderConfig
+from agent_tui.config.tools import McpConfig
+from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused, TransportError, Unauthorized
+from agent_tui.model.inert import inert_line
 from tui import runtime
 from tui.doctor import Check, Surroundings
 from tui.models_commands import why_failed

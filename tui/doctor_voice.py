@@ -20,12 +20,8 @@ from typing import Final
 from agent_tui import __version__
 from agent_tui.audio.check import WSLG_SERVER, check_sound
 from agent_tui.clients.net import Net
-from agent_tui.config import Config
-from agent_tui.errors import AgentTuiError, ConfigError, ProtocolError, TransportError, Unauthorized
-from agent_tui.inert import inert_line
-from agent_tui.network import has_interface
-from agent_tui.redaction import shown_url
-from agent_tui.voice_config import (
+from agent_tui.config.file import Config
+from agent_tui.config.voice import (
     DEFAULT_ROOM,
     KEY_VARIABLE,
     SECRET_VARIABLE,
@@ -36,6 +32,10 @@ from agent_tui.voice_config import (
     VoiceConfig,
     named_livekit,
 )
+from agent_tui.model.errors import AgentTuiError, ConfigError, ProtocolError, TransportError, Unauthorized
+from agent_tui.model.inert import inert_line
+from agent_tui.network import has_interface
+from agent_tui.redaction import shown_url
 from agent_tui.voice_parts import (
     SERVER_VARIABLE,
     checked,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_tui import errors
+from agent_tui.model import errors
 
 DONE = 0
 BUG = 1

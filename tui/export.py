@@ -11,12 +11,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from agent_tui.chains import joined
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.errors import AgentTuiError, ConfigError, NotFound, NotOffered, not_written
-from agent_tui.events import Message, RoomInfo, TurnNoted
-from agent_tui.inert import inert
-from agent_tui.room_file import room_file_text
+from agent_tui.config.room_file import room_file_text
+from agent_tui.model.chains import joined
+from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered, not_written
+from agent_tui.model.events import Message, RoomInfo, TurnNoted
+from agent_tui.model.inert import inert
 from agent_tui.wire.rooms import decode_messages
 from agent_tui.wire.rooms_encode import room_fields
 from tui import connect, exits, output

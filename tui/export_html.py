@@ -10,7 +10,7 @@ from typing import Any, Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from agent_tui.events import Message
+from agent_tui.model.events import Message
 from tui.export import Document, Folded, clean, marks, moment, said_by, used
 from tui.export_parts import parts
 

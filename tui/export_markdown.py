@@ -8,7 +8,7 @@ from typing import Final
 
 from markdown_it import MarkdownIt
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from tui.export import Document, Folded, marks, said_by, used
 from tui.export_parts import parts
 from widgets.step_body import fenced

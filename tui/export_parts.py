@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent_tui.events import Message, Step
+from agent_tui.model.events import Message, Step
 from tui.export import Folded
 from widgets.step_body import fenced, step_body, step_head
 from widgets.step_row import APART

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from agent_tui.events import Message
-from agent_tui.inert import inert
+from agent_tui.model.events import Message
+from agent_tui.model.inert import inert
 from tui.export import said_by
 
 CHARACTERS_A_SECOND: Final = 15.0  # of speech whose end nobody noted

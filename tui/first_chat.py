@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent_tui.errors import AgentTuiError, NotFound, NotOffered
-from agent_tui.events import ConversationInfo, ConversationLoaded, Event, LinkChanged
+from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered
+from agent_tui.model.events import ConversationInfo, ConversationLoaded, Event, LinkChanged
 from tui.link import ChatLink
 from tui.pick import find_conversation
 from tui.screens.words import say

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent_tui.errors import NotFound, NotOffered
-from agent_tui.events import RoomInfo
+from agent_tui.model.errors import NotFound, NotOffered
+from agent_tui.model.events import RoomInfo
 from tui.demo import demo_room
 from tui.link import RoomLink
 from tui.pick import find_room

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from agent_tui.errors import AgentTuiError, ConnectFailed
-from agent_tui.inert import inert, inert_line
+from agent_tui.model.errors import AgentTuiError, ConnectFailed
+from agent_tui.model.inert import inert, inert_line
 from agent_tui.state.turn import Turn
 from tui import output
 from tui.answer import Answer

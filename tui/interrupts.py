@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-from agent_tui.errors import AgentTuiError, NotFound, NotOffered, not_written
+from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, not_written
 from tui import exits, output
 from tui.formats import Ending
 from tui.request import Server, Source, reach

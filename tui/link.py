@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from agent_tui.errors import ConnectFailed, StreamLost, TimedOut
-from agent_tui.events import Event, LinkChanged
+from agent_tui.model.errors import ConnectFailed, StreamLost, TimedOut
+from agent_tui.model.events import Event, LinkChanged
 from tui.request import Server, Source, reach
 from tui.screens.words import say
 

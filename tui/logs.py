@@ -12,7 +12,7 @@ import os
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from agent_tui.config import data_path
+from agent_tui.config.file import data_path
 from agent_tui.tracebacks import WordlessFormatter
 
 LOG_FILE = "agent-tui.log"

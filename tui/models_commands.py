@@ -6,9 +6,9 @@ import asyncio
 
 from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.config import DEMO_PROVIDER, load
-from agent_tui.errors import AgentTuiError, TransportError
-from agent_tui.inert import inert_line
+from agent_tui.config.file import DEMO_PROVIDER, load
+from agent_tui.model.errors import AgentTuiError, TransportError
+from agent_tui.model.inert import inert_line
 from tui import connect, exits, output
 from tui.commands import asked
 from tui.output import OutputFormat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agent_tui.config import ScreenConfig
+from agent_tui.config.file import ScreenConfig
 
 REDUCED = "reduced"
 

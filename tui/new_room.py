@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from agent_tui import agent_templates
-from agent_tui.errors import ConfigError
-from agent_tui.room_file import FileAgent, RoomFile, read_room_file, resolved
+from agent_tui.config import agent_templates
+from agent_tui.config.room_file import FileAgent, RoomFile, read_room_file, resolved
+from agent_tui.model.errors import ConfigError
 from tui import output
 from tui.output import PROGRAM
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TextIO
 
-from agent_tui.errors import not_written
-from agent_tui.inert import inert, inert_json, inert_line
+from agent_tui.model.errors import not_written
+from agent_tui.model.inert import inert, inert_json, inert_line
 
 OutputFormat = Literal["text", "json"]
 PROGRAM = "agent-tui"

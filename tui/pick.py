@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_tui.errors import ConfigError, NotFound
-from agent_tui.events import ConversationInfo, RoomInfo
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ConfigError, NotFound
+from agent_tui.model.events import ConversationInfo, RoomInfo
+from agent_tui.model.inert import inert_line
 
 MAX_CANDIDATES_NAMED = 5
 MAX_NAME_CHARACTERS = 60

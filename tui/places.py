@@ -18,9 +18,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from agent_tui.errors import ConfigError
-from agent_tui.events import ConversationInfo, RoomInfo
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.events import ConversationInfo, RoomInfo
+from agent_tui.model.inert import inert_line
 from tui import themes
 from tui.actions import Offer, offers, sections
 from tui.exits import DONE, UNREACHABLE, exit_code

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final
 
-from agent_tui.errors import AgentTuiError, Refused
+from agent_tui.model.errors import AgentTuiError, Refused
 from tui.link import EMBEDDED_PATIENCE_SECONDS, RoomLink
 
 if TYPE_CHECKING:

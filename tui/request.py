@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from agent_tui.config import EMBEDDED, BackendConfig, Config, load
-from agent_tui.errors import ConfigError
+from agent_tui.config.file import EMBEDDED, BackendConfig, Config, load
+from agent_tui.model.errors import ConfigError
 from tui import output
 from tui.arguments import Connection
 from tui.background import Query

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.events import AgentInfo, RoomInfo
-from agent_tui.inert import inert_line
+from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.inert import inert_line
 from agent_tui.wire.rooms_encode import room_fields
 from tui import connect, exits, output
 from tui.commands import (

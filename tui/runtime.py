@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import agent_tui
-from agent_tui.config import config_path, data_path
-from agent_tui.errors import AgentBusy, AgentTuiError, ConfigError, ConnectFailed, DiskFull, not_written
-from agent_tui.inert import inert_line
+from agent_tui.config.file import config_path, data_path
+from agent_tui.model.errors import AgentBusy, AgentTuiError, ConfigError, ConnectFailed, DiskFull, not_written
+from agent_tui.model.inert import inert_line
 
 RUNTIME_FILE = "backend.json"
 LOCK_FILE = "agent-tui.db.lock"

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from agent_tui.errors import ConfigError, not_written
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ConfigError, not_written
+from agent_tui.model.inert import inert_line
 from tui.toml_tables import Value as Value
 from tui.toml_tables import first_that_reads_as, with_changed_table, without_table
 

@@ -8,8 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
-from agent_tui.config import config_path, load
-from agent_tui.errors import ConfigError
+from agent_tui.config.file import config_path, load
+from agent_tui.model.errors import ConfigError
 from tui import background, exits, output, runtime
 from tui.arguments import Connection, ScreenArguments
 from tui.request import CHAT, ROOMS, WARNING, ScreenRequest, Source, other_server, wants_embedded

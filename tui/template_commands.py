@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from agent_tui import agent_templates
-from agent_tui.errors import ConfigError
-from agent_tui.inert import inert_line
+from agent_tui.config import agent_templates
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
 from tui import exits, output
 from tui.output import OutputFormat
 

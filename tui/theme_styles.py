@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 
 COLOR_KEYS: Final = (  # Textual's own words
     "primary",

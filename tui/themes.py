@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from textual.theme import Theme
 
-from agent_tui.errors import ConfigError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
 from tui.theme_styles import COLOR_KEYS, SECTIONS, ThemeStyles, WrongStyle, read_styles, variables
 from widgets.color import LEAST_CONTRAST, OWN, OWN_COLORS
 from widgets.palettes import DEFAULT, MIN_CONTRAST, NAMES, Backdrop

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 
 Value = str | bool | int | float  # of a key in the config file
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from agent_tui.inert import inert_json
+from agent_tui.model.inert import inert_json
 
 _TAG = re.compile("[\U000e0000-\U000e007f]")  # hostile, and beyond the four digits of a JSON escape
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

@@ -8,9 +8,9 @@ from typing import Final
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.chat_answers import ToolInfo, ToolRule
-from agent_tui.errors import ConfigError, NotFound
-from agent_tui.inert import inert_line, visible_line
-from agent_tui.tool_rules import WRITING_TOOLS, spelled_out
+from agent_tui.config.tool_rules import WRITING_TOOLS, spelled_out
+from agent_tui.model.errors import ConfigError, NotFound
+from agent_tui.model.inert import inert_line, visible_line
 from tui import connect, exits, output
 from tui.commands import age, asked, listed, server_line, short_ids, told
 from tui.conversations_commands import ids_of_conversations

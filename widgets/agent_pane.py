@@ -9,7 +9,7 @@ from rich.color import Color as RichColor
 from rich.style import Style
 from textual.color import Color
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from widgets.color import ground_of, readable
 from widgets.ink import DIM
 from widgets.ink import FAILED as FAILED_INK

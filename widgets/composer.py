@@ -14,7 +14,7 @@ from textual.document._edit import Edit
 from textual.message import Message
 from textual.widgets import TextArea
 
-from agent_tui.inert import inert
+from agent_tui.model.inert import inert
 
 MAX_CHARACTERS: Final = 32_000
 MOST_ROWS: Final = 6

@@ -9,7 +9,7 @@ from functools import cache
 from html.entities import html5
 from typing import Final
 
-from agent_tui.inert import inert
+from agent_tui.model.inert import inert
 
 ENTITY: Final = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _ENTITY: Final = re.compile(ENTITY)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from rich.cells import cell_len
 
-from agent_tui.inert import inert
+from agent_tui.model.inert import inert
 from widgets.entities import all_decoded
 from widgets.ink import LINK_SHIFT
 from widgets.references import MAX_LABEL, References

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from agent_tui.growing_text import GrowingText
-from agent_tui.inert import inert, inert_line
+from agent_tui.model.growing_text import GrowingText
+from agent_tui.model.inert import inert, inert_line
 from widgets.blocks import Block, Kind
 from widgets.heights import Heights
 from widgets.ink import Row

@@ -10,7 +10,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from widgets.frame_clock import FrameClock
 from widgets.layout import Line, strips_in
 from widgets.painter import Look, Painter, cropped

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from rich.cells import cell_len
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from widgets.blocks import Block
 from widgets.cells import tidy
 from widgets.ink import DIM, FAILED, MARK, TITLE, Row, Run

@@ -12,7 +12,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from widgets.ink import DIM, FAILED, PLAIN, STRONG
 from widgets.layout import Line, strips_in
 from widgets.painter import Look, Painter, cropped

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from widgets.blocks import Block
 from widgets.ink import MARK, Row
 from widgets.message import LABEL_CHARACTERS, Message

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from agent_tui.inert import inert, inert_line
+from agent_tui.model.inert import inert, inert_line
 from widgets.json_text import GOES_ON, Parsed, parse, pretty, readable
 from widgets.step_row import APART
 from widgets.units import counted, duration, size

@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from widgets.cells import Clusters
 from widgets.color import ground_of, readable
 from widgets.frame_clock import FrameClock

@@ -11,7 +11,7 @@ from textual.color import Color
 from textual.geometry import Region
 from textual.strip import Strip
 
-from agent_tui.inert import inert
+from agent_tui.model.inert import inert
 from widgets.color import ground_of, readable
 from widgets.folding import Folding
 from widgets.frame_clock import FrameClock

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from agent_tui.audio.sound import SAMPLE_RATE
-from agent_tui.errors import not_written
+from agent_tui.model.errors import not_written
 
 FLUSH_BYTES: Final = SAMPLE_RATE  # half a second of one direction: what a killed program loses at most
 MAX_BYTES: Final = 2**32 - 2**20  # sizes in a WAV file have 32 bits

@@ -17,7 +17,7 @@ from agent_tui.audio.recording import Recording
 from agent_tui.audio.resampling import Resampler
 from agent_tui.audio.rings import CONSOLE_LIMITS, RingLimits
 from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SECONDS, SAMPLE_RATE, SoundStatus
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 
 MAX_BYTES: Final = 1 << 28  # 45 minutes at 48 kHz
 BEFORE_SECONDS: Final = 0.5  # of silence: voice detection wants to hear the room first

@@ -13,8 +13,8 @@ gc.disable()  # what is imported stays: to look for cycles in it again and again
 
 from agent_tui.backend.options import parse  # noqa: E402
 from agent_tui.backend.process import run  # noqa: E402
-from agent_tui.errors import AgentBusy, AgentTuiError, DiskFull, StoreFull  # noqa: E402
-from agent_tui.inert import inert_line  # noqa: E402
+from agent_tui.model.errors import AgentBusy, AgentTuiError, DiskFull, StoreFull  # noqa: E402
+from agent_tui.model.inert import inert_line  # noqa: E402
 
 gc.freeze()
 gc.enable()

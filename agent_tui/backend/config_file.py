@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from agent_tui.config import Config, config_path, load
-from agent_tui.errors import ConfigError
+from agent_tui.config.file import Config, config_path, load
+from agent_tui.model.errors import ConfigError
 
 log = logging.getLogger(__name__)
 

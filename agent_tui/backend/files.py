@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent_tui.errors import AgentBusy, not_written
+from agent_tui.model.errors import AgentBusy, not_written
 
 STOPPING = "stopping"
 STOPPING_SECONDS = 5.0  # how long a newcomer waits for a process that said it is stopping

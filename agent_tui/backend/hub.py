@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Callable
 from agent_tui.backend.store import chat_queries, queries
 from agent_tui.backend.store.rows import Frame
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import StoreError
+from agent_tui.model.errors import StoreError
 from agent_tui.wire.rooms_encode import frame_bytes
 
 __all__ = ["Batch", "Frame", "Hub"]

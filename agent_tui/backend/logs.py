@@ -7,8 +7,8 @@ import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from agent_tui.errors import not_written
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import not_written
+from agent_tui.model.inert import inert_line
 from agent_tui.tracebacks import WordlessFormatter
 
 MAX_LOG_BYTES = 1024 * 1024

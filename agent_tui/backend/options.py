@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from agent_tui.backend.auth import is_loopback, usable_token
-from agent_tui.config import config_path, data_path
-from agent_tui.errors import ConfigError
+from agent_tui.backend.http.auth import is_loopback, usable_token
+from agent_tui.config.file import config_path, data_path
+from agent_tui.model.errors import ConfigError
 
 EMBEDDED_DATABASE = "agent-tui.db"
 SERVE_DATABASE = "serve.db"  # not the embedded one: both may run at the same time

@@ -17,31 +17,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_tui import BACKEND_PROTOCOL, __version__
-from agent_tui.backend.auth import KnownHosts, is_loopback
-from agent_tui.backend.chats import Conversations
 from agent_tui.backend.config_file import ConfigFile
-from agent_tui.backend.connection import HttpServer, bound_socket, url_of
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.room_commands import RoomCommands
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
+from agent_tui.backend.http.app import Face, Traffic, build_app
+from agent_tui.backend.http.auth import KnownHosts, is_loopback
+from agent_tui.backend.http.chats import Conversations
+from agent_tui.backend.http.connection import HttpServer, bound_socket, url_of
+from agent_tui.backend.http.presence import Attendance
+from agent_tui.backend.http.tools import Tools
+from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.logs import start_logging
 from agent_tui.backend.models.providers import Models
 from agent_tui.backend.options import Settings
-from agent_tui.backend.presence import Attendance
-from agent_tui.backend.server import Face, Traffic, build_app
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.orphans import ORPHANS
 from agent_tui.backend.tools.rooms import room_tools
 from agent_tui.backend.tools.toolbox import Toolbox
-from agent_tui.backend.tools_routes import Tools
 from agent_tui.backend.voice.rooms import Home, VoiceRooms
 from agent_tui.backend.voice.routes import Voice
-from agent_tui.backend.workspaces import Workspaces
-from agent_tui.config import load
+from agent_tui.config.file import load
 from agent_tui.tracebacks import note_unheard
 
 # Seconds after it was told to end at which each of these is over, done or not: within three all is. What is

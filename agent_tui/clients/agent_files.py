@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from agent_tui.errors import ConfigError, DiskFull, not_written
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ConfigError, DiskFull, not_written
+from agent_tui.model.inert import inert_line
 
 ATTACHMENTS: Final = "attachments"  # the folder of the workspace that files are copied into
 MAX_FILE_BYTES: Final = 1024 * 1024 * 1024

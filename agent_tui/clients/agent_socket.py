@@ -16,12 +16,12 @@ from uuid import uuid4
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from agent_tui import events as ev
 from agent_tui.clients.agent_files import AgentFiles
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.frame_queue import FrameQueue
 from agent_tui.clients.websocket import RESTARTS, lost, open_socket
-from agent_tui.errors import (
+from agent_tui.model import events as ev
+from agent_tui.model.errors import (
     AgentBusy,
     AgentTuiError,
     ConfigError,
@@ -32,7 +32,7 @@ from agent_tui.errors import (
     TimedOut,
     Unauthorized,
 )
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from agent_tui.wire.agent_socket import (
     CHAT_BUSY,
     CONNECTION_ERROR,

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.net import Net
 from agent_tui.clients.websocket import lost, open_socket, socket_url
-from agent_tui.errors import (
+from agent_tui.model.errors import (
     AgentTuiError,
     ConnectFailed,
     ModelError,
@@ -25,7 +25,7 @@ from agent_tui.errors import (
     TransportError,
     Unauthorized,
 )
-from agent_tui.events import Event, RunFailed, StepAdded, StepSet, TurnDone
+from agent_tui.model.events import Event, RunFailed, StepAdded, StepSet, TurnDone
 from agent_tui.wire.agent_tasks import (
     AgentTask,
     AgentTaskDecoder,

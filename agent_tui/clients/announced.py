@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from uuid import uuid4
 
-from agent_tui.errors import StreamLost, TimedOut
-from agent_tui.events import LOCAL_ID, Attachment, Event, Message, MessageStored, TurnEnded, TurnStarted
+from agent_tui.model.errors import StreamLost, TimedOut
+from agent_tui.model.events import LOCAL_ID, Attachment, Event, Message, MessageStored, TurnEnded, TurnStarted
 
 
 async def announced(

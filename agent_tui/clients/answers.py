@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from agent_tui.clients.retry import retry_after_seconds
-from agent_tui.errors import (
+from agent_tui.model.errors import (
     AgentTuiError,
     ConnectFailed,
     NotFound,
@@ -22,7 +22,7 @@ from agent_tui.errors import (
     TransportError,
     Unauthorized,
 )
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 
 MAX_TITLE_CHARACTERS = 200
 MAX_DETAIL_CHARACTERS = 400

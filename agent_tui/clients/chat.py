@@ -22,8 +22,8 @@ from agent_tui.clients.event_stream import EventStream, Item, Watch, read_frames
 from agent_tui.clients.net import EVENT_STREAM, Net
 from agent_tui.clients.offers import explained
 from agent_tui.clients.sse import Frame, SSEParser
-from agent_tui.errors import AgentBusy, AgentTuiError, NotFound, Refused, StreamLost, TimedOut
-from agent_tui.events import (
+from agent_tui.model.errors import AgentBusy, AgentTuiError, NotFound, Refused, StreamLost, TimedOut
+from agent_tui.model.events import (
     LOCAL_ID,
     Attachment,
     ConversationChanged,

@@ -13,8 +13,8 @@ from agent_tui.clients.pages import read_messages
 from agent_tui.clients.paths import Paths
 from agent_tui.clients.provider_calls import ProviderCalls
 from agent_tui.clients.tool_calls import ToolCalls
-from agent_tui.errors import NotFound, NotOffered, ProtocolError
-from agent_tui.events import ConversationInfo, Message
+from agent_tui.model.errors import NotFound, NotOffered, ProtocolError
+from agent_tui.model.events import ConversationInfo, Message
 from agent_tui.wire.chat import decode_conversation, decode_conversations, decode_messages
 
 

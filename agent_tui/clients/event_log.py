@@ -15,8 +15,8 @@ from agent_tui.clients.event_stream import Item, Watch
 from agent_tui.clients.patience import Patience
 from agent_tui.clients.retry import Backoff
 from agent_tui.clients.sse import Frame
-from agent_tui.errors import NotFound, NotOffered, Refused, StreamLost, TimedOut, TransportError
-from agent_tui.events import Event, LinkChanged
+from agent_tui.model.errors import NotFound, NotOffered, Refused, StreamLost, TimedOut, TransportError
+from agent_tui.model.events import Event, LinkChanged
 
 GIVE_UP_SECONDS = 10.0  # cli.md: without a screen at most 10 s
 

@@ -17,8 +17,8 @@ from agent_tui.clients.net import Net
 from agent_tui.clients.patience import Patience
 from agent_tui.clients.retry import Backoff
 from agent_tui.clients.sse import MAX_EVENT_BYTES, Frame, SSEParser
-from agent_tui.errors import StreamLost, TimedOut, TransportError
-from agent_tui.events import LinkChanged
+from agent_tui.model.errors import StreamLost, TimedOut, TransportError
+from agent_tui.model.events import LinkChanged
 
 T = TypeVar("T")
 Item = Frame | LinkChanged

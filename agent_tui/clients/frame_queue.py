@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from agent_tui.errors import AgentTuiError, ProtocolError
+from agent_tui.model.errors import AgentTuiError, ProtocolError
 from agent_tui.wire.agent_socket import (
     CUSTOM_UPDATE,
     TEXT_CHUNK,

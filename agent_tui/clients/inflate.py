@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-from agent_tui.errors import ProtocolError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ProtocolError
+from agent_tui.model.inert import inert_line
 
 PIECE_BYTES = 64 * 1024
 

@@ -25,7 +25,8 @@ from agent_tui.clients.inflate import Inflater
 from agent_tui.clients.pools import Pools, Sockets
 from agent_tui.clients.proxy import resolve_proxy
 from agent_tui.clients.routes import Routes
-from agent_tui.errors import (
+from agent_tui.config.tools import TOOL_HEADER, TOOL_VARIABLE
+from agent_tui.model.errors import (
     AgentTuiError,
     ConfigError,
     ConnectFailed,
@@ -34,10 +35,9 @@ from agent_tui.errors import (
     TimedOut,
     TransportError,
 )
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redacted, shown_url
 from agent_tui.tls import tls_failure
-from agent_tui.tool_config import TOOL_HEADER, TOOL_VARIABLE
 from agent_tui.wire.content import dump
 
 CONNECT_SECONDS = 10.0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from agent_tui.clients.net import Net
 from agent_tui.clients.paths import Paths
-from agent_tui.errors import AgentTuiError, NotFound, NotOffered, Refused
+from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused
 
 AT_ONCE = 4
 SECONDS = 5.0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_tui.clients.net import Net
-from agent_tui.errors import ProtocolError
+from agent_tui.model.errors import ProtocolError
 from agent_tui.wire.fields import page_marks
 
 MAX_PAGES = 1000

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from agent_tui.errors import ConfigError, NotFound
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ConfigError, NotFound
+from agent_tui.model.inert import inert_line
 
 _PLACE = re.compile(r"\{\w+\}")
 

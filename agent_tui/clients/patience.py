@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_tui.clients.clock import Clock
 from agent_tui.clients.retry import Backoff
-from agent_tui.errors import ConnectFailed, TransportError
+from agent_tui.model.errors import ConnectFailed, TransportError
 
 TRIES = 10  # in the time until giving up, at least
 

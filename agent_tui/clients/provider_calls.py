@@ -12,7 +12,7 @@ from agent_tui.clients.room_answers import (
     read_provider_test,
     read_providers,
 )
-from agent_tui.errors import NotFound, NotOffered
+from agent_tui.model.errors import NotFound, NotOffered
 
 PROVIDER_SECONDS = 60.0  # how much longer than other calls one may take that asks a provider
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import SplitResult, urlsplit
 
-from agent_tui.errors import ConfigError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
 
 _VARIABLES = {"http": "http_proxy", "ws": "http_proxy", "https": "https_proxy", "wss": "https_proxy"}
 _DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}

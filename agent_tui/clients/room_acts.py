@@ -18,8 +18,8 @@ from agent_tui.clients.room_answers import (
 )
 from agent_tui.clients.room_calls import RoomCalls
 from agent_tui.clients.tool_calls import ToolCalls
-from agent_tui.errors import NotFound, NotOffered, ProtocolError
-from agent_tui.events import QueuedMessage, RoomInfo
+from agent_tui.model.errors import NotFound, NotOffered, ProtocolError
+from agent_tui.model.events import QueuedMessage, RoomInfo
 
 Queue = tuple[QueuedMessage, ...]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent_tui.events import QueuedMessage, RoomInfo
+from agent_tui.model.events import QueuedMessage, RoomInfo
 from agent_tui.wire.fields import listed
 from agent_tui.wire.rooms import decode_room, decode_rooms
 

@@ -10,8 +10,8 @@ from agent_tui.clients.offers import not_offered
 from agent_tui.clients.pages import read_messages
 from agent_tui.clients.paths import Paths
 from agent_tui.clients.room_paths import RoomPaths
-from agent_tui.errors import AgentTuiError, NotFound, NotOffered, ProtocolError, Refused
-from agent_tui.events import Message, RoomInfo
+from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, ProtocolError, Refused
+from agent_tui.model.events import Message, RoomInfo
 from agent_tui.wire.rooms import decode_messages, decode_room, decode_rooms
 
 # Inside the class ``list`` is the call of that name.

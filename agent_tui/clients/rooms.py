@@ -12,11 +12,11 @@ from agent_tui.clients.net import Net
 from agent_tui.clients.room_acts import RoomActs
 from agent_tui.clients.room_answers import PausesSoon, pauses_soon
 from agent_tui.clients.sse import Frame, SSEParser
-from agent_tui.errors import (
+from agent_tui.model.errors import (
     AgentTuiError,
     StreamLost,
 )
-from agent_tui.events import Event, LinkChanged, RoomLoaded
+from agent_tui.model.events import Event, LinkChanged, RoomLoaded
 from agent_tui.wire.rooms import TERMINAL, decode
 
 RUN_GIVE_UP_SECONDS = GIVE_UP_SECONDS

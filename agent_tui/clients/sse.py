@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from agent_tui.errors import ProtocolError
+from agent_tui.model.errors import ProtocolError
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 MAX_RETRY_MS = 1_000_000_000

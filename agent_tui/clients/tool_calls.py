@@ -15,7 +15,7 @@ from agent_tui.clients.chat_answers import (
 from agent_tui.clients.net import Net
 from agent_tui.clients.offers import explained, not_offered
 from agent_tui.clients.paths import Paths
-from agent_tui.errors import NotFound, NotOffered
+from agent_tui.model.errors import NotFound, NotOffered
 
 
 class ToolCalls:

@@ -23,7 +23,8 @@ from websockets.frames import Close, CloseCode
 from agent_tui.causes import reason, tls_cause
 from agent_tui.clients.answers import refusal
 from agent_tui.clients.routes import Routes
-from agent_tui.errors import (
+from agent_tui.config.tools import TOOL_HEADER, TOOL_VARIABLE
+from agent_tui.model.errors import (
     AgentBusy,
     AgentTuiError,
     ConnectFailed,
@@ -31,9 +32,8 @@ from agent_tui.errors import (
     StreamLost,
     TransportError,
 )
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from agent_tui.tls import tls_failure
-from agent_tui.tool_config import TOOL_HEADER, TOOL_VARIABLE
 
 OPEN_SECONDS = 10.0
 CLOSE_SECONDS = 5.0

@@ -2,7 +2,7 @@
 
 ``agent_tui.clients.voice`` yields these, whatever carries the session; ``agent_tui.state.voice`` computes the
 screen from them alone. Steps of tools and notices that rooms and chats also know are those of
-``agent_tui.events``. Texts are as received: hostile until they went through ``agent_tui.inert``.
+``agent_tui.model.events``. Texts are as received: hostile until they went through ``agent_tui.model.inert``.
 Times are seconds of the Unix clock, lengths are seconds.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_tui.events import StepSet, ToolStatusChanged, Unknown
+from agent_tui.model.events import StepSet, ToolStatusChanged, Unknown
 
 AgentWord = Literal["initializing", "idle", "listening", "thinking", "speaking"]
 UserWord = Literal["speaking", "listening", "away"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.notes import take_stored
 from agent_tui.state.turn import Agent, StepEvent, Turn, TurnStatus
 

@@ -10,8 +10,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent_tui import events as ev
-from agent_tui.chains import sum_of
+from agent_tui.model import events as ev
+from agent_tui.model.chains import sum_of
 from agent_tui.state.notes import take_note, take_stored
 from agent_tui.state.steps import Steps, StepState
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from agent_tui.events import Message, TurnNoted
+from agent_tui.model.events import Message, TurnNoted
 
 
 class Notable(Protocol):

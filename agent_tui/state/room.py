@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.books import STRANGER as STRANGER
 from agent_tui.state.books import Books
 from agent_tui.state.turn import Agent, Turn, TurnStatus

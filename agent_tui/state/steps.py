@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.told_text import ToldText
 
 OPEN_STATUSES = frozenset({"", "asks", "running"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_tui.growing_text import GrowingText
+from agent_tui.model.growing_text import GrowingText
 
 
 class ToldText:

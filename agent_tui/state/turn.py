@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent_tui.chains import BETWEEN_STEPS, sum_of
-from agent_tui.events import Step, StepAdded, StepSet, ToolStatusChanged, TurnNoted, Usage
+from agent_tui.model.chains import BETWEEN_STEPS, sum_of
+from agent_tui.model.events import Step, StepAdded, StepSet, ToolStatusChanged, TurnNoted, Usage
 from agent_tui.state.notes import take_note
 from agent_tui.state.steps import Steps
 from agent_tui.state.told_text import ToldText

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from agent_tui.events import Unknown
 from agent_tui.model import voice as vo
+from agent_tui.model.events import Unknown
 from agent_tui.state.voice_lines import VoiceLines
 
 MAX_KEPT_UNKNOWN: Final = 200

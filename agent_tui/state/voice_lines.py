@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, Literal
 
-from agent_tui.events import StepSet, ToolStatusChanged
+from agent_tui.model.events import StepSet, ToolStatusChanged
 from agent_tui.model.voice import (
     FalseInterruption,
     HandedOver,

@@ -17,8 +17,8 @@ from typing import NoReturn, TextIO
 # Its own detector of turns would cost 243 MB, and is only asked for by those who choose it.
 os.environ.setdefault("LIVEKIT_AGENTS_PRELOAD_LOCAL_INFERENCE", "0")
 
-from agent_tui.errors import AgentTuiError, ConfigError, ConnectFailed
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import AgentTuiError, ConfigError, ConnectFailed
+from agent_tui.model.inert import inert_line
 from agent_tui.tracebacks import WordlessFormatter
 from agent_tui.voice_agent.assignment import tell
 

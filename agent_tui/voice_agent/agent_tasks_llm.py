@@ -24,8 +24,8 @@ from livekit.agents import (
 )
 
 from agent_tui.clients.agent_tasks import AgentTasksClient
-from agent_tui.errors import AgentTuiError, Refused, TimedOut, TransportError
-from agent_tui.events import Attachment, Event, RunFailed, StepAdded, StepSet
+from agent_tui.model.errors import AgentTuiError, Refused, TimedOut, TransportError
+from agent_tui.model.events import Attachment, Event, RunFailed, StepAdded, StepSet
 from agent_tui.voice_instructions import (
     INSTRUCTIONS,
     UNAVAILABLE,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TextIO
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 
 StateWord = Literal["warm", "joined", "notice", "failed"]
 OWNER_ATTRIBUTE = "agent-tui.owner"  # on the token of a person's own terminals; guests have none

@@ -9,7 +9,7 @@ from livekit.agents.voice.remote_session import SessionHost, TcpSessionTransport
 from livekit.agents.voice.transcription import TranscriptSynchronizer
 from livekit.protocol.agent_pb import agent_session as pb
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from agent_tui.voice_agent.assignment import Assignment
 from agent_tui.voice_agent.parts import Parts
 from agent_tui.voice_agent.session import Session

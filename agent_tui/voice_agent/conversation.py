@@ -10,12 +10,12 @@ from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from agent_tui import events as ev
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.net import Net
-from agent_tui.errors import AgentTuiError, ModelError, NotFound, NotOffered, ProtocolError
-from agent_tui.records import Spoken
-from agent_tui.tool_config import TOOL_VARIABLE
+from agent_tui.config.tools import TOOL_VARIABLE
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError, ModelError, NotFound, NotOffered, ProtocolError
+from agent_tui.model.records import Spoken
 
 log = logging.getLogger(__name__)
 

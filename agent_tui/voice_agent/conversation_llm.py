@@ -18,7 +18,7 @@ from livekit.agents import (
     utils,
 )
 
-from agent_tui.errors import AgentBusy, AgentTuiError, TransportError
+from agent_tui.model.errors import AgentBusy, AgentTuiError, TransportError
 from agent_tui.voice_agent.conversation import (
     AnswerEvent,
     Asks,

@@ -14,7 +14,7 @@ from livekit.agents import inference, llm, stt, tts, vad
 
 from agent_tui import voice_instructions
 from agent_tui.clients.agent_tasks import AgentTasksClient
-from agent_tui.errors import AgentTuiError, ConfigError
+from agent_tui.model.errors import AgentTuiError, ConfigError
 from agent_tui.voice_agent import whisper
 from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
 from agent_tui.voice_agent.assignment import Choice

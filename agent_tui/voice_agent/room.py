@@ -13,7 +13,7 @@ from livekit.agents import llm
 from livekit.agents.voice import room_io
 from livekit.agents.voice.remote_session import SessionHost
 
-from agent_tui.events import Attachment
+from agent_tui.model.events import Attachment
 from agent_tui.voice_agent.assignment import Assignment
 from agent_tui.voice_agent.conversation_llm import MAY_ACT
 from agent_tui.voice_agent.parts import Parts

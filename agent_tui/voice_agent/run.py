@@ -17,7 +17,7 @@ from typing import Any, Protocol, TextIO, TypeVar
 from livekit import rtc
 from livekit.agents import AgentServer, JobContext, JobExecutorType
 
-from agent_tui.errors import AgentTuiError, ConfigError, ConnectFailed
+from agent_tui.model.errors import AgentTuiError, ConfigError, ConnectFailed
 from agent_tui.voice_agent.assignment import Assignment, Choice, assignment, read_assignment, tell
 from agent_tui.voice_agent.console import ConsoleAgent, read_address
 from agent_tui.voice_agent.languages import Notice, language_of

@@ -12,8 +12,8 @@ from livekit.agents.voice import events
 from livekit.agents.voice.agent_session import SessionConnectOptions
 
 from agent_tui import voice_instructions
-from agent_tui.events import Attachment
-from agent_tui.records import Spoken
+from agent_tui.model.events import Attachment
+from agent_tui.model.records import Spoken
 from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
 from agent_tui.voice_agent.agents import Guide
 from agent_tui.voice_agent.assignment import Assignment, Choice

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
-from agent_tui.errors import AgentTuiError, ConfigError
+from agent_tui.model.errors import AgentTuiError, ConfigError
 from agent_tui.voice_agent import voice_child
 from agent_tui.voice_agent.voice_child import END, FAILED, FRAME, READY, SOUND
 from agent_tui.voice_parts import voice_folder

@@ -14,7 +14,7 @@ import numpy as np
 from faster_whisper import WhisperModel
 from faster_whisper.tokenizer import Tokenizer
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from agent_tui.voice_agent.ear import RATE
 from agent_tui.voice_agent.hypothesis import Hypothesis, is_looped, plain_words, tidied, with_known_words
 from agent_tui.voice_parts import voice_folder

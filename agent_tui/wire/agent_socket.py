@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.content import content_success, dump, encodable
 
 STATUS: Final = "STATUS"

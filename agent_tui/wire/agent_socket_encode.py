@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from agent_tui import events as ev
-from agent_tui.chains import BETWEEN_STEPS
+from agent_tui.model import events as ev
+from agent_tui.model.chains import BETWEEN_STEPS
 from agent_tui.wire.agent_socket import (
     AGENT_ERROR,
     CUSTOM_UPDATE,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.content import dump, encodable
 
 ENGINES: Final = ("claude_api", "claude_agent_sdk")

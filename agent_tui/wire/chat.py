@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.chat_encode import TERMINAL as TERMINAL
 from agent_tui.wire.chat_message import (
     AnySeconds,

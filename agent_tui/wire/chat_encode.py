@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import note_fields, usage_fields
 from agent_tui.wire.steps_encode import call_fields, calls_fields

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from agent_tui import events as ev
-from agent_tui.tool_forms import FieldType, FormField, FormOption, ToolForm
+from agent_tui.model import events as ev
+from agent_tui.model.tool_forms import FieldType, FormField, FormOption, ToolForm
 from agent_tui.wire.content import content_success, content_text
 from agent_tui.wire.fields import AnyUsage, Flag, Notes, Text, W, Wire, listed
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from agent_tui.chains import BETWEEN_STEPS as BETWEEN_STEPS
+from agent_tui.model.chains import BETWEEN_STEPS as BETWEEN_STEPS
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

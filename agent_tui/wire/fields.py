@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.content import dump, encodable
 
 MAX_REASON_CHARACTERS = 200

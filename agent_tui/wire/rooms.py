@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.chat_message import AnySeconds, StepAdded, StepFields, ToolStatus, stored_steps, tool_ask
 from agent_tui.wire.content import content_text
 from agent_tui.wire.fields import (

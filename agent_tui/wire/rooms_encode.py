@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.steps_encode import call_fields, calls_fields, step_fields
 
 # The events after which a run's stream ends. (Here, because the backend starts without pydantic.)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 
 
 def step_fields(step: ev.Step) -> dict[str, Any]:

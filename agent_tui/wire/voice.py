@@ -21,8 +21,8 @@ from google.protobuf.message import DecodeError
 from google.protobuf.timestamp_pb2 import Timestamp
 from livekit.protocol.agent_pb import agent_session as pb
 
-from agent_tui.errors import ProtocolError
-from agent_tui.events import Step, StepSet, ToolStatusChanged, Unknown
+from agent_tui.model.errors import ProtocolError
+from agent_tui.model.events import Step, StepSet, ToolStatusChanged, Unknown
 from agent_tui.model.voice import (
     AgentStateChanged,
     AgentWord,

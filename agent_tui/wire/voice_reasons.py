@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from agent_tui.wire.voice import redact
 
 MAX_SAID_CHARACTERS = 200

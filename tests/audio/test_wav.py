@@ -13,7 +13,7 @@ import pytest
 
 from agent_tui.audio.sound import BLOCK_BYTES
 from agent_tui.audio.wav import read_wav, wav_sound
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from tests.audio.sounds import pitch, samples, tone
 
 SECONDS = 0.5

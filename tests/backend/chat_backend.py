@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_tui.backend.auth import KnownHosts
-from agent_tui.backend.chats import Conversations
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.http.app import Face, Traffic, build_app
+from agent_tui.backend.http.auth import KnownHosts
+from agent_tui.backend.http.chats import Conversations
+from agent_tui.backend.http.tools import Tools
+from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.server import Face, Traffic, build_app
 from agent_tui.backend.store.store import Store
-from agent_tui.backend.tools_routes import Tools
-from agent_tui.backend.workspaces import Workspaces
 from tests.backend.served import served
 from tests.backend.wire_client import Answer, Frame, WireClient
 from tests.fakes.scripted_model import FakeModels, ScriptedModel

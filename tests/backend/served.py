@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from starlette.types import ASGIApp
 
-from agent_tui.backend.connection import HEAD_SECONDS, HttpServer, bound_socket
+from agent_tui.backend.http.connection import HEAD_SECONDS, HttpServer, bound_socket
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Scope
 
-from agent_tui.backend.auth import Guard, KnownHosts, is_loopback, usable_token
+from agent_tui.backend.http.auth import Guard, KnownHosts, is_loopback, usable_token
 
 TOKEN = "s3cret"
 

@@ -9,8 +9,8 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from agent_tui.backend.body import Fields, read_body
-from agent_tui.errors import Refused
+from agent_tui.backend.http.body import Fields, read_body
+from agent_tui.model.errors import Refused
 
 
 def test_fields_are_read_by_type() -> None:

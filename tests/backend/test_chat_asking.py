@@ -12,7 +12,7 @@ import pytest
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.tools.shell import RunCommand
 from agent_tui.backend.tools.tool import ToolOutput, ToolPlace
-from agent_tui.tool_forms import FormField, ToolForm
+from agent_tui.model.tool_forms import FormField, ToolForm
 from tests.backend.chat_backend import DELTAS, FULL, PLAIN, ChatBackend, chat_backend, grown, names
 from tests.backend.engine.chat_house import call, speaks
 from tests.backend.wire_client import Frame

@@ -14,8 +14,8 @@ import pytest
 from agent_tui.backend.models.model import CallPiece, ThinkingPiece
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.net import Net
-from agent_tui.errors import AgentBusy, NotFound
-from agent_tui.events import LinkChanged, StepAdded, TurnDone
+from agent_tui.model.errors import AgentBusy, NotFound
+from agent_tui.model.events import LinkChanged, StepAdded, TurnDone
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
 from tests.backend.engine.chat_house import speaks
 from tests.fakes.scripted_model import Script, ScriptedModel

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.chat_forms import Form, Snapshots, form_asked, in_form
+from agent_tui.backend.http.chat_forms import Form, Snapshots, form_asked, in_form
 from agent_tui.backend.hub import Batch
 from agent_tui.backend.store.rows import Frame
 from agent_tui.wire.content import dump

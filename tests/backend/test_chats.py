@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.chat_requests import MAX_QUESTION_BYTES
+from agent_tui.backend.http.chat_requests import MAX_QUESTION_BYTES
 from agent_tui.backend.models.model import CutPiece, ModelRequest, UsagePiece
 from agent_tui.backend.store.messages import MAX_PAGE_CHARACTERS
 from agent_tui.wire.chat import decode_conversation, decode_messages

@@ -12,9 +12,9 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from agent_tui.backend.connection import bound_socket, url_of
-from agent_tui.backend.streaming import EventStream
-from agent_tui.errors import ConfigError
+from agent_tui.backend.http.connection import bound_socket, url_of
+from agent_tui.backend.http.streaming import EventStream
+from agent_tui.model.errors import ConfigError
 from tests.backend.served import served
 from tests.backend.wire_client import Answer, WireClient, read_head
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
-from agent_tui.errors import AgentBusy, ConfigError
+from agent_tui.model.errors import AgentBusy, ConfigError
 
 
 def test_a_database_has_one_process_and_the_next_is_told_which(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.auth import MAX_HEADER_BYTES, MAX_HEADERS
-from agent_tui.backend.chat_forms import Form, form_asked
+from agent_tui.backend.http.auth import MAX_HEADER_BYTES, MAX_HEADERS
+from agent_tui.backend.http.chat_forms import Form, form_asked
 from tests.backend.chat_backend import A_PATH, PLAIN, ChatBackend, chat_backend, refused
 from tests.fakes.scripted_model import ScriptedModel
 

@@ -15,7 +15,7 @@ from agent_tui.backend import hub as hubs
 from agent_tui.backend.hub import Frame, Hub
 from agent_tui.backend.store.rows import EventsDropped, NewEvent, RoomCreated, RoomDropped, RoomRow
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import StoreError
+from agent_tui.model.errors import StoreError
 
 
 @asynccontextmanager

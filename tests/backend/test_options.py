@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.options import parse
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 
 
 @pytest.fixture(autouse=True)

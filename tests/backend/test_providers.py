@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 
+from agent_tui.backend.http.problem import ERROR_ANSWERS
+from agent_tui.backend.http.providers import Providers
 from agent_tui.backend.models import listing
 from agent_tui.backend.models.providers import Models
-from agent_tui.backend.problem import ERROR_ANSWERS
-from agent_tui.backend.providers import Providers
 from tests.backend.served import served
 from tests.backend.wire_client import WireClient
 from tests.fakes.dialects import KINDS, Kind

@@ -15,7 +15,7 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.remote import RemoteProvider
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 from tests.backend.chat_backend import FULL, chat_backend
 from tests.backend.engine.house import House, data, new_room, open_house
 from tests.backend.engine.invariants import check_room

@@ -11,8 +11,8 @@ import pytest
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.errors import NotFound, Refused
-from agent_tui.events import LinkChanged, RunCompleted, StepSet, ToolStatusChanged
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import LinkChanged, RunCompleted, StepSet, ToolStatusChanged
 from agent_tui.state.room import RoomState
 from tests.backend.engine.chat_house import call
 from tests.backend.in_process import TOKEN, Backend, backend

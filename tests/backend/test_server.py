@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import pytest
 
 from agent_tui import BACKEND_PROTOCOL, __version__
-from agent_tui.backend.body import MAX_BODY_BYTES
-from agent_tui.errors import ConfigError
+from agent_tui.backend.http.body import MAX_BODY_BYTES
+from agent_tui.model.errors import ConfigError
 from tests.backend.in_process import Backend, backend
 from tests.backend.wire_client import Answer, WireClient
 from tests.fakes.scripted_model import FakeModels, ScriptedModel

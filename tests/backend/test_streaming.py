@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from agent_tui.backend.http.streaming import FRAMES_PER_SEND, Accumulator, EventStream, pieces, run_frames
 from agent_tui.backend.store.rows import Frame
-from agent_tui.backend.streaming import FRAMES_PER_SEND, Accumulator, EventStream, pieces, run_frames
-from agent_tui.errors import StoreError
+from agent_tui.model.errors import StoreError
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import frame_bytes
 from tests.backend.served import served

@@ -10,8 +10,9 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from agent_tui.backend import connection, process
+from agent_tui.backend import process
 from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.http import connection
 from agent_tui.backend.tools import child, mcp_stdio
 from tests.backend.chat_backend import A_PATH, FULL
 from tests.backend.processes import Process, running, serve

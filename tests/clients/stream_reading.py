@@ -8,7 +8,7 @@ from agent_tui.clients.event_stream import TICK_SECONDS, EventStream, Item
 from agent_tui.clients.net import Net
 from agent_tui.clients.retry import Backoff
 from agent_tui.clients.sse import Frame
-from agent_tui.events import LinkChanged
+from agent_tui.model.events import LinkChanged
 from tests.fakes.clock import FakeClock
 from tests.fakes.collector import Collector
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from agent_tui import events as ev
 from agent_tui.clients.agent_socket import (
     LINGER_SECONDS,
     AgentSocketClient,
@@ -22,7 +21,9 @@ from agent_tui.clients.agent_socket import (
     socket_urls,
 )
 from agent_tui.clients.announced import announced
-from agent_tui.errors import (
+from agent_tui.config.tools import TOOL_HEADER, TOOL_VARIABLE
+from agent_tui.model import events as ev
+from agent_tui.model.errors import (
     AgentBusy,
     AgentTuiError,
     ConfigError,
@@ -35,7 +36,6 @@ from agent_tui.errors import (
     Unauthorized,
 )
 from agent_tui.state.conversation import ConversationState
-from agent_tui.tool_config import TOOL_HEADER, TOOL_VARIABLE
 from agent_tui.wire.agent_socket import ClientToolCall, ClientToolResult, SocketFrame
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server

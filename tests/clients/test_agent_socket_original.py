@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.agent_socket_encode import AgentSocketEncoder
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_original import Busy, OriginalClient, OriginalError

@@ -11,7 +11,7 @@ import pytest
 from agent_tui.apologies import apology
 from agent_tui.clients.agent_tasks import AgentTasksClient
 from agent_tui.clients.announced import announced
-from agent_tui.errors import (
+from agent_tui.model.errors import (
     AgentTuiError,
     ConnectFailed,
     ModelError,
@@ -21,7 +21,7 @@ from agent_tui.errors import (
     TransportError,
     Unauthorized,
 )
-from agent_tui.events import Attachment, Event, RunFailed, StepAdded, TurnDone
+from agent_tui.model.events import Attachment, Event, RunFailed, StepAdded, TurnDone
 from agent_tui.state.conversation import ConversationState
 from agent_tui.wire.agent_tasks import AgentTask, prompt_of
 from tests.fakes.agent_service import WORDS, AgentService, agent_service

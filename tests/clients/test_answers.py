@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent_tui.clients.answers import first_line, parse_json, refusal, unexpected
-from agent_tui.errors import (
+from agent_tui.model.errors import (
     AgentTuiError,
     ConnectFailed,
     NotFound,

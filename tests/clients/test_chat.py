@@ -4,11 +4,19 @@ import json
 
 import pytest
 
-from agent_tui import events as ev
 from agent_tui.clients.chat import Question
 from agent_tui.clients.event_stream import TICK_SECONDS
 from agent_tui.clients.sse import Frame
-from agent_tui.errors import AgentBusy, ConnectFailed, NotFound, NotOffered, Refused, StreamLost, TimedOut
+from agent_tui.model import events as ev
+from agent_tui.model.errors import (
+    AgentBusy,
+    ConnectFailed,
+    NotFound,
+    NotOffered,
+    Refused,
+    StreamLost,
+    TimedOut,
+)
 from agent_tui.state.conversation import ConversationState
 from tests.clients.chat_reading import (
     ASK,

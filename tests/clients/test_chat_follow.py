@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agent_tui import events as ev
-from agent_tui.errors import NotFound
+from agent_tui.model import events as ev
+from agent_tui.model.errors import NotFound
 from tests.clients.chat_reading import (
     ASK,
     EVENTS,

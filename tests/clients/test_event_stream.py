@@ -9,14 +9,14 @@ import pytest
 from agent_tui.clients.event_stream import FRAMES_PER_TURN
 from agent_tui.clients.net import Net
 from agent_tui.clients.sse import Frame
-from agent_tui.errors import (
+from agent_tui.model.errors import (
     AgentTuiError,
     NotFound,
     ProtocolError,
     Refused,
     Unauthorized,
 )
-from agent_tui.events import LinkChanged
+from agent_tui.model.events import LinkChanged
 from tests.clients.stream_reading import data, links, open_stream, read, statuses, tick, wait_and_go_on, waits
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.http_server import (

@@ -5,10 +5,10 @@ from contextlib import aclosing
 
 from agent_tui.clients.net import Net
 from agent_tui.clients.sse import Frame
-from agent_tui.errors import (
+from agent_tui.model.errors import (
     ConnectFailed,
 )
-from agent_tui.events import LinkChanged
+from agent_tui.model.events import LinkChanged
 from tests.clients.stream_reading import data, links, open_stream, read, statuses, tick, wait_and_go_on, waits
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.http_server import (

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.clients.frame_queue import MERGED_FROM, FrameQueue
-from agent_tui.errors import ProtocolError, StreamLost
+from agent_tui.model.errors import ProtocolError, StreamLost
 from agent_tui.wire.agent_socket import SocketFrame
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_original import Answer

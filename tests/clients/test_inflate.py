@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.clients.inflate import PIECE_BYTES, Inflater
-from agent_tui.errors import ProtocolError
+from agent_tui.model.errors import ProtocolError
 
 
 def inflate(encoding: str, *chunks: bytes) -> bytes:

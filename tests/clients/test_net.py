@@ -11,7 +11,7 @@ import pytest
 
 from agent_tui.clients import net as net_module
 from agent_tui.clients.net import Answer, Net
-from agent_tui.errors import (
+from agent_tui.model.errors import (
     AgentTuiError,
     ConnectFailed,
     NotFound,

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from agent_tui.clients.net import Net
-from agent_tui.errors import AgentTuiError, ConfigError, ProtocolError
+from agent_tui.model.errors import AgentTuiError, ConfigError, ProtocolError
 from tests.fakes.http_server import FakeServer, answers, answers_json, streams
 
 SECRET = "tok-en~SECRET"

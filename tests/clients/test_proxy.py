@@ -6,7 +6,7 @@ import pytest
 
 from agent_tui.clients.net import Net
 from agent_tui.clients.proxy import resolve_proxy
-from agent_tui.errors import ConfigError, ConnectFailed, TransportError
+from agent_tui.model.errors import ConfigError, ConnectFailed, TransportError
 from tests.fakes.http_server import FakeServer, answers, answers_json, listening
 from tests.fakes.tls_server import CA, tls_server
 

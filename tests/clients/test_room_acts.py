@@ -11,7 +11,7 @@ import pytest
 from agent_tui.clients.net import Net
 from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.errors import NotFound, NotOffered, Refused, StreamLost
+from agent_tui.model.errors import NotFound, NotOffered, Refused, StreamLost
 from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json
 from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer
 

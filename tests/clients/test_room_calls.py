@@ -9,7 +9,7 @@ import pytest
 from agent_tui.clients import pages
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.errors import NotFound, NotOffered, ProtocolError, Refused, Unauthorized
+from agent_tui.model.errors import NotFound, NotOffered, ProtocolError, Refused, Unauthorized
 from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json
 from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer, stored
 

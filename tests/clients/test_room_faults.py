@@ -10,8 +10,8 @@ import pytest
 
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.errors import StreamLost
-from agent_tui.events import AgentInfo, RoomInfo, RoomLoaded
+from agent_tui.model.errors import StreamLost
+from agent_tui.model.events import AgentInfo, RoomInfo, RoomLoaded
 from agent_tui.state.room import RoomState
 from tests.fakes.http_server import FakeServer, streams
 from tests.fakes.room_frames import Event, frame, person, stored

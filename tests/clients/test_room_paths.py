@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from agent_tui.clients.room_paths import RoomPaths
-from agent_tui.errors import ConfigError, NotFound
+from agent_tui.model.errors import ConfigError, NotFound
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from contextlib import aclosing
 
 import pytest
 
-from agent_tui import events as ev
 from agent_tui.clients.event_stream import TICK_SECONDS, Item
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.clients.sse import Frame
-from agent_tui.errors import ConnectFailed, ProtocolError, StreamLost, TimedOut, TransportError
-from agent_tui.events import LinkChanged
+from agent_tui.model import events as ev
+from agent_tui.model.errors import ConnectFailed, ProtocolError, StreamLost, TimedOut, TransportError
+from agent_tui.model.events import LinkChanged
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.collector import Collector
 from tests.fakes.http_server import FakeServer, Reply, Request, Responder, answers, answers_json, streams

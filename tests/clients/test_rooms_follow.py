@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agent_tui import events as ev
 from agent_tui.clients.event_stream import TICK_SECONDS
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import ENDED_DETAIL, RoomsClient
-from agent_tui.errors import ConnectFailed, NotFound, Refused
-from agent_tui.events import Event, LinkChanged, RoomLoaded
+from agent_tui.model import events as ev
+from agent_tui.model.errors import ConnectFailed, NotFound, Refused
+from agent_tui.model.events import Event, LinkChanged, RoomLoaded
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.collector import Collector
 from tests.fakes.http_server import Reply, Request, answers, answers_json, streams

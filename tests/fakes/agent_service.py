@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from agent_tui.backend.connection import bound_socket
+from agent_tui.backend.http.connection import bound_socket
 
 WORDS = "one two three four five"
 

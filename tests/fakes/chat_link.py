@@ -11,8 +11,8 @@ from typing import Any
 from agent_tui.clients.chat import Question
 from agent_tui.clients.chat_answers import ToolInfo, ToolServer
 from agent_tui.clients.room_answers import ProviderInfo
-from agent_tui.errors import AgentTuiError
-from agent_tui.events import ConversationInfo, Event, Message
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import ConversationInfo, Event, Message
 from tests.fakes.event_link import EventLink
 from tests.fakes.rules import FakeRules
 

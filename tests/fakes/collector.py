@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Generic, Self, TypeVar
 
-from agent_tui.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Generic, TypeVar
 
-from agent_tui.errors import AgentTuiError
-from agent_tui.events import Event
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import Event
 
 C = TypeVar("C")
 Events = asyncio.Queue[Event | AgentTuiError | None]

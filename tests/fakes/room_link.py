@@ -10,8 +10,8 @@ from typing import Any
 
 from agent_tui.clients.chat_answers import ToolInfo, ToolServer
 from agent_tui.clients.room_answers import PausesSoon, ProviderInfo, ProviderTest, RoomChanges, Said
-from agent_tui.errors import AgentTuiError
-from agent_tui.events import Event, LinkChanged, QueuedMessage, RoomInfo
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import Event, LinkChanged, QueuedMessage, RoomInfo
 from tests.fakes.event_link import EventLink
 from tests.fakes.rules import FakeRules
 

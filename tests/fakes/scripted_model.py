@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
 from agent_tui.backend.models.prices import Terms
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 
 Script = Sequence[Piece | str | Exception]
 # Says what a call is to answer: texts and pieces in order, an exception is raised where it stands.

@@ -11,7 +11,7 @@ from typing import Any
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.tool import Permission, Tool, ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.toolbox import BUILT_IN, Listed, ServerListed
-from agent_tui.events import ToolAsk
+from agent_tui.model.events import ToolAsk
 
 ANYTHING = {"type": "object"}
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 from agent_tui.audio.sound import BLOCK_BYTES, Level, SoundStatus
-from agent_tui.errors import AgentTuiError
 from agent_tui.model import voice as vo
+from agent_tui.model.errors import AgentTuiError
 from tui.voice.request import VoiceRequest
 from tui.voice.session import VoiceSession
 

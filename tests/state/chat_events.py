@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.room import STRANGER, RoomState
 from tests.state.test_room import AGENTS, feed, loaded, message, start
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tests.state.chat_events import after, call, loaded, message, started, status, words
 

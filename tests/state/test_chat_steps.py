@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.steps import Steps, StepState
 from tests.state.chat_events import after, call, kinds, result, started, status, words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.room import RoomState
 from tests.state.chat_events import after, call, loaded, message, result, started, words

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.room import STRANGER, RoomState
 
 AGENTS = (ev.AgentInfo("a", "Mika", "#111111"), ev.AgentInfo("b", "Ada", "#222222", turn_order=1))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.events import Step, StepSet, ToolAsk, ToolStatusChanged, Unknown
 from agent_tui.model import voice as vo
+from agent_tui.model.events import Step, StepSet, ToolAsk, ToolStatusChanged, Unknown
 from agent_tui.state.voice import MOVES, Phase, VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from tests.state.voice_talk import JOINED, items_of, turn

@@ -18,8 +18,8 @@ from agent_tui.clients.event_stream import EventStream
 from agent_tui.clients.net import Net
 from agent_tui.clients.retry import Backoff
 from agent_tui.clients.sse import Frame
-from agent_tui.errors import AgentTuiError
-from agent_tui.events import LinkChanged
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import LinkChanged
 from tests.fakes.http_server import FakeServer, Request, Responder, answers, answers_json
 
 DEFAULT_PORT = 8000

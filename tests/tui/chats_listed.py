@@ -12,9 +12,9 @@ from typing import Any, cast
 from agent_tui.backend.engine.chats import Question
 from agent_tui.clients.chat_answers import Hit, ToolInfo, ToolServer
 from agent_tui.clients.room_answers import ProviderInfo
-from agent_tui.config import Config, ScreenConfig
-from agent_tui.errors import AgentTuiError, NotOffered
-from agent_tui.events import ConversationInfo, Message
+from agent_tui.config.file import Config, ScreenConfig
+from agent_tui.model.errors import AgentTuiError, NotOffered
+from agent_tui.model.events import ConversationInfo, Message
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
 from tests.fakes.chat_link import FakeChatLink
 from tests.fakes.rules import FakeRules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 
 ROOM_ID = "r0"
 NAMES = (

@@ -10,7 +10,7 @@ from typing import Any, cast
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from tests.fakes.chat_link import FakeChatLink
 from tests.state.chat_events import loaded, message
 from tests.tui.watched import Fed

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from textual.binding import Binding, BindingType
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from tests.fakes.room_link import FakeLink
 from tests.tui.watched import Fed
 from tui import themes

@@ -9,8 +9,8 @@ from typing import Any
 
 from agent_tui.clients.chat_answers import ToolInfo, ToolServer
 from agent_tui.clients.room_answers import ProviderInfo, RoomChanges
-from agent_tui.errors import AgentTuiError, NotOffered
-from agent_tui.events import AgentInfo, RoomInfo
+from agent_tui.model.errors import AgentTuiError, NotOffered
+from agent_tui.model.events import AgentInfo, RoomInfo
 from tests.fakes.rules import FakeRules
 
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from textual.pilot import Pilot
 
-from agent_tui.config import Config, ScreenConfig
-from agent_tui.events import AgentInfo, RoomInfo
+from agent_tui.config.file import Config, ScreenConfig
+from agent_tui.model.events import AgentInfo, RoomInfo
 from tests.fakes.room_link import FakeLink
 from tests.tui.rooms_client import ListedClient
 from tests.tui.watched import Watched

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from textual.widget import Widget
 
-from agent_tui import events as ev
 from agent_tui.clients.room_answers import ProviderInfo
-from agent_tui.errors import ConnectFailed, NotOffered
+from agent_tui.model import events as ev
+from agent_tui.model.errors import ConnectFailed, NotOffered
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened
 from tui.screens.agent_form import AgentFormScreen
 from tui.screens.choose import MOST_SHOWN, ChooseScreen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from tui.answer import Answer
 
 

@@ -9,7 +9,7 @@ from textual import events
 from textual.widgets import Input, Static
 from textual.widgets._toast import Toast
 
-from agent_tui.config import Config, ScreenConfig
+from agent_tui.config.file import Config, ScreenConfig
 from tests.tui.whole_app import opened_app
 from tui.app import config_wants_ascii
 from tui.request import Server

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from tui.arguments import Connection, ScreenArguments, help_page, screen_arguments, take_connection
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from tests.tui.chat_views import Shown, asks, ends, in_a_chat, live, talk
 from tests.tui.looks import NOON, SIZES, colours, same, signs, stand_still
 from tests.tui.screen_text import ScreenFile

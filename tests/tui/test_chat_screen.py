@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from tests.state.chat_events import call, loaded, message, result, started, status, words
 from tests.tui.one_chat import LIVE, opened, said
 

@@ -9,9 +9,9 @@ from typing import cast
 
 import pytest
 
-from agent_tui import events as ev
-from agent_tui.config import Config
-from agent_tui.errors import ConfigError, NotFound, NotOffered
+from agent_tui.config.file import Config
+from agent_tui.model import events as ev
+from agent_tui.model.errors import ConfigError, NotFound, NotOffered
 from tests.fakes.chat_link import FakeChatLink
 from tests.fakes.room_link import FakeLink
 from tests.state.chat_events import loaded, message, started

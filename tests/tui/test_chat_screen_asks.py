@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 from textual import events
 
-from agent_tui import events as ev
-from agent_tui.errors import ConnectFailed, Refused
+from agent_tui.model import events as ev
+from agent_tui.model.errors import ConnectFailed, Refused
 from tests.state.chat_events import call, loaded, message, result, started, status
 from tests.tui.one_chat import LIVE, Chat, opened
 from tui.screens.chat_ask import AskBar, AskScreen, KeepScreen

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui import events as ev
-from agent_tui.errors import AgentBusy, ConnectFailed, StreamLost
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentBusy, ConnectFailed, StreamLost
 from tests.state.chat_events import call, loaded, message, started, words
 from tests.tui.one_chat import LIVE, Chat, opened, said
 from tui.screens.chat_queue import ChatQueueScreen

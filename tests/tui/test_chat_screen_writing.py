@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui import events as ev
 from agent_tui.clients.chat_answers import ToolRule
-from agent_tui.errors import Refused
+from agent_tui.model import events as ev
+from agent_tui.model.errors import Refused
 from tests.state.chat_events import message, started
 from tests.tui.one_chat import Chat, opened, said
 from tui.chat_commands import Typed, fitting, typed

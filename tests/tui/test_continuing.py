@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from tests.state.chat_events import message
 from tests.tui import one_chat
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start

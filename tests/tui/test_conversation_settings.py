@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.events import Key
 
-from agent_tui.errors import Refused
+from agent_tui.model.errors import Refused
 from tests.backend.engine.chat_house import speaks
 from tests.fakes.scripted_tools import writer
 from tests.tui.chats_listed import Fake, chat, fake_list, real_list

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from agent_tui.events import Attachment, ConversationInfo, Message, Step, Usage
+from agent_tui.model.events import Attachment, ConversationInfo, Message, Step, Usage
 from agent_tui.wire.chat_encode import answer_content, stored_message_fields
 from tests.fakes.chat_server import LogChatServer, OriginalChatServer, user_message
 from tests.fakes.rooms_server import in_thread

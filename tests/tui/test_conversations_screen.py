@@ -12,7 +12,7 @@ from textual.events import Key
 
 from agent_tui.backend.engine.chat_asks import Word
 from agent_tui.clients.chat_answers import Hit
-from agent_tui.errors import Refused
+from agent_tui.model.errors import Refused
 from tests.backend.engine.chat_house import call, speaks
 from tests.fakes.scripted_tools import writer
 from tests.tui.chats_listed import chat, fake_list, real_list

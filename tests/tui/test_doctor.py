@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.config import BackendConfig, ProviderConfig, load
+from agent_tui.config.file import BackendConfig, ProviderConfig, load
 from tests.fakes.http_server import FakeServer, answers, answers_json
 from tests.fakes.rooms_server import LogRoom, LogRoomsServer, in_thread
 from tests.tui.programs import Home, home_at, one_line, own_environ

@@ -13,7 +13,7 @@ import pytest
 from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.clients.chat_answers import ToolServer
-from agent_tui.tool_config import McpConfig
+from agent_tui.config.tools import McpConfig
 from tests.fakes import mcp_server
 from tests.fakes.http_server import FakeServer, Reply, Request, Responder
 from tests.tui.programs import home_at

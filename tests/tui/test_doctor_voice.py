@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from agent_tui import __version__
-from agent_tui.config import load
-from agent_tui.voice_config import VoiceAgentConfig
+from agent_tui.config.file import load
+from agent_tui.config.voice import VoiceAgentConfig
 from agent_tui.voice_parts import MODEL_FILES, STAMP_FILE, voice_folder
 from tests.fakes.http_server import FakeServer, answers, answers_json
 from tests.fakes.rooms_server import in_thread

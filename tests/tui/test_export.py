@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from agent_tui.events import AgentInfo, Message, RoomInfo, Usage
+from agent_tui.model.events import AgentInfo, Message, RoomInfo, Usage
 from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer, in_thread, stored
 from tests.tui.programs import Home, home_at, one_line, own_environ
 from tui.export import clean, moment, of_room

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_tui.events import Message, Spoken
+from agent_tui.model.events import Message, Spoken
 from tui.export_srt import subtitles
 
 AT = 1_700_000_000.0

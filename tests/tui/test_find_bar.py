@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual import events
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tui.screens.find_bar import MAX_ASKED_CHARACTERS, found_text
 from widgets.finding import Found

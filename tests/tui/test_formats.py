@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from tui import output
 from tui.answer import Answer
 from tui.formats import Ending, Record, TextFormat, end_data, format_named, frame_data

@@ -14,9 +14,9 @@ import pytest
 from textual._styles_cache import StylesCache
 from textual.widget import Widget
 
-from agent_tui import events as ev
-from agent_tui.config import Config
-from agent_tui.events import RoomInfo
+from agent_tui.config.file import Config
+from agent_tui.model import events as ev
+from agent_tui.model.events import RoomInfo
 from tests.fakes.chat_link import FakeChatLink
 from tests.fakes.event_link import EventLink
 from tests.fakes.room_link import FakeLink

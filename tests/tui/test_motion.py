@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tui.config import ScreenConfig
+from agent_tui.config.file import ScreenConfig
 from tests.widgets.apps import Hand, running
 from tui.motion import wants_calm
 from widgets.frame_clock import FrameClock

@@ -13,7 +13,7 @@ from textual.message_pump import MessagePump
 
 import tui
 import widgets
-from agent_tui.errors import Refused
+from agent_tui.model.errors import Refused
 from tests.backend.engine.chat_house import speaks
 from tests.fakes.chat_link import FakeChatClient, FakeChatLink
 from tests.state.chat_events import loaded

@@ -11,9 +11,9 @@ from textual import events
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from agent_tui.agent_templates import templates
 from agent_tui.clients.chat_answers import ToolServer
-from agent_tui.errors import NotOffered, Refused
+from agent_tui.config.agent_templates import templates
+from agent_tui.model.errors import NotOffered, Refused
 from tests.thorough import of_many
 from tests.tui.rooms_listed import Listed, listed, room
 from tui.screens.new_room import NewRoomScreen

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tui.errors import ConfigError, NotFound
-from agent_tui.events import ConversationInfo, RoomInfo
+from agent_tui.model.errors import ConfigError, NotFound
+from agent_tui.model.events import ConversationInfo, RoomInfo
 from tui.pick import find_conversation, find_room
 
 ROOMS = [

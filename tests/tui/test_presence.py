@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.clients.room_answers import PausesSoon
-from agent_tui.errors import NotFound
+from agent_tui.model.errors import NotFound
 from tests.tui.whole_app import opened_app
 
 SOON = PausesSoon("r0", "Stores\x1b[2J", 120.0)

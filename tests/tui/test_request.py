@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from tui.arguments import Connection
 from tui.request import Server, other_server, wants_embedded
 from tui.startup import choose_source

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent_tui import events as ev
-from agent_tui.errors import Refused
+from agent_tui.model import events as ev
+from agent_tui.model.errors import Refused
 from agent_tui.state.room import RoomState
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tui.screens.agent_form import AgentFormScreen

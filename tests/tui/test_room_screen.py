@@ -9,8 +9,8 @@ from typing import cast
 
 import pytest
 
-from agent_tui import events as ev
-from agent_tui.errors import NotOffered, StreamLost, Unauthorized
+from agent_tui.model import events as ev
+from agent_tui.model.errors import NotOffered, StreamLost, Unauthorized
 from tests.fakes.room_link import FakeLink
 from tests.tui.one_room import AGENTS, LIVE, crowd, loaded, opened, speaking, start
 from tui.link import RoomLink

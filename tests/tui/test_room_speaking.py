@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from textual.events import Key
 
-from agent_tui import events as ev
-from agent_tui.errors import ConnectFailed
+from agent_tui.model import events as ev
+from agent_tui.model.errors import ConnectFailed
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tests.tui.whole_app import opened_app
 from tui.screens.question import QuestionScreen

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Turn
 from tui.screens import room_texts as texts

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList
 
-from agent_tui import events as ev
 from agent_tui.clients.chat_answers import ToolRule
-from agent_tui.errors import NotOffered, Refused
-from agent_tui.tool_forms import FormField, ToolForm
+from agent_tui.model import events as ev
+from agent_tui.model.errors import NotOffered, Refused
+from agent_tui.model.tool_forms import FormField, ToolForm
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tui.screens.form_fields import Line
 from tui.screens.tool_list import ToolList

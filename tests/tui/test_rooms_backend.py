@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent_tui.clients.room_answers import ProviderInfo, RoomChanges
-from agent_tui.errors import ConnectFailed
-from agent_tui.events import LinkChanged
+from agent_tui.model.errors import ConnectFailed
+from agent_tui.model.events import LinkChanged
 from tests.fakes.room_link import FakeLink
 from tests.tui.rooms_client import ListedClient
 from tests.tui.rooms_listed import listed, room

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from tests.tui.debate import ROOM_ID, agents, first_round, second_round
 from tests.tui.looks import SIZES, colours, same, signs, stand_still
 from tests.tui.rooms_listed import Listed, listed, room

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from agent_tui.errors import ConnectFailed, Refused
-from agent_tui.events import AgentInfo
+from agent_tui.model.errors import ConnectFailed, Refused
+from agent_tui.model.events import AgentInfo
 from tests.tui.rooms_listed import agents, listed, room
 from tui.screens import deleting, list_feed, rooms_feed
 from tui.screens.room import RoomScreen

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import agent_tui
-from agent_tui.errors import AgentBusy, ConfigError, ConnectFailed
+from agent_tui.model.errors import AgentBusy, ConfigError, ConnectFailed
 from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, Home, finish, one_line, own_environ, reap
 from tui import runtime

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from tui.setting import add_table, keep_setting, with_setting
 
 LINES = st.sampled_from(

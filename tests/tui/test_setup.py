@@ -16,13 +16,13 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
+from agent_tui.backend.http.problem import ERROR_ANSWERS
+from agent_tui.backend.http.providers import Providers
 from agent_tui.backend.models.providers import Models
-from agent_tui.backend.problem import ERROR_ANSWERS
-from agent_tui.backend.providers import Providers
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.config import load
-from agent_tui.keys import keyring_fault
+from agent_tui.config.file import load
+from agent_tui.config.keys import keyring_fault
 from tests.backend.served import served
 from tests.fakes.file_keyring import FileKeyring
 from tests.fakes.model_server import Answer, FakeModelServer, fails

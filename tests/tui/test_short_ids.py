@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.events import AgentInfo, ConversationInfo, RoomInfo
+from agent_tui.model.events import AgentInfo, ConversationInfo, RoomInfo
 from tests.tui.programs import PROGRAM, Home, own_environ, reap
 from tui.commands import SHORT_ID_CHARACTERS, short_ids
 from tui.output import table

@@ -14,7 +14,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from textual.command import CommandPalette
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from tests.tui.debate import first_round, paused, second_round
 from tests.tui.looks import same
 from tests.tui.screen_text import ScreenFile

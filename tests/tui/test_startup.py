@@ -64,7 +64,13 @@ sys.exit(main())
 """
 NOT_IN_FIRST_FRAME = (
     *("tui.actions", "tui.keymap", "tui.link", "tui.screens.list_screen", "tui.screens.form_fields"),
-    *("widgets.composer", "widgets.transcript", "agent_tui.clients", "agent_tui.events", "agent_tui.state"),
+    *(
+        "widgets.composer",
+        "widgets.transcript",
+        "agent_tui.clients",
+        "agent_tui.model.events",
+        "agent_tui.state",
+    ),
     *("textual.widgets._text_area", "typer", "email", "http", "urllib.request"),
     *("httpx", "jsonschema", "pydantic", "pygments", "regex", "sqlalchemy"),
 )

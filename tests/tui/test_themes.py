@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from textual.color import Color
 from textual.theme import Theme
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from tests.tui.terminal_palettes import DARK
 from tests.widgets.test_color import place, rgb
 from tui import themes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.room import RoomState
 from tests.tui.one_room import AGENTS, LIVE, loaded, opened, speaking, start
 from tests.widgets.apps import Hand, running

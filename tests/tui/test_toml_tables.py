@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from tui.setting import change_table, remove_table
 from tui.toml_tables import with_changed_table, without_table
 

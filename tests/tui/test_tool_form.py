@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui import events as ev
-from agent_tui.errors import ConnectFailed
-from agent_tui.tool_forms import FormField, FormOption, ToolForm
+from agent_tui.model import events as ev
+from agent_tui.model.errors import ConnectFailed
+from agent_tui.model.tool_forms import FormField, FormOption, ToolForm
 from tests.state.chat_events import call, message, started, status
 from tests.tui.one_chat import Chat, opened
 from tui.screens.tool_form import ToolFormScreen

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 from textual.app import App
 from textual.pilot import Pilot
 
-from agent_tui.events import Event
+from agent_tui.model.events import Event
 from tests.fakes.event_link import EventLink
 from tests.settling import settle
 from tests.widgets.apps import resize

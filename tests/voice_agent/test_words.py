@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from agent_tui.voice_agent.assignment import Choice, read_assignment, tell
 from agent_tui.voice_agent.languages import language_of, mismatch
 from agent_tui.voice_agent.people import Owners, TurnOfWords

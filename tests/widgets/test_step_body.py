@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.inert import inert
+from agent_tui.model.inert import inert
 from tests.widgets.drawing import drawn, shown
 from widgets.ink import ADDED, CODE, FENCE, LINK, MARK, REMOVED, STRONG, text_of
 from widgets.step_body import MAX_LINES, escaped, fenced, result_body, step_body, step_head

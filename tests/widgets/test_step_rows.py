@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from tests.widgets.apps import Hand, resize, running
 from tests.widgets.drawing import screen_of
 from widgets.ink import FAILED, MARK, text_of

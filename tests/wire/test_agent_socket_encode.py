@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from agent_tui.wire.agent_socket import MAIN, AgentSocketDecoder, SocketFrame, parse_frame, source_of
 from agent_tui.wire.agent_socket_encode import NO_RESULT, AgentSocketEncoder, error_frame

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.events import RunFailed, StepAdded, StepSet, ToolStatusChanged, TurnDone
+from agent_tui.model.events import RunFailed, StepAdded, StepSet, ToolStatusChanged, TurnDone
 from agent_tui.wire.agent_tasks import AgentTaskDecoder, accepted, ends_session, subscribe
 
 JSON = st.recursive(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.chat import (
     ChatDecoder,
     decode_conversation,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.chat import ChatDecoder
 from agent_tui.wire.chat_encode import (
     answer_content,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.chat import ChatDecoder, decode_conversation, decode_messages
 from agent_tui.wire.chat_encode import (
     answer_content,

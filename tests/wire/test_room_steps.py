@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from agent_tui import events as ev
 from agent_tui.backend.engine.turn_chunks import TurnChunks
 from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.model import events as ev
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms import decode, decode_messages, decode_room
 from agent_tui.wire.rooms_encode import encode, listed_message_fields, room_fields

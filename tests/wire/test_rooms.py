@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.content import content_text, steps_content, text_content
 from agent_tui.wire.fields import ADVICE, NO_REASON
 from agent_tui.wire.rooms import decode, decode_messages, decode_room, decode_rooms

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.wire.content import steps_content
 from agent_tui.wire.rooms import decode_messages, decode_room
 from agent_tui.wire.rooms_encode import listed_message_fields, room_fields

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from livekit.protocol.agent_pb import agent_session as pb
 
-from agent_tui.errors import ProtocolError
-from agent_tui.events import Step, StepSet, ToolStatusChanged, Unknown
+from agent_tui.model.errors import ProtocolError
+from agent_tui.model.events import Step, StepSet, ToolStatusChanged, Unknown
 from agent_tui.model.voice import (
     AgentStateChanged,
     FalseInterruption,

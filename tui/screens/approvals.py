@@ -11,10 +11,10 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.events import Key
 
-from agent_tui.errors import AgentTuiError, Refused
-from agent_tui.events import ToolAsk
+from agent_tui.model.errors import AgentTuiError, Refused
+from agent_tui.model.events import ToolAsk
+from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.steps import StepState
-from agent_tui.tool_forms import ToolForm
 from tui.screens import chat_texts as texts
 from tui.screens.chat_ask import AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen, Word
 from tui.screens.followed import FollowedTranscript

@@ -13,7 +13,7 @@ from textual.events import Resize
 from textual.widget import Widget
 from textual.widgets import Static
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tui.chat_files import Files
 from tui.first_chat import NEW, NewChat

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual import work
 from textual.binding import Binding, BindingType
 
-from agent_tui import events as ev
-from agent_tui.errors import AgentBusy, AgentTuiError, StreamLost, TimedOut
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentBusy, AgentTuiError, StreamLost, TimedOut
 from agent_tui.state.conversation import ChatTurn
 from tui.chat_drafts import MAX_QUEUED, Waiting, new_key
 from tui.chat_files import Unfit, with_named

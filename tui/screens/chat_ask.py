@@ -15,8 +15,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from agent_tui.events import ToolAsk
-from agent_tui.inert import inert_line, visible_line
+from agent_tui.model.events import ToolAsk
+from agent_tui.model.inert import inert_line, visible_line
 from tui.screens import signs
 from tui.screens.chat_pager import MAX_TITLE_CHARACTERS, WHOLE, WholeScreen
 from tui.screens.chat_texts import answers, asking_body, kept_rule

@@ -15,9 +15,9 @@ from textual import work
 from textual.app import SuspendNotSupported
 from textual.binding import Binding, BindingType
 
-from agent_tui.errors import AgentTuiError, NotOffered
-from agent_tui.events import ConversationChanged, ConversationInfo
-from agent_tui.inert import inert, inert_line
+from agent_tui.model.errors import AgentTuiError, NotOffered
+from agent_tui.model.events import ConversationChanged, ConversationInfo
+from agent_tui.model.inert import inert, inert_line
 from tui.chat_commands import COMMANDS, typed
 from tui.first_chat import NEW
 from tui.screens.chat_acts import ChatActs

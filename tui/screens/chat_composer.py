@@ -9,8 +9,8 @@ from typing import Final
 
 from textual import work
 
-from agent_tui.events import Attachment
-from agent_tui.inert import inert, inert_line
+from agent_tui.model.events import Attachment
+from agent_tui.model.inert import inert, inert_line
 from tui import chat_commands
 from tui.chat_drafts import ChatDrafts, Kept, Waiting
 from tui.chat_files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_paths, read, written

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript
 from tui.screens.followed import FollowedTranscript
 from tui.screens.key_hints import key_of

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from agent_tui.events import ToolAsk
-from agent_tui.inert import inert_line, visible, visible_line
+from agent_tui.config.tool_rules import WRITING_TOOLS, is_exact, spelled_out
+from agent_tui.model.events import ToolAsk
+from agent_tui.model.inert import inert_line, visible, visible_line
+from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.state.steps import StepState
-from agent_tui.tool_forms import ToolForm
-from agent_tui.tool_rules import WRITING_TOOLS, is_exact, spelled_out
 from tui.screens import signs
 from tui.screens.live_texts import (
     Hint,

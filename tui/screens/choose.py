@@ -13,8 +13,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from agent_tui.errors import AgentTuiError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.inert import inert_line
 from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line, swatch, wrong
 from tui.screens.key_hints import Hints
 from tui.screens.line_and_list import LineAndList, keys_of

@@ -11,8 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
-from agent_tui.errors import AgentTuiError, NotOffered
-from agent_tui.events import ConversationInfo
+from agent_tui.model.errors import AgentTuiError, NotOffered
+from agent_tui.model.events import ConversationInfo
 from tui.link import ChatLink
 from tui.screens.form_fields import Choice, Field, Line
 from tui.screens.form_values import read_value

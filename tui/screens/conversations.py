@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from agent_tui.events import ConversationInfo
+from agent_tui.model.events import ConversationInfo
 from tui.first_chat import NEW
 from tui.link import ChatLink
 from tui.screens.conversation_settings import ConversationForm

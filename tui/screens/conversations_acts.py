@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent_tui.errors import AgentTuiError, Refused
-from agent_tui.events import ConversationInfo
+from agent_tui.model.errors import AgentTuiError, Refused
+from agent_tui.model.events import ConversationInfo
 from tui.screens.list_acts import ListActs
 
 if TYPE_CHECKING:

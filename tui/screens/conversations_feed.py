@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tui.events import ConversationInfo
+from agent_tui.model.events import ConversationInfo
 from tui.screens.list_feed import ListFeed, ListSeen
 
 if TYPE_CHECKING:

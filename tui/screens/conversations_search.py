@@ -14,8 +14,8 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-from agent_tui.errors import AgentTuiError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.inert import inert_line
 from tui.link import ChatLink
 from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line
 from tui.screens.key_hints import Hints

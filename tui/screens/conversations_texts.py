@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from agent_tui.events import ConversationInfo
-from agent_tui.inert import inert_line
+from agent_tui.model.events import ConversationInfo
+from agent_tui.model.inert import inert_line
 from tui.screens import signs
 from tui.screens.list_texts import (
     MAX_WORDS_CHARACTERS,

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.screen import Screen, ScreenResultType
 from textual.widgets import Input, Static
 
-from agent_tui.inert import inert, inert_line
+from agent_tui.model.inert import inert, inert_line
 from tui.screens.words import count, say
 from widgets.finding import Found
 from widgets.status_line import StatusLine

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from agent_tui.inert import inert, inert_line
+from agent_tui.model.inert import inert, inert_line
 from widgets.color import ground_of, is_color, readable
 from widgets.composer import Composer
 from widgets.signs import DONE, FAILED, GUTTER_FOCUSED, TASK, twin

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, Generic
 
-from agent_tui.errors import AgentTuiError, NotFound
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import AgentTuiError, NotFound
+from agent_tui.model.inert import inert_line
 from tui.link import C, Link
 from tui.screens.list_texts import Mark
 from tui.screens.listing import Listing, T

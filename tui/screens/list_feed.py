@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import Final, Generic
 
-from agent_tui.errors import AgentTuiError, TransportError
-from agent_tui.events import LinkChanged
+from agent_tui.model.errors import AgentTuiError, TransportError
+from agent_tui.model.events import LinkChanged
 from tui.link import C, Link
 from tui.screens.listing import T
 from tui.screens.words import say

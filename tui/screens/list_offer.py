@@ -7,8 +7,8 @@ from typing import Any
 from textual import work
 from textual.widgets import Static
 
-from agent_tui.config import DEMO_PROVIDER
-from agent_tui.errors import AgentTuiError
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.model.errors import AgentTuiError
 from tui.link import Link
 from tui.screens.words import say
 

@@ -16,9 +16,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from agent_tui.errors import AgentTuiError
-from agent_tui.events import LinkChanged
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import LinkChanged
+from agent_tui.model.inert import inert_line
 from tui.link import Link
 from tui.screens import signs
 from tui.screens.deleting import Deletions

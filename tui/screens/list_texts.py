@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from rich.cells import cell_len, set_cell_size
 
-from agent_tui.events import AgentInfo
+from agent_tui.model.events import AgentInfo
 from tui.screens.words import say
 from widgets.painter import cropped
 

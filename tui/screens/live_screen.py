@@ -14,8 +14,8 @@ from textual.reactive import Reactive
 from textual.timer import Timer
 from textual.widget import Widget
 
-from agent_tui import events as ev
-from agent_tui.errors import AgentTuiError
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError
 from tui.screens.find_bar import FindingScreen
 from widgets.frame_clock import FrameClock
 from widgets.status_line import StatusLine

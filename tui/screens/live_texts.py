@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from math import ceil
 from typing import Final, Protocol
 
-from agent_tui.events import LinkChanged, TurnNoted
-from agent_tui.inert import inert_line
+from agent_tui.model.events import LinkChanged, TurnNoted
+from agent_tui.model.inert import inert_line
 from agent_tui.state.steps import Steps, StepState
 from tui.screens import signs
 from tui.screens.words import ENGLISH, count, ordinal_try, say

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual import work
 
-from agent_tui.errors import AgentTuiError, NotOffered
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import AgentTuiError, NotOffered
+from agent_tui.model.inert import inert_line
 from tui.link import Link
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.form import Form

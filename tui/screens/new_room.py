@@ -15,10 +15,10 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from agent_tui.agent_templates import Template, language_of, templates
-from agent_tui.errors import AgentTuiError
-from agent_tui.events import RoomInfo
-from agent_tui.inert import inert_line
+from agent_tui.config.agent_templates import Template, language_of, templates
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import RoomInfo
+from agent_tui.model.inert import inert_line
 from tui.language import language_of_locale
 from tui.link import RoomLink
 from tui.screens.form_fields import Field, Line, Marking, own

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agent_tui.agent_templates import Template
+from agent_tui.config.agent_templates import Template
 from tui.screens.form_values import read_value
 
 # What a new room has that nobody says anything about. It is not sent: a server may have its own.

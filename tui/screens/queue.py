@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual import work
 from textual.binding import Binding, BindingType
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from agent_tui.state.room import RoomState
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.room_texts import labels_of

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from tui.screens.dialog import Dialog
 from tui.screens.form_fields import Line
 from tui.screens.key_hints import Hints

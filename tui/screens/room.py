@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.events import Resize
 from textual.widgets import Static
 
-from agent_tui import events as ev
+from agent_tui.model import events as ev
 from tui.link import RoomLink
 from tui.screens import room_texts as texts
 from tui.screens.find_bar import FindBar

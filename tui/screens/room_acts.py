@@ -10,8 +10,8 @@ from uuid import uuid4
 from textual import work
 from textual.binding import Binding, BindingType
 
-from agent_tui import events as ev
-from agent_tui.errors import AgentTuiError
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import FINISHED_BY, Agent, Turn
 from tui.link import RoomLink

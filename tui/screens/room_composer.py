@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 
-from agent_tui.events import QueuedMessage
-from agent_tui.inert import inert_line
+from agent_tui.model.events import QueuedMessage
+from agent_tui.model.inert import inert_line
 from tui.screens.form_fields import own
 from tui.screens.words import count, say
 from tui.screens.writing import Writing

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from agent_tui.config import data_path
+from agent_tui.config.file import data_path
 
 DRAFTS: Final = "drafts"
 HISTORY: Final = "history.json"

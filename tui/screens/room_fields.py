@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import Static
 
-from agent_tui.errors import AgentTuiError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.inert import inert_line
 from tui.link import RoomLink
 from tui.screens.form_fields import Choice, Field, Line
 from tui.screens.tool_list import ToolList

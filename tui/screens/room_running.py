@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 from textual import work
 from textual.binding import Binding, BindingType
 
-from agent_tui import events as ev
-from agent_tui.errors import AgentTuiError, NotOffered, StreamLost
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError, NotOffered, StreamLost
 from agent_tui.state.room import RoomState
 from tui.link import RoomLink
 from tui.screens import room_texts as texts

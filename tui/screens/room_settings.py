@@ -13,9 +13,9 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from agent_tui.errors import AgentTuiError
-from agent_tui.events import AgentInfo, RoomInfo
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.inert import inert_line
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Agent
 from tui.link import RoomLink

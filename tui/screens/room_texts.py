@@ -8,7 +8,7 @@ from typing import Literal
 
 from rich.cells import cell_len
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Agent, Turn
 from tui.screens import signs

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from agent_tui.events import RoomInfo
+from agent_tui.model.events import RoomInfo
 from tui.link import RoomLink
 from tui.screens.list_screen import ListScreen, keys_of
 from tui.screens.listing import Listing

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tui.events import RoomInfo
+from agent_tui.model.events import RoomInfo
 from tui.screens.list_acts import ListActs
 from tui.screens.rooms_texts import name_of
 from tui.screens.starting import start_room

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tui.errors import NotFound, NotOffered
-from agent_tui.events import RoomInfo
+from agent_tui.model.errors import NotFound, NotOffered
+from agent_tui.model.events import RoomInfo
 from tui.screens.list_feed import ListFeed, ListSeen
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from agent_tui.events import AgentInfo, RoomInfo
-from agent_tui.inert import inert_line
+from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.inert import inert_line
 from tui.screens import signs
 from tui.screens.list_texts import (
     MAX_WORDS_CHARACTERS,

@@ -15,8 +15,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from agent_tui.events import AgentInfo
-from agent_tui.inert import inert_line
+from agent_tui.model.events import AgentInfo
+from agent_tui.model.inert import inert_line
 from tui.screens.list_texts import NO_MARK, Form, Mark, Piece, age_text, form_of
 from tui.screens.listing import Listing, T
 from widgets.color import ground_of, readable

@@ -19,10 +19,10 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from agent_tui.config import DEMO_PROVIDER, PROVIDER_URLS
-from agent_tui.errors import AgentTuiError, ConfigError, NotFound
-from agent_tui.inert import inert_line
-from agent_tui.keys import keyring_fault
+from agent_tui.config.file import DEMO_PROVIDER, PROVIDER_URLS
+from agent_tui.config.keys import keyring_fault
+from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound
+from agent_tui.model.inert import inert_line
 from tui.screens.form import MAX_COMPLAINT_CHARACTERS, Form
 from tui.screens.form_fields import Choice, Field, Line, own
 from tui.screens.key_hints import Hints, with_keys

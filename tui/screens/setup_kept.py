@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_tui.config import PROVIDER_URLS, read_table
-from agent_tui.errors import ConfigError
-from agent_tui.keys import forget_key, read_key, store_key
+from agent_tui.config.file import PROVIDER_URLS, read_table
+from agent_tui.config.keys import forget_key, read_key, store_key
+from agent_tui.model.errors import ConfigError
 from agent_tui.redaction import shown_url
 from tui.screens.form_values import MAX_DIGITS
 from tui.setting import Value, add_table, change_table, remove_table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agent_tui.errors import AgentTuiError, TransportError
+from agent_tui.model.errors import AgentTuiError, TransportError
 
 WORDS: Final = {
     "title": "Set up a provider of models",

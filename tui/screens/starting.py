@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from agent_tui.errors import NotOffered
-from agent_tui.events import LinkChanged
+from agent_tui.model.errors import NotOffered
+from agent_tui.model.events import LinkChanged
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient

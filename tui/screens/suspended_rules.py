@@ -12,8 +12,8 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from agent_tui.errors import AgentTuiError
-from agent_tui.inert import inert_line, visible_line
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.inert import inert_line, visible_line
 from tui.screens.key_hints import Hints
 from tui.screens.question import QuestionScreen
 from tui.screens.words import say

@@ -20,8 +20,8 @@ from textual.theme import Theme
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from agent_tui.errors import ConfigError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
 from tui import themes
 from tui.screens import signs
 from tui.screens.dialog import Dialog

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 from types import MappingProxyType
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from agent_tui.state.room import RoomState
 from agent_tui.state.turn import Turn
 from tui.garbage import uncollected

@@ -15,8 +15,16 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
-from agent_tui.inert import visible, visible_line
-from agent_tui.tool_forms import MAX_TEXT_CHARACTERS, FormField, ToolForm, bounds, problems, typed, written
+from agent_tui.model.inert import visible, visible_line
+from agent_tui.model.tool_forms import (
+    MAX_TEXT_CHARACTERS,
+    FormField,
+    ToolForm,
+    bounds,
+    problems,
+    typed,
+    written,
+)
 from tui.screens.form import Form
 from tui.screens.form_fields import Choice, Field, Line, Picks
 from tui.screens.key_hints import Hints

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from tui.screens.form_fields import Marking, own
 from tui.screens.live_texts import told_server
 from tui.screens.words import say

@@ -13,7 +13,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from tui.screens.room_drafts import Drafts
 from tui.screens.words import count, say
 from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer

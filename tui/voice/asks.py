@@ -11,8 +11,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_tui import events as ev
-from agent_tui.errors import AgentTuiError
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from tui.commands import note_line

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.words import say
 from tui.voice.run import VoiceRun

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 
 import typer
 
-from agent_tui.config import data_path, load
-from agent_tui.errors import ConfigError
-from agent_tui.voice_config import DEFAULT_ROOM, MAX_ROOM_CHARACTERS, TOKEN_VARIABLE, named_livekit
+from agent_tui.config.file import data_path, load
+from agent_tui.config.voice import DEFAULT_ROOM, MAX_ROOM_CHARACTERS, TOKEN_VARIABLE, named_livekit
+from agent_tui.model.errors import ConfigError
 from agent_tui.voice_parts import PARTS, missing_parts, voice_folder
 from tui import exits, output
 from tui.arguments import Connection

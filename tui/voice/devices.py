@@ -7,7 +7,7 @@ import asyncio
 from agent_tui.audio import devices
 from agent_tui.audio.check import Surroundings, no_device
 from agent_tui.audio.devices import Device, DeviceList, Direction
-from agent_tui.config import load
+from agent_tui.config.file import load
 from tui import exits, output
 from tui.output import OutputFormat
 

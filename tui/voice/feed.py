@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Final
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from tui.garbage import uncollected

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from agent_tui.inert import inert
+from agent_tui.model.inert import inert
 from agent_tui.model.voice import TurnTimes
 from agent_tui.state.steps import StepState
 from agent_tui.state.voice import VoiceState

@@ -23,8 +23,8 @@ from typing import Final
 
 import agent_tui
 from agent_tui import __version__
-from agent_tui.errors import AgentTuiError, ConfigError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import AgentTuiError, ConfigError
+from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redacted
 from agent_tui.voice_parts import (
     SERVER_VERSION,

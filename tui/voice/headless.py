@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.errors import AgentTuiError, Refused, not_written
-from agent_tui.events import ToolStatusChanged, TurnNoted
+from agent_tui.model.errors import AgentTuiError, Refused, not_written
+from agent_tui.model.events import ToolStatusChanged, TurnNoted
 from agent_tui.model.voice import (
     AgentStateChanged,
     LinkMeasured,

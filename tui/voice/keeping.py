@@ -13,7 +13,7 @@ from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from agent_tui.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.voice import SpokenItem
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from agent_tui.clients.proxy import is_loopback
-from agent_tui.config import config_path, data_path, load
-from agent_tui.errors import Refused
-from agent_tui.voice_config import LiveKit, VoiceConfig, named_livekit
+from agent_tui.config.file import config_path, data_path, load
+from agent_tui.config.voice import LiveKit, VoiceConfig, named_livekit
+from agent_tui.model.errors import Refused
 from agent_tui.voice_instructions import spoken_prompt
 from agent_tui.voice_parts import find_agent_python
 from tui.request import Server, Source, reach

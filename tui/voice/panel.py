@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from tui.screens.words import count, say
 from widgets.frame_clock import FrameClock
 from widgets.meter import QUIETEST_DBFS, Meter

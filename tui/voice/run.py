@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from agent_tui.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.voice import LinkMoved, SoundChanged, VoiceEvent
 from agent_tui.state.voice import VoiceState
 from tui.screens.words import say

@@ -21,7 +21,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from agent_tui.model.voice import LinkMoved, VoiceEvent, WordsSpoken
 from agent_tui.state.voice import VoiceState
 from tui import exits

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from agent_tui.model.voice import HistoryLoaded, ItemStored, VoiceEvent
 from tui.voice.request import VoiceRequest
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from agent_tui.config import data_path
-from agent_tui.errors import ConfigError
-from agent_tui.inert import inert_line
+from agent_tui.config.file import data_path
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
 from agent_tui.voice_parts import (
     AGENT,
     MODELS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from agent_tui.errors import AgentTuiError
-from agent_tui.inert import inert, inert_line
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.inert import inert, inert_line
 from agent_tui.model.voice import TurnTimes
 from agent_tui.state.voice import VoiceState
 from tui.screens import signs

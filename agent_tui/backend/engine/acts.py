@@ -21,8 +21,8 @@ from agent_tui.backend.engine.runs import Runs
 from agent_tui.backend.engine.words import checked_key
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import AgentSkips, Change, RoomRow, TurnAgain, TurnRow
-from agent_tui.errors import NotFound, Refused
-from agent_tui.events import AgentInfo, RoomInfo
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import AgentInfo, RoomInfo
 
 
 @dataclass(frozen=True, slots=True)

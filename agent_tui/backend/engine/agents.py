@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
 
-from agent_tui.agent_templates import language_of
-from agent_tui.events import AgentInfo
+from agent_tui.config.agent_templates import language_of
+from agent_tui.model.events import AgentInfo
 
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 

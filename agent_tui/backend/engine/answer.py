@@ -23,9 +23,9 @@ from agent_tui.backend.models.model import CallPiece, Model, ModelRequest, TextP
 from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.calling import failed
-from agent_tui.chains import joined_steps
-from agent_tui.errors import ModelError
-from agent_tui.events import Note, Step, Usage
+from agent_tui.model.chains import joined_steps
+from agent_tui.model.errors import ModelError
+from agent_tui.model.events import Note, Step, Usage
 
 MAX_ROUNDS = 20  # protocols.md §2
 TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # protocols.md §2

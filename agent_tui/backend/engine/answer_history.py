@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from agent_tui.backend.engine.answer_steps import tool_calls
 from agent_tui.backend.models.model import ChatMessage, Image
 from agent_tui.backend.tools.calling import failed
-from agent_tui.chains import joined
-from agent_tui.events import Attachment, Message, Step
+from agent_tui.model.chains import joined
+from agent_tui.model.events import Attachment, Message, Step
 
 _FENCES = re.compile("`{3,}")
 NO_RESULT = failed("unknown: nothing is known of what became of this call; it was not run again").content

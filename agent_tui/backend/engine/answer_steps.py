@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from agent_tui import events as ev
 from agent_tui.backend.engine.call import Heard
 from agent_tui.backend.engine.written import Written, pieces
 from agent_tui.backend.models.model import CallPiece, NotePiece, TextPiece, ThinkingPiece, ToolCall
 from agent_tui.backend.store.chat_rows import StepPut, StepStands, StoredStep
 from agent_tui.backend.store.rows import NewEvent
-from agent_tui.errors import ModelError
-from agent_tui.events import Step, ToolAsk
+from agent_tui.model import events as ev
+from agent_tui.model.errors import ModelError
+from agent_tui.model.events import Step, ToolAsk
 from agent_tui.wire.chat_encode import encode
 from agent_tui.wire.content import dump
 

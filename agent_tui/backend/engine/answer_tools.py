@@ -25,9 +25,9 @@ from agent_tui.backend.tools.calling import failed, parsed, run_tool
 from agent_tui.backend.tools.rules import exact_rule
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.toolbox import ServerListed
-from agent_tui.errors import StoreError
-from agent_tui.events import Step, ToolAsk
-from agent_tui.tool_forms import FormAnswer, ToolForm
+from agent_tui.model.errors import StoreError
+from agent_tui.model.events import Step, ToolAsk
+from agent_tui.model.tool_forms import FormAnswer, ToolForm
 
 OUTDATED = (
     "not run: by now it would do something else than the user was shown and allowed (a file was changed "

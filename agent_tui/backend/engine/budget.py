@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from agent_tui.errors import Refused
+from agent_tui.model.errors import Refused
 
 
 class Budgeted(Protocol):

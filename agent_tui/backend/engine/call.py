@@ -24,7 +24,7 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     UsagePiece,
 )
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 
 MAX_TEXT_CHARACTERS = 1_000_000  # of one call; as many again may be thought, and written for tools
 # What may wait to be stored: a model that is faster than the disk is not asked for more meanwhile.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from agent_tui import events as ev
 from agent_tui.backend.engine import record
 from agent_tui.backend.engine.rooms import RoomChange, changed_agents, changed_values
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store.rows import AgentsSet, InboxPut, NewEvent, RoomRow, RoomSet
-from agent_tui.errors import Refused
+from agent_tui.model import events as ev
+from agent_tui.model.errors import Refused
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import encode
 

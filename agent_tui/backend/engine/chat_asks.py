@@ -24,11 +24,11 @@ from agent_tui.backend.store.chat_rows import RuleChange, RuleConfirmed, RuleDro
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.rules import allows, exact_rule
 from agent_tui.backend.tools.tool import ToolPlace
-from agent_tui.errors import NotFound, Refused
-from agent_tui.events import Step, ToolAsk
-from agent_tui.inert import visible_line
-from agent_tui.tool_forms import FormAction, FormAnswer, ToolForm, problems
-from agent_tui.tool_rules import speaks_of
+from agent_tui.config.tool_rules import speaks_of
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import Step, ToolAsk
+from agent_tui.model.inert import visible_line
+from agent_tui.model.tool_forms import FormAction, FormAnswer, ToolForm, problems
 
 DECISIONS = ("once", "conversation", "always", "deny")
 FORM_DECISIONS: Mapping[str, FormAction] = {"answer": "accept", "decline": "decline", "cancel": "cancel"}

@@ -12,7 +12,7 @@ from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store.chat_messages import attachments_text, spoken_text
 from agent_tui.backend.store.chat_rows import ChatRow, Link
 from agent_tui.backend.store.rows import TurnRow, UserSaid
-from agent_tui.errors import NotFound, Refused
+from agent_tui.model.errors import NotFound, Refused
 
 VOICE = "voice"  # what a person says there may have had no answer
 CUT_IN = "interject"

@@ -22,8 +22,8 @@ from agent_tui.backend.engine.tool_fields import checked_tools, checked_workspac
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import checked_key, storable
 from agent_tui.backend.store.chat_rows import ChatRow, Value
-from agent_tui.errors import Refused
-from agent_tui.events import Attachment, ConversationInfo, Spoken
+from agent_tui.model.errors import Refused
+from agent_tui.model.events import Attachment, ConversationInfo, Spoken
 from agent_tui.wire.content import dump
 
 MAX_CONTENT_CHARACTERS = 1_000_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent_tui import events as ev
 from agent_tui.backend.engine.answer import Ending
 from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.chat_fields import conversation_info
@@ -32,8 +31,9 @@ from agent_tui.backend.store.rows import (
     UserSaid,
 )
 from agent_tui.backend.tools.calling import failed
-from agent_tui.chains import said_in
-from agent_tui.events import Step
+from agent_tui.model import events as ev
+from agent_tui.model.chains import said_in
+from agent_tui.model.events import Step
 from agent_tui.wire.chat_encode import encode
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import token_count

@@ -24,7 +24,7 @@ from agent_tui.backend.store.rows import TurnRow
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.rooms import ROOM_TOOLS
 from agent_tui.backend.tools.tool import ToolPlace
-from agent_tui.events import Message, Step
+from agent_tui.model.events import Message, Step
 
 
 @dataclass(frozen=True, slots=True)

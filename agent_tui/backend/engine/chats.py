@@ -43,9 +43,9 @@ from agent_tui.backend.store.chat_messages import question_message
 from agent_tui.backend.store.chat_rows import ChatCreated, ChatRow, ChatSet, Hit, ToolRule, Unsearchable
 from agent_tui.backend.store.rows import Change, RoomSet
 from agent_tui.backend.store.store import Store
-from agent_tui.chains import joined
-from agent_tui.errors import NotFound, Refused
-from agent_tui.events import ConversationInfo, Step
+from agent_tui.model.chains import joined
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import ConversationInfo, Step
 from agent_tui.wire.rooms_encode import token_count
 
 __all__ = ["Asked", "Chats", "ConversationChange", "NewConversation", "Question", "Recorded"]

@@ -30,8 +30,8 @@ from agent_tui.backend.hub import Hub
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import RoomCreated, RoomRow, RoomSet
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import NotFound, Refused
-from agent_tui.events import RoomInfo
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import RoomInfo
 
 __all__ = ["Engine", "NewAgent", "NewRoom", "RoomChange"]
 

@@ -8,8 +8,8 @@ from agent_tui.backend.engine.agents import room_told, without_own_mark
 from agent_tui.backend.models.model import ChatMessage
 from agent_tui.backend.store.queries import Said
 from agent_tui.backend.store.rows import RoomRow, TurnRow
-from agent_tui.config import DEMO_PROVIDER
-from agent_tui.events import AgentInfo
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.model.events import AgentInfo
 
 
 def model_messages(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store.rows import InboxPut, InboxSet, RoomRow
-from agent_tui.errors import NotFound, Refused
-from agent_tui.events import QueuedMessage
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import QueuedMessage
 
 MAX_WORDS_CHARACTERS = 100_000
 MAX_QUEUE = 1_000  # of one room; each of its answers lists them all

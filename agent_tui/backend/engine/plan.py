@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from agent_tui.backend.engine.budget import used_up
 from agent_tui.backend.store.queries import FINAL_REASONS
 from agent_tui.backend.store.rows import RoomRow, TurnRow
-from agent_tui.events import QueuedMessage
+from agent_tui.model.events import QueuedMessage
 
 NO_AGENTS = "No agents in room"  # protocols.md §1, the text of ``error``
 MOST_FAILURES = 3  # in a row of one provider, in a sequential room: then it pauses

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent_tui import events as ev
 from agent_tui.backend.engine.written import Written, pieces
 from agent_tui.backend.models.model import NotePiece
 from agent_tui.backend.store.messages import turn_message, user_message, with_notes
@@ -28,7 +27,8 @@ from agent_tui.backend.store.rows import (
     TurnRow,
     UserSaid,
 )
-from agent_tui.events import QueuedMessage
+from agent_tui.model import events as ev
+from agent_tui.model.events import QueuedMessage
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import encode, progress, token_count
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from agent_tui.backend.engine.plan import is_final
 from agent_tui.backend.store.rows import RoomRow, TurnRow
-from agent_tui.errors import Refused
-from agent_tui.events import AgentInfo
+from agent_tui.model.errors import Refused
+from agent_tui.model.events import AgentInfo
 
 
 def turn_to_retry(room: RoomRow, turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow:

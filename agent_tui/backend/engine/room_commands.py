@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.rooms import NewRoom
-from agent_tui.events import RoomInfo
+from agent_tui.model.events import RoomInfo
 
 
 class RoomCommands:

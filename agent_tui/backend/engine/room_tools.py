@@ -16,7 +16,7 @@ from agent_tui.backend.store import queries, room_steps
 from agent_tui.backend.store.rows import RoomRow, TurnRow
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.tool import ToolPlace
-from agent_tui.errors import NotFound
+from agent_tui.model.errors import NotFound
 
 
 class RoomTools:

@@ -14,8 +14,8 @@ from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store.room_steps import tools_text
 from agent_tui.backend.store.rows import RoomRow
-from agent_tui.errors import ModelError, Refused
-from agent_tui.events import AgentInfo, RoomInfo
+from agent_tui.model.errors import ModelError, Refused
+from agent_tui.model.events import AgentInfo, RoomInfo
 
 MAX_TASK_CHARACTERS = 100_000
 MAX_PROMPT_CHARACTERS = 100_000

@@ -29,8 +29,8 @@ from agent_tui.backend.store.damage import damaged
 from agent_tui.backend.store.messages import Page
 from agent_tui.backend.store.rows import EventsDropped, RoomDropped, RoomSet
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import NotFound, StoreError
-from agent_tui.events import Message
+from agent_tui.model.errors import NotFound, StoreError
+from agent_tui.model.events import Message
 
 MAX_PAGE_MESSAGES = 1_000
 EVENTS_PER_DELETE = 5_000  # other rooms' words wait while events are deleted, so never many at once

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent_tui.backend.engine.words import storable
-from agent_tui.errors import Refused
+from agent_tui.model.errors import Refused
 
 MAX_TOOLS = 500
 MAX_TOOL_NAME_CHARACTERS = 100

@@ -25,8 +25,8 @@ from agent_tui.backend.store.messages import with_notes
 from agent_tui.backend.store.queries import Said
 from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
 from agent_tui.backend.store.store import Store
-from agent_tui.chains import joined_steps, said_in
-from agent_tui.events import Step, Usage
+from agent_tui.model.chains import joined_steps, said_in
+from agent_tui.model.events import Step, Usage
 from agent_tui.wire.rooms_encode import token_count
 
 FAILED = "LLM stream failed"  # protocols.md §1

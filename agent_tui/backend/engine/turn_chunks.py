@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent_tui import events as ev
 from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
+from agent_tui.model import events as ev
 from agent_tui.wire.content import BETWEEN_STEPS, dump
 from agent_tui.wire.rooms_encode import encode, progress
 

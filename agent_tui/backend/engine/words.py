@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agent_tui.errors import AgentTuiError, Refused
+from agent_tui.model.errors import AgentTuiError, Refused
 
 MAX_KEY_CHARACTERS = 200
 MAX_ERROR_CHARACTERS = 1_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agent_tui.backend.store.rows import Change, NewEvent, TurnNotePut
-from agent_tui.events import TurnNoted
+from agent_tui.model.events import TurnNoted
 
 # Longer texts become several events, so that a page of the log stays small.
 MAX_PIECE_CHARACTERS = 16_384

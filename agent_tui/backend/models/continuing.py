@@ -20,7 +20,7 @@ from agent_tui.backend.models.model import (
     TextPiece,
     ThinkingPiece,
 )
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 
 LEAST_BYTES = 8  # of UTF-8: shorter words stand in a text twice by chance
 QUOTED_CHARACTERS = 80

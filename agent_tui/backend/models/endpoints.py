@@ -6,9 +6,9 @@ import base64
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from agent_tui.config import PROVIDER_URLS, ProviderConfig
-from agent_tui.errors import ModelError
-from agent_tui.keys import read_key
+from agent_tui.config.file import PROVIDER_URLS, ProviderConfig
+from agent_tui.config.keys import read_key
+from agent_tui.model.errors import ModelError
 
 # Seconds without a token, unless the config file says otherwise. A server on this machine may load its
 # weights or read a long prompt before it says anything.

@@ -23,8 +23,8 @@ from agent_tui.backend.models.endpoints import (
     with_key,
     without_login,
 )
-from agent_tui.errors import ConfigError, ModelError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ConfigError, ModelError
+from agent_tui.model.inert import inert_line
 from agent_tui.redaction import shown_url
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from agent_tui.backend.models.endpoints import Endpoint, endpoint_of, silence_se
 from agent_tui.backend.models.model import Model
 from agent_tui.backend.models.prices import UNLIMITED_TOKENS, Terms
 from agent_tui.backend.models.remote import RemoteProvider
-from agent_tui.config import ProviderConfig
-from agent_tui.errors import ModelError
+from agent_tui.config.file import ProviderConfig
+from agent_tui.model.errors import ModelError
 
 DEFAULT_MODEL = "gpt-4"  # protocols.md §1: the agent's model, else the provider's, else this
 

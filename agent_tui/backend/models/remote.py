@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.backend.models.endpoints import Endpoint, with_key
 from agent_tui.backend.models.model import ModelRequest, Piece
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 
 if TYPE_CHECKING:
     from agent_tui.backend.models.remote_calls import Connection

@@ -55,7 +55,7 @@ from agent_tui.backend.models.ollama import OllamaTransport
 from agent_tui.backend.models.remote_errors import FAILURES, Teller, is_too_long
 from agent_tui.backend.models.remote_history import Kept, has_thoughts, told
 from agent_tui.backend.models.remote_pieces import Pieces
-from agent_tui.errors import ConfigError, ModelError
+from agent_tui.model.errors import ConfigError, ModelError
 from agent_tui.redaction import shown_url
 from agent_tui.tls import tls_context
 from agent_tui.wire.content import encodable

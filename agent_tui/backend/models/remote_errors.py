@@ -19,8 +19,8 @@ from pydantic_ai import exceptions as failed
 
 from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, Endpoint
 from agent_tui.causes import reason, tls_cause
-from agent_tui.errors import ModelError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ModelError
+from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redacted, shown_url
 from agent_tui.tls import tls_failure
 

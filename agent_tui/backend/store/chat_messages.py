@@ -9,8 +9,8 @@ from typing import Any
 
 from agent_tui.backend.store.messages import notes_of
 from agent_tui.backend.store.rows import TurnRow, UserSaid
-from agent_tui.chains import said_in
-from agent_tui.events import Attachment, Message, Spoken, Step
+from agent_tui.model.chains import said_in
+from agent_tui.model.events import Attachment, Message, Spoken, Step
 from agent_tui.wire.chat_encode import answer_content, question_content, spoken_fields
 from agent_tui.wire.rooms_encode import token_count
 

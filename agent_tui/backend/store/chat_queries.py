@@ -17,9 +17,9 @@ from agent_tui.backend.store.chat_writing import AGENT_COLUMNS, ROOM_COLUMNS
 from agent_tui.backend.store.damage import damaged, damaged_field, intact, names_in
 from agent_tui.backend.store.messages import Page, that_fit
 from agent_tui.backend.store.rows import Frame, TurnRow, UserSaid
-from agent_tui.errors import NotFound
-from agent_tui.events import Message, Step, ToolAsk
-from agent_tui.tool_forms import stored_form
+from agent_tui.model.errors import NotFound
+from agent_tui.model.events import Message, Step, ToolAsk
+from agent_tui.model.tool_forms import stored_form
 
 IDS_PER_QUERY = 500
 MESSAGES_PER_READ = 50  # with their files each may be as large as a page

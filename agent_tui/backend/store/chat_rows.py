@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_tui.events import Step, ToolAsk
+from agent_tui.model.events import Step, ToolAsk
 
 Value = str | int | float | bool | None
 RuleScope = Literal["exact", "wide", "suspended"]

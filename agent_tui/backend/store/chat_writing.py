@@ -34,7 +34,7 @@ from agent_tui.backend.store.schema import (
     turn,
     user_message,
 )
-from agent_tui.errors import StoreError
+from agent_tui.model.errors import StoreError
 from agent_tui.wire.content import dump
 from agent_tui.wire.steps_encode import ask_fields
 

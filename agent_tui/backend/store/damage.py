@@ -12,7 +12,7 @@ from functools import cache
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
-from agent_tui.errors import StoreError
+from agent_tui.model.errors import StoreError
 
 _PLAIN = {str, int, float, bool, NoneType}
 _ONE_OF = {

@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from agent_tui.backend.store import schema
-from agent_tui.errors import StoreError, StoreFull
+from agent_tui.model.errors import StoreError, StoreFull
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 # What reading and writing raise; a StoreError is ours: what is asked contradicts what is stored.

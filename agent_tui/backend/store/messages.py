@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from json import loads
 
 from agent_tui.backend.store.rows import TurnRow, UserSaid
-from agent_tui.events import Message, Note, Step
+from agent_tui.model.events import Message, Note, Step
 from agent_tui.wire.content import dump, steps_content, text_content
 from agent_tui.wire.rooms_encode import note_fields, token_count
 from agent_tui.wire.steps_encode import step_fields

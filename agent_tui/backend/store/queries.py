@@ -24,8 +24,8 @@ from agent_tui.backend.store.damage import damaged, damaged_field, damaged_place
 from agent_tui.backend.store.messages import Page, that_fit, turn_message, user_message
 from agent_tui.backend.store.room_steps import has_called, steps, tools_of
 from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow, UserSaid
-from agent_tui.errors import NotFound
-from agent_tui.events import AgentInfo, QueuedMessage, Step
+from agent_tui.model.errors import NotFound
+from agent_tui.model.events import AgentInfo, QueuedMessage, Step
 
 # What is stored of an agent, in the order of ``AgentInfo``; the rest of it is computed.
 AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", "provider_id", "skip_next")

@@ -16,7 +16,7 @@ from agent_tui.backend.store import schema
 from agent_tui.backend.store.chat_queries import IDS_PER_QUERY, step_of
 from agent_tui.backend.store.damage import names_in
 from agent_tui.backend.store.rows import TurnRow
-from agent_tui.events import Step
+from agent_tui.model.events import Step
 from agent_tui.wire.content import BETWEEN_STEPS, dump
 
 has_called = exists().where(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agent_tui.backend.store.chat_rows import ChatChange
-from agent_tui.events import AgentInfo, Note, QueuedMessage, Usage
+from agent_tui.model.events import AgentInfo, Note, QueuedMessage, Usage
 
 
 @dataclass(frozen=True, slots=True)

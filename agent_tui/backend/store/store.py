@@ -23,7 +23,7 @@ from agent_tui.backend.store.database import (
 )
 from agent_tui.backend.store.rows import Change, Frame, NewEvent, Write
 from agent_tui.backend.store.writer import Writer
-from agent_tui.errors import StoreError
+from agent_tui.model.errors import StoreError
 
 log = logging.getLogger(__name__)
 

@@ -48,8 +48,8 @@ from agent_tui.backend.store.rows import (
     Write,
 )
 from agent_tui.backend.store.schema import event, inbox, room, room_agent, turn, user_message
-from agent_tui.errors import StoreError
-from agent_tui.events import AgentInfo
+from agent_tui.model.errors import StoreError
+from agent_tui.model.events import AgentInfo
 
 _LAST_SEQS = select(room.c.id, room.c.last_seq).where(room.c.id.in_(bindparam("ids", expanding=True)))
 _APPEND = insert(event)

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from agent_tui.backend.tools.tool import ToolError
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 
 Address = IPv4Address | IPv6Address
 # IPv6 addresses that lead to an IPv4 one which is written in them: translated and compatible ones.

@@ -13,8 +13,8 @@ from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.schema import misfit
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, cut, failure, structure, succeeded
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace, without_limit
-from agent_tui.inert import inert_line
-from agent_tui.tool_forms import FormAnswer, ToolForm
+from agent_tui.model.inert import inert_line
+from agent_tui.model.tool_forms import FormAnswer, ToolForm
 
 MAX_ARGUMENT_CHARACTERS = 2_000_000
 

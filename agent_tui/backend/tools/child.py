@@ -18,7 +18,7 @@ from agent_tui.backend.tools.environment import UMASK
 from agent_tui.backend.tools.keeper import below, processes, send
 from agent_tui.backend.tools.orphans import LOOK_SECONDS, ORPHANS, is_stopped
 from agent_tui.backend.tools.tool import ToolError
-from agent_tui.tool_config import TOOL_VARIABLE
+from agent_tui.config.tools import TOOL_VARIABLE
 
 GRACE_SECONDS = 1.0  # between asking a program to end and killing it
 END_SECONDS = 10.0  # for the keeper itself; it needs a moment after the grace

@@ -18,8 +18,8 @@ from agent_tui.backend.tools.addresses import is_named, public_addresses
 from agent_tui.backend.tools.child import PIPE_BYTES, Child
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, cut
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
-from agent_tui.events import ToolAsk
-from agent_tui.inert import inert_line, visible
+from agent_tui.model.events import ToolAsk
+from agent_tui.model.inert import inert_line, visible
 
 if TYPE_CHECKING:
     import httpx

@@ -15,8 +15,8 @@ from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.walking import Entry, glob_spec, walk
 from agent_tui.backend.tools.workspace import Workspace
-from agent_tui.events import ToolAsk
-from agent_tui.inert import inert_line
+from agent_tui.model.events import ToolAsk
+from agent_tui.model.inert import inert_line
 
 FILE_SECONDS = 20.0
 MAX_ENTRIES = 1_000

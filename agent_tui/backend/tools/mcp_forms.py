@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from agent_tui.backend.tools.tool import ToolError
-from agent_tui.inert import visible, visible_line
-from agent_tui.tool_forms import MAX_NUMBER, FieldType, FormField, FormOption, ToolForm, problems
+from agent_tui.model.inert import visible, visible_line
+from agent_tui.model.tool_forms import MAX_NUMBER, FieldType, FormField, FormOption, ToolForm, problems
 
 MAX_FIELDS: Final = 50
 MAX_OPTIONS: Final = 200

@@ -16,8 +16,8 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS
+from agent_tui.config.tools import McpConfig
 from agent_tui.tls import tls_context
-from agent_tui.tool_config import McpConfig
 
 if TYPE_CHECKING:  # a name for checkers only: the package keeps it to itself
     from mcp.client._transport import TransportStreams

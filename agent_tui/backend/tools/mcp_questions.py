@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tui.backend.tools.mcp_forms import form_of
 from agent_tui.backend.tools.tool import ToolError, ToolPlace, without_limit
-from agent_tui.inert import visible_line
-from agent_tui.tool_forms import FormAnswer
+from agent_tui.model.inert import visible_line
+from agent_tui.model.tool_forms import FormAnswer
 
 if TYPE_CHECKING:
     from mcp.client.context import ClientRequestContext

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from agent_tui.backend.models.model import Image
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, cut, failure
 from agent_tui.backend.tools.tool import ToolError, ToolOutput
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 
 if TYPE_CHECKING:
     from mcp_types import BlobResourceContents, CallToolResult, ContentBlock, TextResourceContents

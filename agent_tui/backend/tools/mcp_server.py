@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent_tui.backend.tools.mcp_questions import Questions
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from agent_tui.causes import reason, tls_cause
-from agent_tui.inert import inert_line
+from agent_tui.config.tools import McpConfig
+from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redacted
 from agent_tui.tls import tls_failure
-from agent_tui.tool_config import McpConfig
 
 if TYPE_CHECKING:
     from mcp import Client

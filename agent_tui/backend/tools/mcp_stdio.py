@@ -20,8 +20,8 @@ from mcp.shared.message import SessionMessage
 from agent_tui.backend.tools.child import GRACE_SECONDS, PIPE_BYTES, Child
 from agent_tui.backend.tools.environment import passed_environment
 from agent_tui.backend.tools.texts import Spool
-from agent_tui.inert import inert_line
-from agent_tui.tool_config import McpConfig
+from agent_tui.config.tools import McpConfig
+from agent_tui.model.inert import inert_line
 
 if TYPE_CHECKING:  # a name for checkers only: the package keeps it to itself
     from mcp.client._transport import TransportStreams

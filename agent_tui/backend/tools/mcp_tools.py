@@ -15,9 +15,9 @@ from agent_tui.backend.tools.mcp_results import output
 from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.schema import is_valid_schema
 from agent_tui.backend.tools.tool import Permission, ToolOutput, ToolPlace
-from agent_tui.events import ToolAsk
-from agent_tui.inert import inert, visible, visible_line
-from agent_tui.tool_config import McpConfig
+from agent_tui.config.tools import McpConfig
+from agent_tui.model.events import ToolAsk
+from agent_tui.model.inert import inert, visible, visible_line
 
 if TYPE_CHECKING:
     from mcp_types import Tool

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agent_tui.backend.tools import keeper
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 
 SWEEP_SECONDS = 3.0  # for ending them; what lives longer is named
 LOOK_SECONDS = 0.01

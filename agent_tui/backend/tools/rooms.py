@@ -13,9 +13,9 @@ from typing import Any, Final, Protocol
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.tool import Permission, Tool, ToolError, ToolOutput, ToolPlace
-from agent_tui.errors import AgentTuiError
-from agent_tui.events import RoomInfo, ToolAsk
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import RoomInfo, ToolAsk
+from agent_tui.model.inert import inert_line
 
 SECONDS: Final = 10.0
 MAX_LISTED: Final = 20

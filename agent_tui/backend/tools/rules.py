@@ -1,4 +1,4 @@
-"""Which rules cover a call in the folder that it works in (``agent_tui.tool_rules`` has the patterns)."""
+"""Which rules cover a call in the folder that it works in (``config.tool_rules`` has the patterns)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.backend.tools.tool import ToolPlace
-from agent_tui.tool_rules import COMMAND_TOOL, PATH_TOOLS, exact_pattern
-from agent_tui.tool_rules import allows as pattern_allows
+from agent_tui.config.tool_rules import COMMAND_TOOL, PATH_TOOLS, exact_pattern
+from agent_tui.config.tool_rules import allows as pattern_allows
 
 
 def exact_rule(tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator

@@ -12,8 +12,8 @@ from agent_tui.backend.tools.environment import command_environment
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, structure
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.workspace import Workspace
-from agent_tui.events import ToolAsk
-from agent_tui.inert import visible, visible_line
+from agent_tui.model.events import ToolAsk
+from agent_tui.model.inert import visible, visible_line
 
 COMMAND_SECONDS = 60.0
 MAX_COMMAND_CHARACTERS = 10_000

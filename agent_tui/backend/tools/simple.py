@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.arithmetic import MAX_CHARACTERS, WrongSum, about, evaluate, written
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
-from agent_tui.events import ToolAsk
-from agent_tui.inert import inert_line
+from agent_tui.model.events import ToolAsk
+from agent_tui.model.inert import inert_line
 
 SIMPLE_SECONDS = 5.0
 MAX_ZONE_CHARACTERS = 64

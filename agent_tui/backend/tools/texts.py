@@ -6,7 +6,7 @@ import json
 from collections import deque
 from typing import Any
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 
 MAX_OUTPUT_CHARACTERS = 100_000
 MAX_ERROR_CHARACTERS = 2_000

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agent_tui.backend.models.model import Image, ToolSpec
-from agent_tui.events import ToolAsk
-from agent_tui.tool_forms import FormAnswer, ToolForm
+from agent_tui.model.events import ToolAsk
+from agent_tui.model.tool_forms import FormAnswer, ToolForm
 
 # read: looks only, and only where it may. ask: changes or reaches something, so a person is asked before.
 Permission = Literal["read", "ask"]

@@ -18,8 +18,8 @@ from agent_tui.backend.tools.shell import COMMAND_SECONDS, RunCommand
 from agent_tui.backend.tools.simple import Calculator, CurrentTime
 from agent_tui.backend.tools.tool import Permission, Tool, ToolError
 from agent_tui.backend.tools.writing import PatchFile, WriteFile
-from agent_tui.config import Config
-from agent_tui.tool_config import McpConfig
+from agent_tui.config.file import Config
+from agent_tui.config.tools import McpConfig
 
 BUILT_IN = "built-in"
 AGAIN_SECONDS = 0.5

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.backend.tools.workspace import Workspace
-from agent_tui.inert import inert
+from agent_tui.model.inert import inert
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from agent_tui.backend.tools.environment import UMASK
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
-from agent_tui.inert import inert, inert_line
+from agent_tui.model.inert import inert, inert_line
 
 MAX_PATH_CHARACTERS = 4_000
 MAX_LINKS = 20

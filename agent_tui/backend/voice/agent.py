@@ -19,9 +19,9 @@ from agent_tui.backend.tools.child import Child
 from agent_tui.backend.tools.environment import passed_environment
 from agent_tui.backend.voice.last_words import LastWords, LogFile, lines_of
 from agent_tui.backend.voice.program import Command, Program, ProgramDone, ProgramEnded, ProgramFailed, State
-from agent_tui.inert import inert_line
+from agent_tui.config.voice import VoiceAgentConfig
+from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redacted
-from agent_tui.voice_config import VoiceAgentConfig
 
 MODULE = "agent_tui.voice_agent"
 EXIT_USAGE = 2  # of the agent: a setting is wrong

@@ -10,7 +10,7 @@ from contextlib import suppress
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from agent_tui.inert import inert_line
+from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redacted
 
 MAX_LOG_BYTES = 1024 * 1024

@@ -16,7 +16,7 @@ from google.protobuf.json_format import ParseDict, ParseError
 from livekit import api
 from livekit.protocol.models import ParticipantInfo
 
-from agent_tui.errors import Refused
+from agent_tui.model.errors import Refused
 
 OWNER_ATTRIBUTE = "agent-tui.owner"
 AGENT_NAME_ATTRIBUTE = "lk.agent.name"

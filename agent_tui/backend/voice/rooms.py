@@ -21,10 +21,10 @@ from agent_tui.backend.voice.agent import JOIN_SECONDS, Orders, VoiceAgent, agen
 from agent_tui.backend.voice.last_words import LogFile
 from agent_tui.backend.voice.program import ProgramEnded
 from agent_tui.backend.voice.server import KEY, VoiceServer, is_old, server_version
-from agent_tui.errors import NotFound, Refused, StoreError
-from agent_tui.inert import inert_line
+from agent_tui.config.voice import MAX_ROOM_CHARACTERS, VoiceConfig
+from agent_tui.model.errors import NotFound, Refused, StoreError
+from agent_tui.model.inert import inert_line
 from agent_tui.network import has_interface
-from agent_tui.voice_config import MAX_ROOM_CHARACTERS, VoiceConfig
 from agent_tui.voice_instructions import own_locale, spoken_prompt
 from agent_tui.voice_parts import find_agent_python, find_server, located_server, missing_parts, voice_folder
 

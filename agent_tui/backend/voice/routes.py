@@ -6,12 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agent_tui.backend.body import Fields, read_fields
-from agent_tui.backend.problem import json_answer
-from agent_tui.backend.routing import by_method
+from agent_tui.backend.http.body import Fields, read_fields
+from agent_tui.backend.http.problem import json_answer
+from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.voice.rooms import Elsewhere, TokenRequest, VoiceRooms
-from agent_tui.errors import Refused
-from agent_tui.voice_config import DEFAULT_ROOM
+from agent_tui.config.voice import DEFAULT_ROOM
+from agent_tui.model.errors import Refused
 
 
 class Voice:

@@ -22,7 +22,7 @@ from agent_tui.audio.sound import BLOCK_BYTES, SAMPLE_RATE, Sound
 from agent_tui.clients.voice.requests import SessionRequests
 from agent_tui.clients.voice.running import Running, to_the_end
 from agent_tui.clients.voice.script import AgentProgram
-from agent_tui.errors import (
+from agent_tui.model.errors import (
     AgentTuiError,
     ConnectFailed,
     NotOffered,
@@ -32,7 +32,7 @@ from agent_tui.errors import (
     TimedOut,
     TransportError,
 )
-from agent_tui.events import Unknown
+from agent_tui.model.events import Unknown
 from agent_tui.model.voice import (
     AgentJoined,
     AgentStateChanged,

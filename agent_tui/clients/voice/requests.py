@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 from livekit.protocol.agent_pb import agent_session as pb
 
-from agent_tui.errors import Refused, StreamLost, TimedOut
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import Refused, StreamLost, TimedOut
+from agent_tui.model.inert import inert_line
 from agent_tui.wire import voice as wire
 from agent_tui.wire.voice import redact
 

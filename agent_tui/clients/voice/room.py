@@ -23,7 +23,7 @@ from agent_tui.clients.voice.room_link import JOIN_SECONDS, JoinFailed, RoomLink
 from agent_tui.clients.voice.running import Running, stop, to_the_end
 from agent_tui.clients.voice.tokens import Ticket, TokenSource
 from agent_tui.clients.voice.words import WordStreams
-from agent_tui.errors import (
+from agent_tui.model.errors import (
     AgentTuiError,
     ConfigError,
     ConnectFailed,

@@ -20,8 +20,8 @@ from agent_tui.clients.voice.playback import Playback
 from agent_tui.clients.voice.room_link import RoomLink, read_message
 from agent_tui.clients.voice.running import Running, stop
 from agent_tui.clients.voice.tokens import TokenSource
-from agent_tui.errors import AgentTuiError, ProtocolError, Refused, TimedOut, TransportError
-from agent_tui.events import Unknown
+from agent_tui.model.errors import AgentTuiError, ProtocolError, Refused, TimedOut, TransportError
+from agent_tui.model.events import Unknown
 from agent_tui.model.voice import (
     AgentJoined,
     AgentLeft,

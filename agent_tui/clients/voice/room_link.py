@@ -21,8 +21,8 @@ from agent_tui.audio.sound import SAMPLE_RATE
 from agent_tui.clients.voice.requests import SessionRequests
 from agent_tui.clients.voice.running import Put
 from agent_tui.clients.voice.tokens import Ticket
-from agent_tui.errors import AgentTuiError, NotOffered, StreamLost
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import AgentTuiError, NotOffered, StreamLost
+from agent_tui.model.inert import inert_line
 from agent_tui.model.voice import VoiceEvent
 from agent_tui.wire import voice as wire
 from agent_tui.wire.voice_reasons import JOIN_TIMED_OUT, Reason, of_connect_error

@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from agent_tui.errors import ConfigError
-from agent_tui.inert import inert_line
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
 from agent_tui.wire.voice import redact
 
 LAST_LINES = 20

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from agent_tui.clients.net import Net
-from agent_tui.errors import ConfigError, NotFound, NotOffered, ProtocolError, Unauthorized
+from agent_tui.config.voice import LiveKit
+from agent_tui.model.errors import ConfigError, NotFound, NotOffered, ProtocolError, Unauthorized
 from agent_tui.redaction import shown_url
-from agent_tui.voice_config import LiveKit
 from agent_tui.wire.voice import token_claims
 
 BACKEND_PATH = "api/voice/token"

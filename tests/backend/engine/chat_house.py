@@ -16,7 +16,7 @@ from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.model import CallPiece, ModelRequest
 from agent_tui.backend.store.store import Store
-from agent_tui.events import Message
+from agent_tui.model.events import Message
 from tests.backend.engine.house import Log, data
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedBox

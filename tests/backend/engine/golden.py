@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from agent_tui.backend.hub import Frame
-from agent_tui.events import RoomInfo
+from agent_tui.model.events import RoomInfo
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00")
 

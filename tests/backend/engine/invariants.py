@@ -12,7 +12,7 @@ from agent_tui.backend.engine.plan import is_final
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import TurnRow
-from agent_tui.events import Message, RoomInfo
+from agent_tui.model.events import Message, RoomInfo
 from agent_tui.wire.rooms_encode import message_fields
 from tests.backend.engine.house import TERMINAL, House, data
 

@@ -13,8 +13,8 @@ import pytest
 from agent_tui.backend.engine.engine import RoomChange
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import UsagePiece
-from agent_tui.errors import ModelError, NotFound, Refused
-from agent_tui.events import Message, RoomInfo
+from agent_tui.model.errors import ModelError, NotFound, Refused
+from agent_tui.model.events import Message, RoomInfo
 from tests.backend.engine.house import MODES, House, crash_copy, data, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
 from tests.fakes.scripted_model import FakeModels, ScriptedModel

@@ -19,8 +19,8 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     UsagePiece,
 )
-from agent_tui.errors import ModelError
-from agent_tui.events import Note
+from agent_tui.model.errors import ModelError
+from agent_tui.model.events import Note
 from tests.backend.engine.chat_house import call, kinds, open_chats, results, speaks, statuses, told
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 from tests.fakes.scripted_tools import TEXT, ScriptedTool, crash, hang, reader

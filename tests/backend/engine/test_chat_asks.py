@@ -14,7 +14,7 @@ from agent_tui.backend.engine.chats import NewConversation, Question
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.store.chat_rows import RulePut, ToolRule
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import NotFound, Refused
+from agent_tui.model.errors import NotFound, Refused
 from tests.backend.engine.chat_house import call, open_chats, results, speaks, statuses
 from tests.fakes.scripted_model import Script
 from tests.fakes.scripted_tools import reader, writer

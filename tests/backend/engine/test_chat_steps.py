@@ -15,8 +15,8 @@ from agent_tui.backend.engine.call import Heard
 from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS, Written
 from agent_tui.backend.models.model import CallPiece, TextPiece, ThinkingPiece
 from agent_tui.backend.store.chat_rows import StepPut
-from agent_tui.errors import ModelError
-from agent_tui.events import Step
+from agent_tui.model.errors import ModelError
+from agent_tui.model.events import Step
 
 words = st.text(max_size=6)
 calls = st.builds(CallPiece, st.integers(0, 3), st.sampled_from(["", "a", "b"]), st.just(""), words)

@@ -17,7 +17,7 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CallPiece, Piece, ThinkingPiece
 from agent_tui.backend.store import chat_queries
 from agent_tui.backend.store.rows import RoomSet
-from agent_tui.errors import NotFound, StoreError
+from agent_tui.model.errors import NotFound, StoreError
 from tests.backend.engine.chat_house import call, kinds, open_chats, results, speaks, statuses, told
 from tests.backend.engine.house import crash_copy
 from tests.fakes.full_disk import disk

@@ -20,10 +20,10 @@ from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import Image
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
-from agent_tui.config import Config
-from agent_tui.events import Step, ToolAsk
-from agent_tui.tool_config import McpConfig, ToolsConfig
-from agent_tui.tool_forms import FormAnswer, ToolForm
+from agent_tui.config.file import Config
+from agent_tui.config.tools import McpConfig, ToolsConfig
+from agent_tui.model.events import Step, ToolAsk
+from agent_tui.model.tool_forms import FormAnswer, ToolForm
 from tests.backend.engine.chat_house import ChatHouse, call, open_chats, results, speaks, statuses
 from tests.fakes import mcp_server
 from tests.fakes.scripted_tools import ScriptedBox, reader

@@ -10,8 +10,8 @@ import pytest
 
 from agent_tui.backend.engine.chats import ConversationChange, NewConversation, Question
 from agent_tui.backend.engine.engine import Engine
-from agent_tui.errors import NotFound, Refused
-from agent_tui.events import Attachment
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import Attachment
 from tests.backend.engine.chat_house import open_chats, speaks, told
 from tests.backend.engine.house import free_models
 from tests.fakes.scripted_model import ScriptedModel

@@ -14,9 +14,9 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CutPiece, ModelRequest, UsagePiece
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import NewEvent, TurnOpened, TurnRow
-from agent_tui.chains import joined
-from agent_tui.errors import ModelError, NotFound, Refused, StoreError
-from agent_tui.events import Message, RoomInfo
+from agent_tui.model.chains import joined
+from agent_tui.model.errors import ModelError, NotFound, Refused, StoreError
+from agent_tui.model.events import Message, RoomInfo
 from tests.backend.engine.chat_house import call, open_chats, speaks
 from tests.backend.engine.chat_house import told as told_in_chat
 from tests.backend.engine.house import MODES, House, crash_copy, data, new_room, open_house, words

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.errors import NotFound, Refused
+from agent_tui.model.errors import NotFound, Refused
 from agent_tui.wire.rooms_encode import message_fields
 from tests.backend.engine.house import MODES, House, data, free_models, new_room, open_house, words
 from tests.backend.engine.invariants import check_room

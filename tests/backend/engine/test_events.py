@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.models.model import ModelRequest
-from agent_tui.errors import ModelError
-from agent_tui.events import RoomInfo
+from agent_tui.model.errors import ModelError
+from agent_tui.model.events import RoomInfo
 from tests.backend.engine.golden import story
 from tests.backend.engine.house import MODES, House, new_room, open_house, words
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel

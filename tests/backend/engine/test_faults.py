@@ -15,8 +15,8 @@ import pytest
 
 from agent_tui.backend.engine.engine import RoomChange
 from agent_tui.backend.models.model import ModelRequest
-from agent_tui.errors import ModelError
-from agent_tui.events import RoomInfo
+from agent_tui.model.errors import ModelError
+from agent_tui.model.events import RoomInfo
 from tests.backend.engine.house import House, data, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
 from tests.fakes.scripted_model import Call, FakeModels, Script, ScriptedModel

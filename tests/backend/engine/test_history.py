@@ -13,8 +13,8 @@ from agent_tui.backend.engine.history import model_messages
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
 from agent_tui.backend.store.queries import Said
 from agent_tui.backend.store.rows import RoomRow, TurnRow
-from agent_tui.errors import ModelError
-from agent_tui.events import AgentInfo
+from agent_tui.model.errors import ModelError
+from agent_tui.model.events import AgentInfo
 from tests.backend.engine.house import open_house
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 

@@ -17,8 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.store import queries
-from agent_tui.errors import Refused
-from agent_tui.events import Message, RoomInfo
+from agent_tui.model.errors import Refused
+from agent_tui.model.events import Message, RoomInfo
 from tests.backend.engine.house import MODES, House, crash_copy, new_room, open_house, words
 from tests.backend.engine.invariants import check_as_it_is, check_room
 from tests.fakes.scripted_model import FakeModels, ScriptedModel

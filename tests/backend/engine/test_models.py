@@ -22,8 +22,8 @@ from agent_tui.backend.models.model import (
     UsagePiece,
 )
 from agent_tui.backend.models.prices import Terms
-from agent_tui.errors import ModelError
-from agent_tui.events import Message, Note
+from agent_tui.model.errors import ModelError
+from agent_tui.model.events import Message, Note
 from tests.backend.engine.house import MODES, House, data, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
 from tests.fakes.clock import FakeClock

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.engine import RoomChange
-from agent_tui.events import RoomInfo
+from agent_tui.model.events import RoomInfo
 from tests.backend.engine.house import MODES, House, crash_copy, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
 from tests.fakes.scripted_model import FakeModels, ScriptedModel

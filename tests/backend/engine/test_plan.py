@@ -23,7 +23,7 @@ from agent_tui.backend.engine.plan import (
     plan,
 )
 from agent_tui.backend.store.rows import RoomRow, TurnRow
-from agent_tui.events import AgentInfo, QueuedMessage
+from agent_tui.model.events import AgentInfo, QueuedMessage
 
 AGENTS = tuple(AgentInfo(f"id-{place}", name, turn_order=place) for place, name in enumerate("ABC"))
 ROOM = RoomRow("room", "name", "task", "sequential", 2, status="running", run_seq=1, agents=AGENTS)

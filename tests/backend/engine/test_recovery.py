@@ -13,8 +13,8 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import RoomSet
-from agent_tui.errors import NotFound, Refused, StoreError
-from agent_tui.events import RoomInfo
+from agent_tui.model.errors import NotFound, Refused, StoreError
+from agent_tui.model.events import RoomInfo
 from tests.backend.engine.house import (
     MODES,
     House,

@@ -18,9 +18,9 @@ from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store import queries
 from agent_tui.backend.tools.toolbox import Toolbox
-from agent_tui.config import Config
-from agent_tui.errors import NotFound, Refused
-from agent_tui.events import Message
+from agent_tui.config.file import Config
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import Message
 from tests.backend.engine.chat_house import call, kinds, results, statuses
 from tests.backend.engine.house import MODES, House, data, open_house
 from tests.backend.engine.invariants import check_room

@@ -11,7 +11,7 @@ import pytest
 
 from agent_tui.backend.engine.agents import PALETTE
 from agent_tui.backend.engine.engine import NewAgent, NewRoom, RoomChange
-from agent_tui.errors import NotFound, Refused
+from agent_tui.model.errors import NotFound, Refused
 from tests.backend.engine.house import free_models, new_room, open_house, words
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 

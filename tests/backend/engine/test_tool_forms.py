@@ -18,10 +18,10 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
-from agent_tui.config import Config
-from agent_tui.errors import Refused
-from agent_tui.tool_config import McpConfig
-from agent_tui.tool_forms import FormAnswer, ToolForm
+from agent_tui.config.file import Config
+from agent_tui.config.tools import McpConfig
+from agent_tui.model.errors import Refused
+from agent_tui.model.tool_forms import FormAnswer, ToolForm
 from tests.backend.engine.chat_house import ChatHouse, call, open_chats, results, speaks, statuses
 from tests.backend.engine.house import House, crash_copy, open_house
 from tests.backend.engine.test_room_tools import a_room, models, said, stands

@@ -19,7 +19,7 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import Notice, Presence, Unwatched
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.models.prices import Terms, costs_money
-from agent_tui.records import Spoken
+from agent_tui.model.records import Spoken
 from tests.backend.engine.house import House, new_room, open_house, words
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.scripted_model import FakeModels, ScriptedModel

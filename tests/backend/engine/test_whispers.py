@@ -8,7 +8,7 @@ import pytest
 
 from agent_tui.backend.engine.engine import RoomChange
 from agent_tui.backend.engine.rooms import AgentChange
-from agent_tui.events import RoomInfo
+from agent_tui.model.events import RoomInfo
 from tests.backend.engine.house import MODES, House, crash_copy, data, new_room, open_house, words
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 

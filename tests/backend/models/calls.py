@@ -20,7 +20,7 @@ from agent_tui.backend.models.model import (
     ToolSpec,
 )
 from agent_tui.backend.models.remote import RemoteProvider
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 from tests.fakes.dialects import Kind
 from tests.fakes.model_server import Answer, FakeModelServer
 

@@ -17,7 +17,7 @@ from agent_tui.backend.models.model import (
     ToolCall,
     UsagePiece,
 )
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import KEY, OFFERED, REQUEST, SUM, calls_of, provider_of, text, told_to
 from tests.fakes.dialects import KINDS, Kind
 from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails

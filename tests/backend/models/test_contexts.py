@@ -29,7 +29,7 @@ from agent_tui.backend.models.model import (
 )
 from agent_tui.backend.models.providers import Models
 from agent_tui.backend.models.remote import RemoteProvider
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import OFFERED, SUM, text
 from tests.fakes.model_server import Answer, FakeModelServer, fails, raw, says, tells
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.agent_templates import language_of
 from agent_tui.backend.models.demo.task import MAX_QUOTE_CHARACTERS, read_task
+from agent_tui.config.agent_templates import language_of
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from agent_tui.backend.models.demo.voice import intent_of, voice_pieces
 from agent_tui.backend.models.model import CallPiece, ChatMessage, ModelRequest, ToolCall, ToolSpec
 from agent_tui.backend.tools.rooms import ACTING, LOOKING, meant
-from agent_tui.events import RoomInfo
+from agent_tui.model.events import RoomInfo
 from tests.backend.models.voice_paraphrases import MEANT, NONE_OF_THEM
 
 UNDERSTOOD = 0.9  # of what was meant

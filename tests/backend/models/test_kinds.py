@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agent_tui.backend.models.model import CutPiece, TextPiece, ThinkingPiece, UsagePiece
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, text
 from tests.backend.models.calls import provider_of as provider
 from tests.fakes.dialects import KINDS, Kind, event

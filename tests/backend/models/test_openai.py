@@ -231,7 +231,7 @@ import asyncio, gc, json, sys, threading
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.backend.models.remote import RemoteProvider
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 HEAVY = ("pydantic_ai", "openai", "httpx2", "httpx", "pydantic")
 SDKS = ("pydantic_ai", "openai", "anthropic", "google")
 before = [name for name in HEAVY if name in sys.modules]

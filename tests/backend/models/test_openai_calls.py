@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_tui.backend.models.model import Piece, TextPiece, ThinkingPiece, ToolCall
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import OFFERED, calls_of, provider, text
 from tests.fakes.model_server import (
     DONE,

@@ -14,7 +14,7 @@ from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.backend.models.model import (
     Piece,
 )
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, error_of, pieces, provider, text
 from tests.fakes.model_server import DONE, Answer, FakeModelServer, chunk, data, fails, raw, says
 

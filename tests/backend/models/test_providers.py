@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from agent_tui.backend.models.model import TextPiece
 from agent_tui.backend.models.providers import DEMO, Models
-from agent_tui.config import load
-from agent_tui.errors import ModelError
+from agent_tui.config.file import load
+from agent_tui.model.errors import ModelError
 from tests.backend.models.talk import TASKS, ask
 from tests.fakes.model_server import FakeModelServer
 

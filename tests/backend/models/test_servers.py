@@ -11,7 +11,7 @@ import pytest
 
 from agent_tui.backend.models.model import CutPiece, Piece, TextPiece, ThinkingPiece, UsagePiece
 from agent_tui.backend.models.remote import RemoteProvider
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import REQUEST, error_of, provider, text
 from tests.fakes.model_server import DONE, Answer, FakeModelServer, chunk, data, fails, raw, says
 

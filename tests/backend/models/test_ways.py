@@ -11,7 +11,7 @@ import pytest
 from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.backend.models.listing import list_models
 from agent_tui.backend.models.remote import RemoteProvider
-from agent_tui.errors import ModelError
+from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, text
 from tests.fakes.dialects import KINDS, Kind
 from tests.fakes.http_server import answers_json, listening

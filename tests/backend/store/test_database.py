@@ -15,7 +15,7 @@ import pytest
 from agent_tui.backend.store import queries, schema
 from agent_tui.backend.store.database import database_file
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import StoreError
+from agent_tui.model.errors import StoreError
 
 NOBODY = 65534
 

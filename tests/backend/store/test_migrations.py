@@ -22,7 +22,7 @@ from agent_tui.backend.store.chat_rows import RulePut, ToolRule
 from agent_tui.backend.store.database import MIGRATIONS, open_engines
 from agent_tui.backend.store.rows import RoomCreated, RoomRow
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import StoreError
+from agent_tui.model.errors import StoreError
 
 LATER = f"{int(schema.HEAD) + 1:04}"  # the version after ours
 NEXT = """
@@ -241,7 +241,7 @@ def test_alembic_is_not_loaded_for_a_database_of_today(tmp_path: Path) -> None:
 import asyncio, sys
 from pathlib import Path
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import StoreError
+from agent_tui.model.errors import StoreError
 for _ in range(2):
     asyncio.run(Store(Path({str(tmp_path / "rooms.db")!r})).close())
 sys.exit("alembic" in sys.modules)

@@ -29,8 +29,8 @@ from agent_tui.backend.store.rows import (
     UserSaid,
 )
 from agent_tui.backend.store.store import Store
-from agent_tui.errors import NotFound, StoreError
-from agent_tui.events import AgentInfo
+from agent_tui.model.errors import NotFound, StoreError
+from agent_tui.model.events import AgentInfo
 from tests.fakes.full_disk import disk
 
 ADA, BOB = AgentInfo("ada", "Ada"), AgentInfo("bob", "Bob", turn_order=1)

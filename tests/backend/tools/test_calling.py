@@ -16,7 +16,7 @@ from agent_tui.backend.tools.calling import MAX_ARGUMENT_CHARACTERS
 from agent_tui.backend.tools.schema import checkable
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, cut, structure, succeeded
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
-from agent_tui.events import ToolAsk
+from agent_tui.model.events import ToolAsk
 from tests.backend.tools.calls import run_text
 
 SCHEMA: dict[str, Any] = {

@@ -23,8 +23,8 @@ from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.mcp_tools import McpTool, how_many, offered
 from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
-from agent_tui.config import Config
-from agent_tui.tool_config import McpConfig
+from agent_tui.config.file import Config
+from agent_tui.config.tools import McpConfig
 from tests.backend.tools.calls import called, refused, run_text
 from tests.backend.tools.test_shell import LINUX, is_alive, until
 from tests.fakes import mcp_server

@@ -10,8 +10,8 @@ import pytest
 
 from agent_tui.backend.tools.rooms import ACTING, LOOKING, meant, room_tools
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
-from agent_tui.errors import Refused
-from agent_tui.events import AgentInfo, RoomInfo
+from agent_tui.model.errors import Refused
+from agent_tui.model.events import AgentInfo, RoomInfo
 
 REDIS = RoomInfo(
     "a1",

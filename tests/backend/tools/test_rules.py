@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent_tui.backend.tools import rules
 from agent_tui.backend.tools.tool import ToolPlace
-from agent_tui.tool_rules import allows, exact_pattern, is_pattern, speaks_of, spelled_out
+from agent_tui.config.tool_rules import allows, exact_pattern, is_pattern, speaks_of, spelled_out
 
 
 def runs(pattern: str, command: str) -> bool:

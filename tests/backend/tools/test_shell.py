@@ -23,7 +23,7 @@ from agent_tui.backend.tools.shell import RunCommand
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.tools.writing import WriteFile
-from agent_tui.config import load
+from agent_tui.config.file import load
 from tests.backend.tools.calls import called, refused
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc and a subreaper")

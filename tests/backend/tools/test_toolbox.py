@@ -13,8 +13,8 @@ import pytest
 
 from agent_tui.backend.tools.simple import CurrentTime
 from agent_tui.backend.tools.toolbox import Toolbox
-from agent_tui.config import Config
-from agent_tui.tool_config import McpConfig, ToolsConfig
+from agent_tui.config.file import Config
+from agent_tui.config.tools import McpConfig, ToolsConfig
 from tests.backend.tools.calls import called, refused
 from tests.backend.tools.test_mcp import config
 
@@ -79,7 +79,7 @@ async def test_the_tools_are_those_that_the_file_names_now() -> None:
 
 def test_making_a_toolbox_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from pathlib import Path; from agent_tui.config import Config;"
+        "import sys; from pathlib import Path; from agent_tui.config.file import Config;"
         "from agent_tui.backend.tools.toolbox import Toolbox; Toolbox(lambda: Config(Path('/nowhere')));"
         "print(' '.join({'mcp', 'httpx', 'httpx2', 'jsonschema', 'pydantic', 'anyio'} & set(sys.modules)))"
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.voice_config import VoiceAgentConfig, VoiceConfig
+from agent_tui.config.voice import VoiceAgentConfig, VoiceConfig
 from agent_tui.voice_instructions import SPOKEN
 from tests.backend.voice.voice_backend import BACKEND_TOKEN, claims, until, voice_backend
 

@@ -19,12 +19,12 @@ from starlette.applications import Starlette
 from agent_tui import __version__
 from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.unwatched import Presence
+from agent_tui.backend.http.problem import ERROR_ANSWERS
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.problem import ERROR_ANSWERS
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.voice.rooms import Home, VoiceRooms
 from agent_tui.backend.voice.routes import Voice
-from agent_tui.voice_config import VoiceConfig
+from agent_tui.config.voice import VoiceConfig
 from agent_tui.voice_parts import STAMP_FILE
 from tests.backend.served import served
 from tests.backend.wire_client import PATIENCE_SECONDS, Answer, WireClient

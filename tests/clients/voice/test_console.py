@@ -13,8 +13,8 @@ from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.clients.voice.console import ConsoleClient
 from agent_tui.clients.voice.script import PythonAgent, agent_script
-from agent_tui.errors import ConfigError, ConnectFailed, NotOffered
-from agent_tui.events import Unknown
+from agent_tui.model.errors import ConfigError, ConnectFailed, NotOffered
+from agent_tui.model.events import Unknown
 from agent_tui.model.voice import (
     AgentJoined,
     AgentStateChanged,

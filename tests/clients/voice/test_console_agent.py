@@ -12,7 +12,7 @@ import pytest
 
 from agent_tui.clients.voice.console import ConsoleClient
 from agent_tui.clients.voice.script import agent_script
-from agent_tui.events import StepSet, ToolStatusChanged
+from agent_tui.model.events import StepSet, ToolStatusChanged
 from agent_tui.model.voice import (
     AgentStateChanged,
     HistoryLoaded,

@@ -19,7 +19,7 @@ from agent_tui.clients.voice.microphone import Microphone
 from agent_tui.clients.voice.native_log import keep_native_log
 from agent_tui.clients.voice.playback import mixed
 from agent_tui.clients.voice.requests import SessionRequests
-from agent_tui.errors import Refused, StreamLost, TimedOut
+from agent_tui.model.errors import Refused, StreamLost, TimedOut
 from agent_tui.network import has_interface
 from tests.fakes.sound import FedSound
 from tests.fakes.tones import phrase_of

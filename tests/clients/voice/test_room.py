@@ -15,8 +15,8 @@ from livekit import api
 from agent_tui.clients.voice.room import RoomClient
 from agent_tui.clients.voice.signing import SignedTokens
 from agent_tui.clients.voice.tokens import Guest, StaticToken, Ticket
-from agent_tui.errors import ConfigError, NotOffered, Refused
-from agent_tui.events import StepSet, ToolStatusChanged
+from agent_tui.model.errors import ConfigError, NotOffered, Refused
+from agent_tui.model.events import StepSet, ToolStatusChanged
 from agent_tui.model.voice import (
     AgentJoined,
     AgentLeft,

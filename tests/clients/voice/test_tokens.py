@@ -18,7 +18,7 @@ from agent_tui.clients.voice.tokens import (
     new_identity,
     server_url,
 )
-from agent_tui.errors import (
+from agent_tui.model.errors import (
     AgentTuiError,
     ConfigError,
     ConnectFailed,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.errors import ConfigError, ConnectFailed
-from agent_tui.events import Step, StepSet, ToolStatusChanged
 from agent_tui.model import voice as vo
+from agent_tui.model.errors import ConfigError, ConnectFailed
+from agent_tui.model.events import Step, StepSet, ToolStatusChanged
 from agent_tui.state.voice import VoiceState
 from tests.fakes.voice_client import FakeSound, FakeVoiceClient
 from tests.settling import settle

@@ -6,8 +6,8 @@ from datetime import date
 from typing import Any, cast
 
 from agent_tui.clients.chat_calls import ChatCalls
-from agent_tui.errors import AgentTuiError, ConnectFailed
-from agent_tui.events import ConversationInfo
+from agent_tui.model.errors import AgentTuiError, ConnectFailed
+from agent_tui.model.events import ConversationInfo
 from agent_tui.model.voice import SpokenItem, TurnTimes
 from tests.settling import settle
 from tui.voice.keeping import Keeper

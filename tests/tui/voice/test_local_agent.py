@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.errors import Refused
+from agent_tui.model.errors import Refused
 from tests.fakes.http_server import FakeServer, answers_json
 from tui.request import Server
 from tui.voice.opening import VoiceOpening

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui import __version__
-from agent_tui.errors import ConfigError
+from agent_tui.model.errors import ConfigError
 from agent_tui.voice_parts import (
     AGENT,
     MODELS,

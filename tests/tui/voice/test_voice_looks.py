@@ -11,9 +11,9 @@ from rich.style import Style
 from syrupy.assertion import SnapshotAssertion
 
 from agent_tui.audio.sound import Level, SoundStatus
-from agent_tui.errors import ConnectFailed
-from agent_tui.events import Step, StepSet, ToolStatusChanged
 from agent_tui.model import voice as vo
+from agent_tui.model.errors import ConnectFailed
+from agent_tui.model.events import Step, StepSet, ToolStatusChanged
 from tests.fakes.voice_client import FakeVoiceSource
 from tests.state.voice_talk import JOINED, turn
 from tests.thorough import of_many

@@ -6,11 +6,11 @@ from time import perf_counter
 
 import pytest
 
-from agent_tui import events as ev
 from agent_tui.audio.sound import Level, SoundStatus
-from agent_tui.errors import ConnectFailed, Refused
-from agent_tui.events import Step, StepSet
+from agent_tui.model import events as ev
 from agent_tui.model import voice as vo
+from agent_tui.model.errors import ConnectFailed, Refused
+from agent_tui.model.events import Step, StepSet
 from tests.fakes.voice_client import FakeVoiceSource
 from tests.state.chat_events import loaded, started
 from tests.state.voice_talk import JOINED, turn

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from agent_tui.agent_templates import language_of
 from agent_tui.backend.models.demo.asked import Wish, asks_for_tools, is_hello, places_in, wishes_in
 from agent_tui.backend.models.demo.scripts import read
 from agent_tui.backend.models.demo.task import read_task, safe_line
@@ -25,7 +24,8 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     ToolCall,
 )
-from agent_tui.inert import inert, inert_line
+from agent_tui.config.agent_templates import language_of
+from agent_tui.model.inert import inert, inert_line
 
 MAX_QUOTE_CHARACTERS = 100
 MAX_SHOWN_LINES = 20

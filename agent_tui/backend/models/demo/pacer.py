@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from dataclasses import replace
 
-from agent_tui.agent_templates import language_of
 from agent_tui.backend.models.demo.chat import chat_language, chat_pieces, is_for_tools
 from agent_tui.backend.models.demo.talk import token_characters, turn_text
 from agent_tui.backend.models.demo.voice import is_voice, voice_pieces
@@ -24,7 +23,8 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     UsagePiece,
 )
-from agent_tui.config import DEMO_PROVIDER
+from agent_tui.config.agent_templates import language_of
+from agent_tui.config.file import DEMO_PROVIDER
 
 DEMO = DEMO_PROVIDER  # its provider's id, its model's name, its own
 DEFAULT_RATE = 20.0  # tokens/s

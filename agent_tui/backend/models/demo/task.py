@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_tui.agent_templates import language_of
 from agent_tui.backend.models.demo.scripts import find, patterns
-from agent_tui.inert import inert_line
+from agent_tui.config.agent_templates import language_of
+from agent_tui.model.inert import inert_line
 
 Kind = Literal["choice", "question", "assignment"]
 

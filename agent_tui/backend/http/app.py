@@ -1,0 +1,123 @@
+"""The HTTP face of the backend: who may come in, which calls there are, what every error looks like."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agent_tui import BACKEND_PROTOCOL, __version__
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.http.auth import Guard, KnownHosts
+from agent_tui.backend.http.problem import ERROR_ANSWERS, json_answer, problem
+from agent_tui.backend.http.providers import Providers
+from agent_tui.backend.http.rooms import Rooms
+from agent_tui.backend.http.routing import by_method
+from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS
+from agent_tui.backend.http.workspaces import Workspaces
+from agent_tui.backend.hub import Hub
+from agent_tui.backend.models.providers import Models
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What goes on at the door: requests under way (streams among them) and whether it still opens."""
+
+    under_way: int = 0
+    last_seconds: float = 0.0  # monotonic: when the last request began or ended
+    closed: bool = False
+
+
+class Door:
+    """ASGI middleware that counts the requests, and turns new ones away once the backend is stopping."""
+
+    def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
+        self._app = app
+        self._traffic = traffic
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        traffic = self._traffic
+        if traffic.closed:
+            refusal = problem(
+                HTTPStatus.SERVICE_UNAVAILABLE, "The backend is stopping", headers={"retry-after": "1"}
+            )
+            await refusal(scope, receive, send)
+            return
+        traffic.under_way += 1
+        traffic.last_seconds = time.monotonic()
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            traffic.under_way -= 1
+            traffic.last_seconds = time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """What the HTTP face needs to know: whom to let in, and what to say about itself.
+
+    ``token`` None lets in everybody whom Host and Origin let in; then nobody may ``stop``.
+    """
+
+    hosts: KnownHosts
+    token: str | None
+    instance: str
+    stop: Callable[[], None]
+    keep_alive_seconds: float = KEEP_ALIVE_SECONDS
+    answers: Callable[[], int] = lambda: 0  # how many answers of chats are under way
+    voice_rooms: Callable[[], int] = lambda: 0  # how many voice rooms are in use
+
+
+def build_app(
+    engine: Engine,
+    hub: Hub,
+    face: Face,
+    traffic: Traffic,
+    models: Models | None = None,
+    more: Sequence[Route] = (),
+    workspaces: Workspaces = Workspaces(None),  # noqa: B008 - never changes
+) -> Starlette:
+    """Return the ASGI app with the calls about rooms and those of ``more``; those about providers need
+    ``models``.
+    """
+
+    async def health(_request: Request) -> Response:
+        about = {"version": __version__, "protocol": BACKEND_PROTOCOL, "instance": face.instance}
+        return json_answer({"status": "ok", **about})
+
+    def under_way() -> dict[str, int]:
+        return {
+            "rooms_running": engine.running(),
+            "answers_running": face.answers(),
+            "voice_rooms": face.voice_rooms(),
+        }
+
+    async def backend(_request: Request) -> Response:
+        return json_answer(under_way())
+
+    async def stop(request: Request) -> Response:
+        cut = under_way()
+        if request.query_params.get("if_idle") and any(cut.values()):
+            return problem(HTTPStatus.CONFLICT, "The backend is at work")
+        face.stop()
+        return json_answer({"status": "stopping", **cut}, HTTPStatus.ACCEPTED)
+
+    routes: list[Route] = [by_method("/health", GET=health), by_method("/api/backend", GET=backend)]
+    if face.token is not None:
+        routes.append(by_method("/api/backend/stop", POST=stop))
+    routes += Rooms(engine, hub, face.keep_alive_seconds, workspaces).routes()
+    if models is not None:
+        routes += Providers(models).routes()
+    routes += more
+    middleware = [Middleware(Guard, hosts=face.hosts, token=face.token), Middleware(Door, traffic=traffic)]
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=ERROR_ANSWERS)
+    app.router.redirect_slashes = False
+    return app

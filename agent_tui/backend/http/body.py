@@ -1,0 +1,199 @@
+"""JSON bodies of requests: read with a limit, then field by field with a complaint that names the field.
+
+Everything here is hostile: a body may be endless, no JSON, deeply nested or of the wrong types. Unknown
+fields are ignored (cli.md), ``null`` counts as left out, and no body at all as an object without fields.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, NoReturn
+
+from starlette.requests import ClientDisconnect, Request
+
+from agent_tui.model.errors import Refused
+
+MAX_BODY_BYTES = 1024 * 1024
+MAX_DROPPED_BYTES = 64 * 1024 * 1024
+DROP_SECONDS = 3.0
+BODY_SECONDS = 30.0  # a body that is slower than this is an attack or a dead line
+
+
+def _too_large(max_bytes: int) -> Refused:
+    return Refused(
+        "The request is too large",
+        f"A body may have {max_bytes:,} bytes.",
+        status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    )
+
+
+async def read_body(
+    request: Request, seconds: float = BODY_SECONDS, max_bytes: int = MAX_BODY_BYTES
+) -> bytes:
+    """Return the whole body; raises ``Refused`` 413 over ``max_bytes``, 408 when it takes too long.
+
+    What is too large is read and dropped for a moment: closing a connection on which the client still
+    sends would reset it, and the client would never see the answer.
+    """
+    announced = request.headers.get("content-length", "")
+    too_large = announced.isdecimal() and int(announced[:20]) > max_bytes
+    if too_large and "expect" in request.headers:
+        raise _too_large(max_bytes)  # this client waits for our word before it sends
+    body = bytearray()
+    dropped = 0
+    try:
+        async with asyncio.timeout(DROP_SECONDS if too_large else seconds) as limit:
+            async for piece in request.stream():
+                if not too_large and len(body) + len(piece) > max_bytes:
+                    too_large = True
+                    limit.reschedule(asyncio.get_running_loop().time() + DROP_SECONDS)
+                if not too_large:
+                    body += piece
+                elif (dropped := dropped + len(piece)) > MAX_DROPPED_BYTES:
+                    break
+    except TimeoutError:
+        if not too_large:
+            raise Refused("The body did not arrive in time", status=HTTPStatus.REQUEST_TIMEOUT) from None
+    except ClientDisconnect:
+        raise Refused("The client left", status=HTTPStatus.BAD_REQUEST) from None
+    if too_large:
+        raise _too_large(max_bytes)
+    return bytes(body)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+async def read_fields(request: Request, max_bytes: int = MAX_BODY_BYTES) -> Fields:
+    """Return the body's fields, none where there is no body; raises ``Refused`` 400 for what is no JSON and
+    422 for no object.
+    """
+    body = await read_body(request, max_bytes=max_bytes)
+    try:
+        value = json.loads(body, parse_constant=_no_constant) if body else {}
+    except (ValueError, RecursionError) as error:
+        raise Refused("The body is not valid JSON", _why(error), status=HTTPStatus.BAD_REQUEST) from None
+    if not isinstance(value, dict):
+        raise wrong_field("body", "must be a JSON object")
+    return Fields(value)
+
+
+def _why(error: ValueError | RecursionError) -> str:
+    match error:
+        case UnicodeDecodeError():
+            return "It is not UTF-8."
+        case RecursionError():
+            return "It is nested too deep."
+        case _:
+            return str(error)[:200]
+
+
+def wrong_field(name: str, complaint: str) -> Refused:
+    """Return the 422 that names the field and says what it must be."""
+    return Refused(f"{name} {complaint}", status=HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+class Fields:
+    """The fields of one JSON object; ``where`` is its place in the body, for complaints.
+
+    Each reader returns None where the field is missing or null and raises ``Refused`` with status 422
+    where it has the wrong type. What a field may say is the engine's business.
+    """
+
+    def __init__(self, values: Mapping[str, Any], where: str = "") -> None:
+        self._values = values
+        self._where = where
+
+    def text(self, name: str) -> str | None:
+        """Return a string."""
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, str):
+            raise self._wrong(name, "must be a string")
+        return value
+
+    def needed_text(self, name: str) -> str:
+        """Return a string that must be there."""
+        value = self.text(name)
+        if value is None:
+            raise self._wrong(name, "is missing")
+        return value
+
+    def number(self, name: str) -> int | None:
+        """Return a whole number."""
+        value = self._values.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | None):
+            raise self._wrong(name, "must be a whole number")
+        return value
+
+    def decimal(self, name: str) -> float | None:
+        """Return a number, whole or not."""
+        value = self._values.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise self._wrong(name, "must be a number")
+        try:
+            return None if value is None else float(value)
+        except OverflowError:
+            raise self._wrong(name, "is too large") from None
+
+    def flag(self, name: str) -> bool | None:
+        """Return true or false."""
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise self._wrong(name, "must be true or false")
+        return value
+
+    def table(self, name: str) -> Mapping[str, Any] | None:
+        """Return an object as it came."""
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise self._wrong(name, "must be an object")
+        return value
+
+    def has(self, name: str) -> bool:
+        """Say whether the field is there; for those few where null means something."""
+        return name in self._values
+
+    def texts(self, name: str) -> tuple[str, ...] | None:
+        """Return a list of strings."""
+        value = self._values.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            raise self._wrong(name, "must be a list")
+        for place, entry in enumerate(value):
+            if not isinstance(entry, str):
+                raise self._wrong(f"{name}[{place}]", "must be a string")
+        return tuple(value)
+
+    def object(self, name: str) -> Fields | None:
+        """Return an object."""
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise self._wrong(name, "must be an object")
+        return None if value is None else Fields(value, f"{self._where}{name}.")
+
+    def objects(self, name: str) -> list[Fields] | None:
+        """Return a list of objects."""
+        value = self._values.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            raise self._wrong(name, "must be a list")
+        for place, entry in enumerate(value):
+            if not isinstance(entry, dict):
+                raise self._wrong(f"{name}[{place}]", "must be an object")
+        return [Fields(entry, f"{self._where}{name}[{place}].") for place, entry in enumerate(value)]
+
+    def mapping(self, name: str) -> dict[str, Any] | None:
+        """Return an object as it is."""
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise self._wrong(name, "must be an object")
+        return value
+
+    def _wrong(self, name: str, complaint: str) -> Refused:
+        return wrong_field(f"{self._where}{name}", complaint)

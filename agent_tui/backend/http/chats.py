@@ -1,0 +1,202 @@
+"""The calls about chats (protocols.md §2): requests in, the engine's answers and event streams out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, ExitStack, aclosing, nullcontext
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agent_tui.backend.engine.chats import Chats
+from agent_tui.backend.http import chat_requests, room_requests
+from agent_tui.backend.http.body import read_fields
+from agent_tui.backend.http.chat_forms import Form, form_asked, in_form
+from agent_tui.backend.http.chat_requests import MAX_QUESTION_BYTES
+from agent_tui.backend.http.presence import is_child
+from agent_tui.backend.http.problem import json_answer
+from agent_tui.backend.http.room_requests import path_id
+from agent_tui.backend.http.routing import by_method
+from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS, EventStream, pieces
+from agent_tui.backend.http.workspaces import Workspaces
+from agent_tui.backend.hub import Hub
+from agent_tui.backend.store.rows import Frame
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import ConversationInfo
+from agent_tui.wire.chat_encode import TERMINAL, conversation_fields, stored_message_fields
+
+DEFAULT_HITS = 50
+MAX_QUERY_CHARACTERS = 1_000
+
+
+class Conversations:
+    """The routes under ``/api/conversations``, and the search in all of them."""
+
+    def __init__(
+        self,
+        chats: Chats,
+        hub: Hub,
+        workspaces: Workspaces,
+        keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
+    ) -> None:
+        self._chats = chats
+        self._hub = hub
+        self._workspaces = workspaces
+        self._keep_alive_seconds = keep_alive_seconds
+
+    def routes(self) -> list[Route]:
+        """Return one route for each path, so that a 405 names all its methods."""
+        chat = "/api/conversations/{conversation_id}"
+        return [
+            by_method("/api/conversations", GET=self.listed, POST=self.create),
+            by_method(chat, GET=self.show, PATCH=self.change, DELETE=self.delete),
+            by_method(f"{chat}/messages", GET=self.messages, POST=self.ask),
+            by_method(f"{chat}/events", GET=self.events),
+            by_method(f"{chat}/stop", POST=self.stop),
+            by_method(f"{chat}/asks/{{message_id}}/{{step_id}}", POST=self.answer),
+            by_method("/api/search", GET=self.search),
+        ]
+
+    # --- conversations ---------------------------------------------------------------------------------
+
+    async def listed(self, request: Request) -> Response:
+        archived = room_requests.switch(request, "archived")
+        chats = await self._chats.conversations(archived=archived)
+        return json_answer({"conversations": [conversation_fields(chat) for chat in chats]})
+
+    async def create(self, request: Request) -> Response:
+        new = chat_requests.new_conversation(await read_fields(request), self._workspaces)
+        return _answer(await self._chats.create(new), HTTPStatus.CREATED)
+
+    async def show(self, request: Request) -> Response:
+        return _answer(await self._chats.conversation(_id(request)))
+
+    async def change(self, request: Request) -> Response:
+        chat_id = _id(request)
+        change = chat_requests.conversation_change(await read_fields(request), self._workspaces)
+        return _answer(await self._chats.change(chat_id, change))
+
+    async def delete(self, request: Request) -> Response:
+        return _answer(await self._chats.delete(_id(request)))
+
+    async def stop(self, request: Request) -> Response:
+        return _answer(await self._chats.stop(_id(request)), HTTPStatus.ACCEPTED)
+
+    async def answer(self, request: Request) -> Response:
+        chat_id = _id(request)
+        message_id = path_id(request, "message_id", "message")
+        step_id = path_id(request, "step_id", "call")
+        word = chat_requests.word_of(await read_fields(request))
+        await self._chats.answer(chat_id, message_id, step_id, word)
+        return json_answer({}, HTTPStatus.ACCEPTED)
+
+    async def search(self, request: Request) -> Response:
+        words = request.query_params.get("q")
+        if words is None:
+            raise Refused("q is missing", "It holds the words to search.", status=HTTPStatus.BAD_REQUEST)
+        if len(words) > MAX_QUERY_CHARACTERS:
+            longest = f"q may have {MAX_QUERY_CHARACTERS:,} characters."
+            raise Refused("q is too long", longest, status=HTTPStatus.BAD_REQUEST)
+        hits = await self._chats.search(words, room_requests.limit(request) or DEFAULT_HITS)
+        names = ("conversation_id", "title", "message_id", "role", "snippet", "created_at")
+        return json_answer({"hits": [{name: getattr(hit, name) for name in names} for hit in hits]})
+
+    # --- messages and events ---------------------------------------------------------------------------
+
+    async def messages(self, request: Request) -> Response:
+        chat_id = _id(request)
+        after = request.query_params.get("after")
+        if after is not None and not room_requests.ID.fullmatch(after):
+            raise NotFound("There is no such message", "after: the id of a message of this conversation.")
+        page = await self._chats.messages(chat_id, after, room_requests.limit(request))
+        listed = [stored_message_fields(message) for message in page.messages]
+        return json_answer({"messages": listed, "next": page.next, "as_of": page.as_of})
+
+    async def ask(self, request: Request) -> Response:
+        """Answer with the stream of the answer, from its first event or the one after ``Last-Event-ID``; to
+        what was said in a voice session (``recorded``) with the id of its message.
+        """
+        chat_id = _id(request)
+        form = _form(request)
+        seen = room_requests.last_event_id(request) or 0
+        fields = await read_fields(request, MAX_QUESTION_BYTES)
+        if (recorded := fields.object("recorded")) is not None:
+            message_id = await self._chats.record(chat_id, chat_requests.recorded(recorded))
+            return json_answer({"message_id": message_id}, HTTPStatus.CREATED)
+        asked = chat_requests.question(fields)
+        with ExitStack() as there:
+            there.enter_context(self._attending(chat_id, form))  # before a tool can ask
+            begun = await self._chats.ask(chat_id, asked)
+            counts = not is_child(request)
+            if counts:
+                there.enter_context(self._chats.wait_for(chat_id))
+            batches = self._hub.read(chat_id, begun.after, counts=counts)
+            frames = in_form(batches, form, seen, lambda frame: frame.name in TERMINAL)
+            body = pieces(frames, None)
+            return EventStream(body, self._keep_alive_seconds, there.pop_all(), is_run=True)
+
+    async def events(self, request: Request) -> Response:
+        """Answer with what comes after an event: to the end of that answer, or with ``follow`` for ever. Who
+        names no event is told the newest answer, or with ``follow`` all there is.
+        """
+        chat_id = _id(request)
+        form = _form(request)
+        follow = room_requests.switch(request, "follow")
+        after = room_requests.last_event_id(request)
+        if after is None:
+            after = room_requests.number(request, "after")
+        chat = await self._chats.conversation(chat_id)
+        if after is None:
+            after = 0 if follow else await self._hub.answer_start(chat_id, chat.last_event_id) - 1
+        after = min(max(after, 0), chat.last_event_id)  # more was never said
+        is_idle = chat.status != "running" and not follow
+        if is_idle and after == chat.last_event_id:
+            return Response(status_code=HTTPStatus.NO_CONTENT)
+        start = await self._hub.answer_start(chat_id, after) if form is Form.PLAIN else after + 1
+        ends = _never if follow else _end_after(after, chat.last_event_id if is_idle else None)
+        batches = self._hub.read(chat_id, max(start - 1, 0), counts=not is_child(request))
+        body = pieces(in_form(batches, form, after, ends), None)
+        if is_idle and request.method != "HEAD":  # what is stored may be nothing that this form says
+            first = await anext(body, None)
+            if first is None:
+                return Response(status_code=HTTPStatus.NO_CONTENT)
+            body = _from_first(first, body)
+        return EventStream(body, self._keep_alive_seconds, self._attending(chat_id, form))
+
+    def _attending(self, chat_id: str, form: Form) -> AbstractContextManager[None]:
+        """Who reads all there is can answer what tools ask."""
+        return self._chats.attend(chat_id) if form is Form.FULL else nullcontext()
+
+
+def _id(request: Request) -> str:
+    return path_id(request, "conversation_id", "conversation")
+
+
+def _form(request: Request) -> Form:
+    return form_asked(",".join(request.headers.getlist("accept")))
+
+
+def _answer(chat: ConversationInfo, status: int = HTTPStatus.OK) -> Response:
+    return json_answer(conversation_fields(chat), status)
+
+
+def _never(_frame: Frame) -> bool:
+    return False
+
+
+def _end_after(after: int, last: int | None) -> Callable[[Frame], bool]:
+    """Say of a frame whether it is the first end of an answer after ``after``, or the ``last`` there is."""
+
+    def ends(frame: Frame) -> bool:
+        return frame.seq > after and (frame.name in TERMINAL or frame.seq == last)
+
+    return ends
+
+
+async def _from_first(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    async with aclosing(rest):
+        yield first
+        async for piece in rest:
+            yield piece

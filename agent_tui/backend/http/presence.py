@@ -1,0 +1,55 @@
+"""The calls by which programs of people say that they are open, and that a key was pressed in them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agent_tui.backend.engine.unwatched import Notice, Presence
+from agent_tui.backend.http.problem import json_answer
+from agent_tui.backend.http.routing import by_method
+from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS, EventStream
+from agent_tui.config.tools import TOOL_HEADER
+from agent_tui.wire.content import dump
+
+
+class Attendance:
+    """``/api/presence``: GET is open as long as the program is, and hears what is about to pause; POST says
+    that somebody pressed a key.
+    """
+
+    def __init__(self, presence: Presence, keep_alive_seconds: float = KEEP_ALIVE_SECONDS) -> None:
+        self._presence = presence
+        self._keep_alive_seconds = keep_alive_seconds
+
+    def routes(self) -> list[Route]:
+        return [by_method("/api/presence", GET=self.attend, POST=self.press)]
+
+    async def attend(self, request: Request) -> Response:
+        if is_child(request):
+            return Response(status_code=HTTPStatus.NO_CONTENT)
+        self._presence.press()
+        return EventStream(_told(self._presence.attend()), self._keep_alive_seconds)
+
+    async def press(self, request: Request) -> Response:
+        if not is_child(request):
+            self._presence.press()
+        return json_answer({}, HTTPStatus.ACCEPTED)
+
+
+def is_child(request: Request) -> bool:
+    """Return whether a program asks that a tool of ours started: nobody is there because of it."""
+    return TOOL_HEADER in request.headers
+
+
+async def _told(notices: AsyncGenerator[Notice, None]) -> AsyncGenerator[bytes, None]:
+    async with aclosing(notices):
+        async for notice in notices:
+            name = "pauses_soon" if notice.id else "goes_on"
+            fields = {"id": notice.id, "name": notice.name, "seconds": notice.seconds} if notice.id else {}
+            yield f"event: {name}\ndata: {dump(fields)}\n\n".encode()

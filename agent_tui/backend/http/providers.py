@@ -1,0 +1,169 @@
+"""The calls about providers: which there are, what models they offer, whether an endpoint answers.
+
+No answer ever holds a key, and no error either (``models.remote_errors`` hides what servers echo).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from contextlib import aclosing
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agent_tui.backend.http.body import Fields, read_fields, wrong_field
+from agent_tui.backend.http.problem import json_answer, problem
+from agent_tui.backend.http.routing import by_method
+from agent_tui.backend.models.endpoints import Endpoint, endpoint_of, tried
+from agent_tui.backend.models.listing import list_models
+from agent_tui.backend.models.model import ChatMessage, ModelRequest, NotePiece, ToolSpec
+from agent_tui.backend.models.providers import DEMO, Models
+from agent_tui.backend.models.remote import RemoteProvider
+from agent_tui.config.file import PROVIDER_KINDS
+from agent_tui.model.errors import ConfigError, ModelError, NotFound, Refused
+from agent_tui.model.inert import inert_line
+
+MAX_FIELD_CHARACTERS = 2000
+TEST_TOKENS = 1000  # at most; only the first of them is waited for
+# A chat offers its tools with every question, so the test offers one: it is never called.
+TEST_TOOL = ToolSpec("current_time", "Tell the time.", {"type": "object", "properties": {}})
+_PASSED_ON = frozenset({401, 404, 429})
+
+
+class Providers:
+    """The routes under ``/api/providers``."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    def routes(self) -> list[Route]:
+        """Return one route for each path."""
+        return [
+            by_method("/api/providers", GET=self.listed),
+            by_method("/api/providers/test", POST=self.test),
+            by_method("/api/providers/{provider_id}/models", GET=self.models),
+        ]
+
+    async def listed(self, _request: Request) -> Response:
+        try:
+            configured = self._models.configured()
+        except ModelError as error:
+            return problem(HTTPStatus.CONFLICT, error.title, error.detail)
+        named = [
+            {
+                "id": one.name,
+                "name": one.name,
+                "kind": one.kind,
+                "model": self._models.default_model(one.name),
+            }
+            for one in configured
+        ]
+        demo = {"id": DEMO, "name": DEMO, "kind": DEMO, "model": DEMO}
+        return json_answer({"providers": [*named, demo]})
+
+    async def models(self, request: Request) -> Response:
+        provider_id: str = request.path_params["provider_id"]
+        if provider_id == DEMO:
+            return _offered((DEMO,))
+        try:
+            self._models.configured()
+            provider = self._models.provider(provider_id)
+            if provider is None:
+                raise NotFound("There is no such provider", "GET /api/providers lists those there are.")
+            return _offered(await list_models(endpoint_of(provider)))
+        except (ModelError, ConfigError) as error:
+            return _refused(error)
+
+    async def test(self, request: Request) -> Response:
+        fields = await read_fields(request)
+        endpoint, model = _endpoint(fields), _text(fields, "model")
+        started, notes = time.monotonic(), set[str]()
+        try:
+            offered = await _listed(endpoint, is_needed=not model)
+            if model:
+                async with asyncio.timeout(endpoint.silence_seconds):
+                    notes = await _first_word(endpoint, model)
+        except TimeoutError:
+            silence = f"not within {endpoint.silence_seconds:g} s"
+            return _refused(ModelError(f"{model} did not answer", silence))
+        except (ModelError, ConfigError) as error:
+            return _refused(error)
+        answer = {
+            "models": [{"id": name} for name in offered],
+            "answer_seconds": round(time.monotonic() - started, 3),
+        }
+        return json_answer({**answer, "no_tools": True} if "no_tools" in notes else answer)
+
+
+async def _listed(endpoint: Endpoint, *, is_needed: bool) -> tuple[str, ...]:
+    """Return the models that the provider offers; many gateways have no list, which is said where one
+    ``is_needed``.
+    """
+    try:
+        return await list_models(endpoint)
+    except ModelError as error:
+        if is_needed or error.status != HTTPStatus.NOT_FOUND:
+            raise
+        return ()
+
+
+async def _first_word(endpoint: Endpoint, model: str) -> set[str]:
+    """Let the model begin to speak, asked as a chat asks it; return what was noted besides words.
+
+    Some servers list their models to everybody, whatever the key, and some models refuse tools.
+    """
+    told = (ChatMessage("user", "Say hello in one word."),)
+    request = ModelRequest(told, model, "test", "test", 1, 1, max_tokens=TEST_TOKENS, tools=(TEST_TOOL,))
+    provider = RemoteProvider(endpoint)
+    notes = set[str]()
+    try:
+        async with aclosing(provider.model(model).stream(request)) as pieces:
+            async for piece in pieces:
+                if not isinstance(piece, NotePiece):
+                    break
+                notes.add(piece.note)
+    finally:
+        await provider.aclose()
+    return notes
+
+
+def _endpoint(fields: Fields) -> Endpoint:
+    kind = fields.needed_text("kind")
+    if kind not in PROVIDER_KINDS:
+        raise wrong_field("kind", f"must be one of: {', '.join(PROVIDER_KINDS)}")
+    base_url = _text(fields, "base_url")
+    if base_url and not base_url.startswith(("http://", "https://")):
+        raise wrong_field("base_url", "must begin with http:// or https://")
+    if not base_url and kind == "openai":
+        raise wrong_field("base_url", "is missing")
+    key, variable = _text(fields, "api_key"), _text(fields, "api_key_env")
+    if not variable:
+        return tried(kind, base_url, key, "what was given" if key else "")
+    found = os.environ.get(variable, "") or key
+    if not found:
+        missing = f"the environment variable {inert_line(variable)} is not set"
+        raise Refused(missing, "Set it, and start the backend again: it has the environment it began with.")
+    return tried(kind, base_url, found, f"the environment's {variable}")
+
+
+def _text(fields: Fields, name: str) -> str:
+    value = (fields.text(name) or "").strip()
+    if len(value) > MAX_FIELD_CHARACTERS:
+        raise wrong_field(name, f"may have {MAX_FIELD_CHARACTERS:,} characters")
+    return value
+
+
+def _offered(names: tuple[str, ...]) -> Response:
+    return json_answer({"models": [{"id": name} for name in names]})
+
+
+def _refused(error: ModelError | ConfigError) -> Response:
+    status = error.status if isinstance(error, ModelError) else HTTPStatus.CONFLICT
+    if status == HTTPStatus.FORBIDDEN:
+        status = HTTPStatus.UNAUTHORIZED
+    passed_on = status in _PASSED_ON or status == HTTPStatus.CONFLICT
+    return problem(status if passed_on else HTTPStatus.BAD_GATEWAY, error.title, error.detail)

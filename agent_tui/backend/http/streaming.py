@@ -1,0 +1,205 @@
+"""Server-sent events outwards: frames of the hub to bytes, many per send, kept alive by comments.
+
+A stream never holds more than one batch: a client that does not read stops the sending, and the hub
+reads the log again from where such a reader was. Traps this module answers (all of them happened):
+a client that leaves must end the stream at once even while nothing is to be sent, and a replay that
+never waits must give the loop its turn, or nobody is ever told that the client has left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import AbstractContextManager, aclosing, nullcontext
+from typing import Protocol
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from agent_tui.backend.hub import Batch
+from agent_tui.backend.store.rows import Frame
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.wire.content import dump
+from agent_tui.wire.rooms_encode import TERMINAL, frame_bytes
+
+FRAMES_PER_SEND = 64
+BYTES_PER_SEND = 256 * 1024  # with ``accumulated`` a frame may be as large as a whole message
+KEEP_ALIVE_SECONDS = 15.0
+KEEP_ALIVE = b": keep-alive\n\n"
+HEADERS = {
+    "content-type": "text/event-stream",
+    "cache-control": "no-cache",
+    "x-accel-buffering": "no",  # or a proxy in between would hold the words back
+}
+
+log = logging.getLogger(__name__)
+
+
+class TextBefore(Protocol):
+    """What a stream asks when it begins in the middle of a message (the hub answers it)."""
+
+    async def text_before(self, room_id: str, message_id: str, seq: int) -> str: ...
+
+
+class Accumulator:
+    """Adds ``accumulated`` to message chunks: the whole text so far of each open message.
+
+    It is computed here, for each stream, because storing it would be quadratic; it depends on the log
+    alone, so that a frame sent again is byte for byte the frame sent first.
+    """
+
+    def __init__(self, source: TextBefore) -> None:
+        self._source = source
+        self._texts: dict[str, str] = {}
+
+    async def data(self, frame: Frame) -> str:
+        """Return the frame's data, that of a chunk with ``accumulated`` right after ``content``."""
+        if frame.name == "message_chunk":
+            return await self._chunk(frame)
+        if frame.name == "message_start":
+            self._texts[frame.message_id] = ""
+        elif frame.name in ("message_end", "message"):
+            self._texts.pop(frame.message_id, None)
+        return frame.data
+
+    async def _chunk(self, frame: Frame) -> str:
+        before = self._texts.get(frame.message_id)
+        if before is None:
+            before = await self._source.text_before(frame.room_id, frame.message_id, frame.seq)
+        fields = json.loads(frame.data)
+        text = self._texts[frame.message_id] = before + fields["content"]
+        whole: dict[str, object] = {}
+        for name, value in fields.items():
+            whole[name] = value
+            if name == "content":
+                whole["accumulated"] = text
+        return dump(whole)
+
+
+async def pieces(
+    batches: AsyncGenerator[list[Frame], None], accumulator: Accumulator | None
+) -> AsyncGenerator[bytes, None]:
+    """Yield the batches as bytes, at most ``FRAMES_PER_SEND`` frames in a piece."""
+    async with aclosing(batches):
+        async for batch in batches:
+            if accumulator is None and isinstance(batch, Batch) and len(batch) <= FRAMES_PER_SEND:
+                yield batch.encoded()
+                continue
+            piece = bytearray()
+            frames = 0
+            for frame in batch:
+                data = frame.data if accumulator is None else await accumulator.data(frame)
+                piece += frame_bytes(frame.seq, frame.name, data)
+                frames += 1
+                if frames == FRAMES_PER_SEND or len(piece) >= BYTES_PER_SEND:
+                    yield bytes(piece)
+                    piece.clear()
+                    frames = 0
+            if piece:
+                yield bytes(piece)
+
+
+async def run_frames(
+    batches: AsyncGenerator[list[Frame], None], after: int
+) -> AsyncGenerator[list[Frame], None]:
+    """Yield one run's frames: those greater than ``after``, up to and always with the one that ends it.
+
+    ``batches`` begin with the run's ``room_started`` (or the ``room_completed`` of a room that is done).
+    """
+    async with aclosing(batches):
+        async for batch in batches:
+            if batch[0].seq > after and not any(frame.name in TERMINAL for frame in batch):
+                yield batch  # as it is: it is shared with other readers
+                continue
+            wanted = []
+            for frame in batch:
+                ends = frame.name in TERMINAL
+                if ends or frame.seq > after:
+                    wanted.append(frame)
+                if ends:
+                    yield wanted
+                    return
+            if wanted:
+                yield wanted
+
+
+class EventStream(Response):
+    """A ``text/event-stream`` answer of ``body`` pieces; ends with them or when the client leaves.
+
+    ``while_open`` is left when it ends, however it does. ``is_run``: it shows one run or answer, so an error
+    that stops that is its last frame, ``error`` without an id; other streams break off and are asked again.
+    """
+
+    def __init__(
+        self,
+        body: AsyncGenerator[bytes, None],
+        keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
+        while_open: AbstractContextManager[object] = nullcontext(),  # noqa: B008 - holds nothing
+        *,
+        is_run: bool = False,
+    ) -> None:
+        self.status_code = 200
+        self.background = None
+        self.init_headers(HEADERS)
+        self._body = body
+        self._keep_alive_seconds = keep_alive_seconds
+        self._while_open = while_open
+        self._is_run = is_run
+        self._sent_at = 0.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._while_open:
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._body):
+            start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            await send(start)
+            if scope["method"] != "HEAD":
+                await self._stream(receive, send)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _stream(self, receive: Receive, send: Send) -> None:
+        # The first comment carries the headers out at once, though nothing may be said for long.
+        await self._send(send, KEEP_ALIVE)
+        async with asyncio.TaskGroup() as tasks:
+            writer = tasks.create_task(self._write(send))
+            leaver = tasks.create_task(until_left(receive))
+            ticker = tasks.create_task(self._keep_alive(send))
+            await asyncio.wait({writer, leaver, ticker}, return_when=asyncio.FIRST_COMPLETED)
+            for task in (writer, leaver, ticker):
+                task.cancel()
+
+    async def _write(self, send: Send) -> None:
+        try:
+            async for piece in self._body:
+                await self._send(send, piece)
+                # A replay may never wait for anything; without a turn of the loop nobody hears of the
+                # client's leaving and the whole server stands still.
+                await asyncio.sleep(0)
+        except AgentTuiError as error:
+            # The headers are out: the stream breaks off, and its client comes back with Last-Event-ID.
+            log.error("an event stream broke off: %s", error)
+            if self._is_run:  # nothing more will come: what happened cannot be stored
+                await self._send(send, frame_bytes(None, "error", dump({"content": str(error)})))
+
+    async def _keep_alive(self, send: Send) -> None:
+        clock = asyncio.get_running_loop().time
+        while True:
+            silence = clock() - self._sent_at
+            if silence >= self._keep_alive_seconds:
+                await self._send(send, KEEP_ALIVE)
+            else:
+                await asyncio.sleep(self._keep_alive_seconds - silence)
+
+    async def _send(self, send: Send, piece: bytes) -> None:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        self._sent_at = asyncio.get_running_loop().time()
+
+
+async def until_left(receive: Receive) -> None:
+    """Return when the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

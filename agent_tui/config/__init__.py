@@ -1,0 +1,1 @@
+"""What is configured: the file, keys, rules for tools, room files, agent templates."""

@@ -1,0 +1,66 @@
+"""API keys in the system's keyring: under the service ``agent-tui`` and the provider's name.
+
+``keyring`` asks other programs over D-Bus and may wait for a person who unlocks it: call these in a
+thread. It is imported here on first use, for it looks for its backends then.
+"""
+
+from __future__ import annotations
+
+from agent_tui.model.errors import ConfigError
+
+SERVICE = "agent-tui"
+_INSTEAD = "use api_key_env in the config file: the key then comes from the environment"
+
+
+def read_key(provider: str) -> str:
+    """Return the provider's key, "" where there is none; raises ``ConfigError`` without a keyring."""
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        return keyring.get_password(SERVICE, provider) or ""
+    except (KeyringError, OSError, RuntimeError) as error:
+        raise _no_keyring(error) from None
+
+
+def keyring_fault() -> str:
+    """Return why the system has no keyring that keeps keys; empty when it has one. Asks it for a key."""
+    import keyring
+    from keyring.backends.null import Keyring as Null
+
+    if isinstance(keyring.get_keyring(), Null):
+        return "it is switched off"
+    try:
+        read_key("check")
+    except ConfigError as error:
+        return error.title
+    return ""
+
+
+def store_key(provider: str, key: str) -> None:
+    """Keep the provider's key; raises ``ConfigError`` when the system has no keyring that takes it."""
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        keyring.set_password(SERVICE, provider, key)
+    except (KeyringError, OSError, RuntimeError) as error:
+        raise _no_keyring(error) from None
+
+
+def forget_key(provider: str) -> None:
+    """Forget the provider's key, if there is one; raises ``ConfigError`` without a keyring."""
+    import keyring
+    from keyring.errors import KeyringError, PasswordDeleteError
+
+    try:
+        keyring.delete_password(SERVICE, provider)
+    except PasswordDeleteError:
+        pass  # there was none
+    except (KeyringError, OSError, RuntimeError) as error:
+        raise _no_keyring(error) from None
+
+
+def _no_keyring(error: Exception) -> ConfigError:
+    # Only the kind of error: its words may quote what was to be kept.
+    return ConfigError("this system's keyring cannot be used", f"{type(error).__name__}; {_INSTEAD}")

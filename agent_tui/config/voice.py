@@ -1,0 +1,199 @@
+"""Where voice comes from: ``[voice]`` and ``[voice.agent]`` of the config file, and LiveKit's own variables.
+
+Of the command line, the variables and the file the first that says something counts. ``AGENT_TUI_URL`` and
+``AGENT_TUI_TOKEN`` name a backend of ours and never LiveKit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from agent_tui.model.errors import ConfigError
+
+URL_VARIABLE = "LIVEKIT_URL"
+KEY_VARIABLE = "LIVEKIT_API_KEY"
+SECRET_VARIABLE = "LIVEKIT_API_SECRET"  # noqa: S105 - a name
+TOKEN_VARIABLE = "LIVEKIT_TOKEN"  # noqa: S105 - a name
+TURN_DETECTION = ("vad", "stt", "realtime", "manual", "detector")
+END_OF_TURN_SECONDS = (0.2, 10.0)  # least and most
+DEFAULT_ROOM = "demo"
+MAX_ROOM_CHARACTERS = 100
+
+# LiveKit's plugins whose variables do not begin with the plugin's own name.
+_VARIABLES_OF_PLUGINS: Mapping[str, tuple[str, ...]] = {
+    "elevenlabs": ("ELEVEN_",),
+    "google": ("GOOGLE_", "GEMINI_"),
+    "aws": ("AWS_",),
+    "fal": ("FAL_",),
+    "xai": ("XAI_",),
+}
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLUGIN = re.compile(r"[a-z][a-z0-9_]*")
+
+Fail = Callable[[str, str], ConfigError]
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceAgentConfig:
+    """The ``[voice.agent]`` table. ``name`` is that of an agent to dispatch on a LiveKit server; the rest is
+    about our own: ``stt``, ``llm``, ``tts`` as "plugin:model" ("" is what works offline, or a conversation of
+    ours for ``llm``); ``hearing`` and ``voice`` name offline models; ``end_of_turn`` is the silence in
+    seconds that ends a turn; ``pass_env`` names variables it gets beside those of the plugins named.
+    """
+
+    name: str = ""
+    stt: str = ""
+    llm: str = ""
+    tts: str = ""
+    hearing: str = ""
+    voice: str = ""
+    turn_detection: str = ""
+    end_of_turn: float | None = None
+    pass_env: tuple[str, ...] = ()
+
+    def passes(self, variable: str) -> bool:
+        """Say whether the agent's process gets this environment variable because of what it is to use."""
+        plugins = {value.partition(":")[0] for value in (self.stt, self.llm, self.tts) if ":" in value}
+        known = [p for name in plugins for p in _VARIABLES_OF_PLUGINS.get(name, (f"{name.upper()}_",))]
+        return variable in self.pass_env or variable.startswith(tuple(known))
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceConfig:
+    """The ``[voice]`` table. ``key_env`` and ``secret_env`` name the variables that hold what signs tokens;
+    ``token_url`` is an endpoint in LiveKit's standard form; ``input`` and ``output`` are names of devices;
+    ``locale`` is the language that is spoken, as "en" or "zh-CN", "" that of the terminal.
+    """
+
+    url: str = field(default="", repr=False)  # may hold a login
+    key: str = field(default="", repr=False)
+    key_env: str = ""
+    secret: str = field(default="", repr=False)
+    secret_env: str = ""
+    token_url: str = field(default="", repr=False)
+    room: str = ""
+    input: str = ""
+    output: str = ""
+    locale: str = ""
+    agent: VoiceAgentConfig = field(default_factory=VoiceAgentConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveKit:
+    """A LiveKit server somebody named, and one way to a token for it: ``token`` itself, ``key`` and
+    ``secret`` that sign one, or ``token_url``, whose answer also names the server where ``url`` is empty.
+    """
+
+    url: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)
+    token_url: str = field(default="", repr=False)
+
+
+def named_livekit(
+    voice: VoiceConfig, *, url: str = "", token: str = "", environ: Mapping[str, str] | None = None
+) -> LiveKit | None:
+    """Return the LiveKit server that the command line (``url``, ``token``), the variables or the config file
+    name; ``None``: nobody names one, our backend is asked.
+
+    Raises ``ConfigError`` when an address or what it needs is missing or wrong.
+    """
+    variables = os.environ if environ is None else environ
+    found_url, source = next(
+        (pair for pair in ((url, "--url"), (variables.get(URL_VARIABLE, ""), URL_VARIABLE)) if pair[0]),
+        (voice.url, "[voice] url"),
+    )
+    if found_url:
+        check_address(found_url, ("ws", "wss", "http", "https"), source)
+    if given := token or variables.get(TOKEN_VARIABLE, ""):
+        if not found_url:
+            raise ConfigError(
+                "A LiveKit token needs the server's address", f"give --url, {URL_VARIABLE} or [voice] url"
+            )
+        return LiveKit(found_url, token=given)
+    signing = (variables.get(KEY_VARIABLE, ""), variables.get(SECRET_VARIABLE, ""))
+    kept = (
+        variables.get(voice.key_env, "") or voice.key,
+        variables.get(voice.secret_env, "") or voice.secret,
+    )
+    if found_url and all(signing):
+        return LiveKit(found_url, key=signing[0], secret=signing[1])
+    if voice.token_url and source == "[voice] url":
+        return LiveKit(found_url, token_url=voice.token_url)
+    if not found_url:
+        return None
+    if all(kept):
+        return LiveKit(found_url, key=kept[0], secret=kept[1])
+    raise ConfigError(
+        f"{source}: the LiveKit server needs a token",
+        f"set {KEY_VARIABLE} and {SECRET_VARIABLE}, [voice] key_env and secret_env, or give --token",
+    )
+
+
+def check_address(url: str, schemes: tuple[str, ...], where: str) -> None:
+    """Raise ``ConfigError`` when ``url``, which ``where`` names, does not begin with one of ``schemes``."""
+    if not url.startswith(tuple(f"{scheme}://" for scheme in schemes)):
+        raise ConfigError(where, f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
+
+
+def read_voice(table: Mapping[str, Any], fail: Fail, warnings: list[str]) -> VoiceConfig:
+    """Return the ``[voice]`` table; ``fail`` makes the error of what is wrong in it."""
+    known = tuple(one.name for one in fields(VoiceConfig))
+    warnings += [f"voice.{key}: unknown setting, ignored" for key in table if key not in known]
+    texts = {key: _text(table, key, "voice", fail) for key in known if key != "agent"}
+    for key, schemes in (("url", ("ws", "wss", "http", "https")), ("token_url", ("http", "https"))):
+        try:
+            if texts[key]:
+                check_address(texts[key], schemes, key)
+        except ConfigError as error:
+            raise fail(f"voice.{key}", error.detail) from None
+    for key in ("key_env", "secret_env"):
+        _check_variable(texts[key], f"voice.{key}", fail)
+    if len(texts["room"]) > MAX_ROOM_CHARACTERS:
+        raise fail("voice.room", f"may have {MAX_ROOM_CHARACTERS} characters")
+    agent = table.get("agent", {})
+    if not isinstance(agent, Mapping):
+        raise fail("voice.agent", "must be a table: [voice.agent]")
+    return VoiceConfig(**texts, agent=_read_agent(agent, fail, warnings))
+
+
+def _read_agent(table: Mapping[str, Any], fail: Fail, warnings: list[str]) -> VoiceAgentConfig:
+    known = tuple(one.name for one in fields(VoiceAgentConfig))
+    warnings += [f"voice.agent.{key}: unknown setting, ignored" for key in table if key not in known]
+    texts = {
+        key: _text(table, key, "voice.agent", fail) for key in known if key not in ("pass_env", "end_of_turn")
+    }
+    for key in ("stt", "llm", "tts"):
+        plugin, colon, _ = texts[key].partition(":")
+        if colon and not _PLUGIN.fullmatch(plugin):
+            raise fail(f"voice.agent.{key}", 'must look like "deepgram:nova-3"')
+    if texts["turn_detection"] not in ("", *TURN_DETECTION):
+        raise fail("voice.agent.turn_detection", f"must be one of {', '.join(TURN_DETECTION)}")
+    end_of_turn = table.get("end_of_turn")
+    least, most = END_OF_TURN_SECONDS
+    is_number = isinstance(end_of_turn, int | float) and not isinstance(end_of_turn, bool)
+    if end_of_turn is not None and not (is_number and least <= end_of_turn <= most):
+        raise fail("voice.agent.end_of_turn", f"must be {least:g} to {most:g} seconds")
+    passed = table.get("pass_env", [])
+    if not isinstance(passed, list) or not all(isinstance(name, str) and name for name in passed):
+        raise fail("voice.agent.pass_env", "must be a list of names of environment variables")
+    for name in passed:
+        _check_variable(name, "voice.agent.pass_env", fail)
+    return VoiceAgentConfig(**texts, end_of_turn=end_of_turn, pass_env=tuple(passed))
+
+
+def _text(table: Mapping[str, Any], key: str, where: str, fail: Fail) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str) or "\0" in value:
+        raise fail(f"{where}.{key}", "must be a string")
+    return value
+
+
+def _check_variable(name: str, where: str, fail: Fail) -> None:
+    if name and not _ENV_NAME.fullmatch(name):
+        raise fail(where, f"{name!r} cannot name an environment variable")

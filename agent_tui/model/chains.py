@@ -1,0 +1,88 @@
+"""Chains of attempts: a message that ``continues`` another holds only what is new, and both are one message.
+
+Pure functions; protocols.md §1, point 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from agent_tui.model.records import Message, Step, Usage
+
+BETWEEN_STEPS = "\n\n"  # stands between two text steps of one message (protocols.md §2)
+
+
+def joined(messages: Iterable[Message]) -> list[Message]:
+    """Return ``messages`` with every chain as one, in the place of its beginning and under the id of that.
+
+    It ends as its last part did. What continues a message that is not among them stays as it is.
+    """
+    found: list[Message] = []
+    places: dict[str, int] = {}  # by the id of each part: where its chain stands
+    for message in messages:
+        place = places.get(message.continues) if message.continues else None
+        if place is None:
+            places[message.id] = len(found)
+            found.append(message)
+        else:
+            places[message.id] = place
+            found[place] = _and(found[place], message)
+    return found
+
+
+def joined_steps(first: Sequence[Step], more: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps of two parts of one message: words that were cut off are one step with their rest,
+    behind what was thought before that.
+    """
+    thought = next((place for place, step in enumerate(more) if step.type != "thinking"), len(more))
+    if first and more[thought:] and first[-1].type == more[thought].type == "text":
+        whole = replace(first[-1], content=first[-1].content + more[thought].content)
+        return (*first[:-1], *more[:thought], whole, *more[thought + 1 :])
+    return (*first, *more)
+
+
+def said_in(steps: Iterable[Step]) -> str:
+    """Return what a message says: its text steps, a blank line between two."""
+    return BETWEEN_STEPS.join(step.content for step in steps if step.type == "text" and step.content)
+
+
+def _and(message: Message, rest: Message) -> Message:
+    steps: tuple[Step, ...] = ()
+    if message.steps or rest.steps:
+        steps = joined_steps(_steps(message), _steps(rest))
+    return replace(
+        message,
+        text=said_in(steps) if steps else message.text + rest.text,
+        steps=steps,
+        token_count=message.token_count + rest.token_count,
+        usage=sum_of(message.usage, rest.usage),
+        seconds=_added(message.seconds, rest.seconds),
+        interrupted=rest.interrupted,
+        error=rest.error,
+        status=rest.status,
+        superseded=message.superseded or rest.superseded,
+        notes=tuple(dict.fromkeys((*message.notes, *rest.notes))),
+    )
+
+
+def _steps(message: Message) -> tuple[Step, ...]:
+    if message.steps or not message.text:
+        return message.steps
+    return (Step("step-0", content=message.text),)
+
+
+def sum_of(one: Usage | None, other: Usage | None) -> Usage | None:
+    """Return what two parts of a message used."""
+    if one is None or other is None:
+        return one or other
+    return Usage(
+        one.prompt_tokens + other.prompt_tokens,
+        one.completion_tokens + other.completion_tokens,
+        one.first_token_seconds,
+        _added(one.cost, other.cost),
+    )
+
+
+def _added(one: float | None, other: float | None) -> float | None:
+    return other if one is None else one if other is None else one + other

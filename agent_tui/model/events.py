@@ -1,0 +1,348 @@
+"""The one vocabulary: what can happen in a conversation, as frozen plain data.
+
+Every protocol is decoded into these (``agent_tui.wire``) and every screen is computed from them
+(``agent_tui.state``). A *turn* is one agent's contribution and has the id of its message; a *run* is
+what lies between starting a room and its pause or end. Texts are as received: hostile until they went
+through ``agent_tui.model.inert``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_tui.model.records import (
+    AgentInfo as AgentInfo,
+    Attachment as Attachment,
+    ConversationInfo as ConversationInfo,
+    Message as Message,
+    Note as Note,
+    QueuedMessage as QueuedMessage,
+    RoomInfo as RoomInfo,
+    Spoken as Spoken,
+    Step as Step,
+    ToolAsk as ToolAsk,
+    Usage as Usage,
+)
+
+LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"]
+
+# Notes that stay true of a turn and are stored with it ("trimmed" is, too, in ``Message.trimmed``).
+LASTING_NOTES = frozenset({"no_tools", "server_missing", "form_declined"})
+LOCAL_ID = "local-"  # begins the ids that our clients make up, for messages that a server does not name
+
+
+# --- a run -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """``room_started``."""
+
+    room_id: str
+    task: str
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    """``room_paused``; ``interrupted`` says why, where the server does."""
+
+    room_id: str
+    round: int | None = None
+    interrupted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCompleted:
+    """``room_completed``."""
+
+    room_id: str
+    total_rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed:
+    """``error``: the run as a whole failed."""
+
+    content: str
+
+
+# --- rounds ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RoundStarted:
+    """``round_start``."""
+
+    round: int
+    max_rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelStarted:
+    """``parallel_start``: all ``agents`` (id, name) of the round speak at once."""
+
+    round: int
+    max_rounds: int
+    agents: tuple[AgentInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelEnded:
+    """``parallel_end``."""
+
+    round: int
+    agent_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnded:
+    """``round_end``."""
+
+    round: int
+
+
+# --- a turn ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStatusChanged:
+    """``agent_status``; ``status`` is pending, streaming, completed or whatever the server made up."""
+
+    agent_id: str
+    agent_name: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """``message_start``; ``agent_id`` is empty where the server does not send it (sequential rooms)."""
+
+    turn_id: str
+    room_id: str
+    role: str
+    sender_name: str
+    sender_color: str
+    round_number: int
+    agent_id: str = ""
+    attempt: int = 1
+    supersedes: str = ""  # id of the turn that is said again by this one
+    trimmed: int = 0  # see ``Message``
+    parent_id: str = ""  # chat: the message it answers (its ``sender_name`` is the model's name)
+    continues: str = ""  # see ``Message``
+
+
+@dataclass(frozen=True, slots=True)
+class TurnNoted:
+    """What happens to a turn besides words. Ours: ``agent_status`` with a ``note``, in chats ``answer_note``.
+
+    ``note``: "loading", the server of its model loads it; "no_tools", its model takes no tools and was asked
+    without; "trimmed", its model was not told the ``count`` oldest messages; "rate_limit", its provider
+    limits the rate: it is asked again at ``until`` (ISO 8601 with offset), ``seconds`` after this was said;
+    "servers_wait", the MCP servers named in ``about`` are waited for, none any more where it is empty;
+    "server_missing", the model is not offered the tools of a server, whose name and what is wrong with it
+    ``about`` says; "form_declined", what a server asked for was declined without a person, ``about`` says
+    whose and why.
+    """
+
+    turn_id: str
+    note: str
+    count: int = 0
+    agent_id: str = ""
+    agent_name: str = ""
+    until: str = ""
+    seconds: float = 0.0
+    about: str = ""
+
+    @property
+    def lasting(self) -> Note | None:
+        """What of it stays true of the turn; None for what is of the moment."""
+        return Note(self.note, self.about) if self.note in LASTING_NOTES else None
+
+
+@dataclass(frozen=True, slots=True)
+class TextAdded:
+    """``message_chunk``; ``accumulated`` (the whole text so far) only repairs a gap and is never stored."""
+
+    turn_id: str
+    text: str
+    accumulated: str | None = None
+    agent_id: str = ""
+    progress: int | None = None
+    step_id: str = ""  # of the text step that it adds to, where a turn has several
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """``message_end`` with the whole text; ``interrupted`` says why a cut turn was cut.
+
+    Also ``answer_ended`` of a chat, which has no text but may have ``error`` and ``seconds``.
+    """
+
+    turn_id: str
+    text: str
+    token_count: int
+    agent_id: str = ""
+    interrupted: str = ""
+    usage: Usage | None = None
+    error: str = ""
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFailed:
+    """``agent_error``; names no message: the open turn of that agent is the one that failed."""
+
+    error: str
+    agent_id: str = ""
+    agent_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStored:
+    """``message``: what the server now has on record."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSpoken:
+    """``message_spoken`` (ours): how a message that is on record was spoken."""
+
+    message_id: str
+    spoken: Spoken
+
+
+# --- steps of a turn -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StepSet:
+    """A step as it is now: ``process_step``. New, or in place of what was known of it."""
+
+    turn_id: str
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class StepAdded:
+    """``process_step_delta``: more of a step's content or arguments."""
+
+    turn_id: str
+    step_id: str
+    content: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStatusChanged:
+    """What becomes of a call: asks (``ask`` says what), running, done, failed, denied, unknown (the program
+    ended while it ran), cut; ``seconds`` once it is over. ``progress``: what it tells in a line of how far
+    it is, while it runs.
+    """
+
+    turn_id: str
+    step_id: str
+    status: str
+    seconds: float | None = None
+    ask: ToolAsk | None = None
+    progress: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDone:
+    """``done`` of a chat: the answer is whole. ``message_id`` is empty where the server's means nothing."""
+
+    turn_id: str
+    message_id: str
+    token_count: int = 0
+    usage: Usage | None = None
+
+
+# --- what is not said by an agent --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLoaded:
+    """The conversation and the messages of its branch as the server has them; replaces what was known."""
+
+    conversation: ConversationInfo
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationChanged:
+    """The conversation as the server describes it now; its messages are left as they are."""
+
+    conversation: ConversationInfo
+
+
+@dataclass(frozen=True, slots=True)
+class RoomLoaded:
+    """The room and all its messages as the server has them now; replaces what was known."""
+
+    room: RoomInfo
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RoomChanged:
+    """The room as the server describes it now, its turns left as they are (made by our clients, from the
+    answer to a change; never on the wire).
+    """
+
+    room: RoomInfo
+
+
+@dataclass(frozen=True, slots=True)
+class LinkChanged:
+    """What is going on between this client and the server (made by our clients, never on the wire).
+
+    ``delay`` is in seconds: how long until the next try, for ``waiting``. ``attempt`` counts tries
+    since the last good byte. ``detail`` is one line for a person.
+    """
+
+    status: LinkStatus
+    detail: str = ""
+    delay: float = 0.0
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A frame that is not in the protocol or does not fit it: kept and counted, never dropped silently."""
+
+    name: str
+    data: str
+    reason: str = ""
+
+
+Event = (
+    RunStarted
+    | RunPaused
+    | RunCompleted
+    | RunFailed
+    | RoundStarted
+    | ParallelStarted
+    | ParallelEnded
+    | RoundEnded
+    | AgentStatusChanged
+    | TurnStarted
+    | TurnNoted
+    | TextAdded
+    | TurnEnded
+    | TurnFailed
+    | MessageStored
+    | MessageSpoken
+    | StepSet
+    | StepAdded
+    | ToolStatusChanged
+    | TurnDone
+    | ConversationLoaded
+    | ConversationChanged
+    | RoomLoaded
+    | RoomChanged
+    | LinkChanged
+    | Unknown
+)

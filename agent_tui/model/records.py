@@ -1,0 +1,235 @@
+"""The things that events speak of: messages and their steps, agents, rooms, chats. Plain frozen data.
+
+Import them from ``agent_tui.model.events``, the one vocabulary. Texts are as received: hostile until they went
+through ``agent_tui.model.inert``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_tui.model.tool_forms import ToolForm
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a turn has used, in the provider's own tokens; ``first_token_seconds`` is the time to the first
+    piece of its answer, ``cost`` in US dollars, None where no price is known.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    first_token_seconds: float | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a turn as far as it is known (protocols.md §2); ``id`` is unique in its turn only.
+
+    ``type`` is thinking, text, tool_call, tool_result or what another server made up. ``content`` is what
+    was thought or said, or a result as text; ``arguments`` of a call is JSON text as the model wrote it.
+    ``id_ref`` of a call is the provider's own id, of a result the step id of its call.
+    """
+
+    id: str
+    index: int = 0
+    type: str = "text"
+    content: str = ""
+    name: str = ""
+    arguments: str = ""
+    id_ref: str = ""
+    success: bool = True  # of a result
+    status: str = ""  # of a call, in the words of ``ToolStatusChanged``; empty: it is not known or over
+    seconds: float | None = None  # how long it took
+    ask: ToolAsk | None = None  # of a call that asks
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """How a message of a voice session was spoken; lengths are seconds, ``None`` where nobody said.
+
+    ``text`` is what was really said of it, where the person cut in; empty where that is all of it.
+    ``started_at`` and ``ended_at`` are seconds of the Unix clock. ``hearing``: from the end of the speech to
+    its text, ``end_of_turn``: until the turn counted as over, ``model``: to the model's first token,
+    ``voice``: to the first sound of the voice, ``whole``: from the end of the speech to that sound.
+    """
+
+    text: str = ""
+    started_at: float | None = None
+    ended_at: float | None = None
+    hearing: float | None = None
+    end_of_turn: float | None = None
+    model: float | None = None
+    voice: float | None = None
+    whole: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that came with a person's message; ``content`` is its text."""
+
+    name: str
+    content: str = ""
+    type: str = "text/plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What stays true of how the model of a turn was asked, in the words of ``events.TurnNoted``."""
+
+    note: str
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A stored chat message. ``content`` is the wire's JSON text, ``text`` what a person reads."""
+
+    id: str
+    room_id: str
+    role: str
+    content: str
+    text: str
+    sender_name: str
+    sender_color: str
+    round_number: int
+    token_count: int
+    created_at: str
+    agent_id: str = ""
+    # Why it was cut: pause crash stop skip interject handover budget unwatched error length (protocols.md §1,
+    # point 8), or whatever another server sends; empty for a whole one. The same wherever ``interrupted``
+    # stands.
+    interrupted: str = ""
+    status: str = ""  # "streaming" while the turn is under way (answers of GET messages only)
+    error: str = ""  # why the turn failed, when it did after words were said
+    to: str = ""  # id of the one agent that a whisper was for; empty: for all
+    superseded: bool = False  # the turn was said again: this is what it was before
+    trimmed: int = 0  # how many older messages its model was not told, for lack of room
+    usage: Usage | None = None
+    steps: tuple[Step, ...] = ()  # of an agent's message that is more than one text
+    attachments: tuple[Attachment, ...] = ()  # of a person's message
+    parent_id: str = ""  # chat: the message it follows; messages with one parent are versions of each other
+    versions: tuple[str, ...] = ()  # chat: ids of all versions of this message, oldest first, if several
+    seconds: float | None = None  # how long the answer took
+    continues: str = ""  # id of the attempt before it, whose words stand before its own
+    spoken: Spoken | None = None  # of a voice session
+    notes: tuple[Note, ...] = ()  # those of ``events.LASTING_NOTES``
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """One agent of a room as the server describes it. ``status`` is what it does now, in the words of
+    ``state.turn.AgentWord``; ``tokens`` what its turns have used.
+    """
+
+    id: str
+    name: str
+    color: str = ""
+    model: str = ""
+    turn_order: int = 0
+    system_prompt: str = ""
+    provider_id: str = ""
+    skip_next: bool = False  # its next turn will be skipped
+    status: str = ""
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedMessage:
+    """A person's words that wait for the next turn; ``to`` is the agent a whisper is for."""
+
+    id: str
+    content: str
+    to: str = ""
+    when: str = "next"  # "now" only while a room that stands still keeps them
+    sender_name: str = ""
+    created_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RoomInfo:
+    """A room as ``GET /api/rooms/{id}`` answers it (cli.md)."""
+
+    id: str
+    name: str = ""
+    task: str = ""
+    status: str = "idle"
+    execution_mode: str = "sequential"
+    current_round: int = 0
+    max_rounds: int = 0
+    agents: tuple[AgentInfo, ...] = ()
+    last_event_id: int = 0
+    created_at: str = ""
+    updated_at: str = ""
+    keep_running: bool = False
+    interrupted: str = ""  # why it is paused, when it is
+    max_tokens: int = 0  # the budget; 0: none
+    max_cost: float = 0.0  # the same in the currency of the prices (US dollars); 0: none
+    answer_tokens: int = 0  # the most that one answer may have; 0: what the provider's setting says
+    tokens: int = 0  # used so far by all turns, in the providers' own count where they say it
+    cost: float | None = None  # of what was used; None where no price is known
+    on_error: str = "continue"  # or "pause": what a turn that failed does to the room
+    archived: bool = False
+    last_speaker: str = ""
+    last_words: str = ""  # the end of what was said last, one short line
+    queue: tuple[QueuedMessage, ...] = ()
+    enabled_tools: tuple[str, ...] = ()  # what its agents may use
+    workspace: str = ""  # the folder that these work in, empty for none
+    asks: bool = False  # a tool waits for somebody's word
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationInfo:
+    """A chat as ``GET /api/conversations/{id}`` answers it (protocols.md §2; most fields are ours).
+
+    ``enabled_tools`` None: those that look only and, while somebody is there who can be asked, all others.
+    ``workspace`` is the folder that its tools work in, empty for none. ``head`` is the last message of the
+    branch that is shown. ``kind`` is "chat", or "voice" for one that is spoken.
+    """
+
+    id: str
+    title: str = ""
+    status: str = "idle"  # or "running"
+    system_prompt: str = ""
+    model: str = ""
+    provider_id: str = ""
+    temperature: float | None = None
+    thinking_enabled: bool | None = None  # None: as the model does by itself
+    enabled_tools: tuple[str, ...] | None = None
+    workspace: str = ""
+    head: str = ""
+    archived: bool = False
+    max_tokens: int = 0  # the budget, as a room's
+    max_cost: float = 0.0
+    answer_tokens: int = 0  # as a room's
+    tokens: int = 0
+    cost: float | None = None
+    last_words: str = ""
+    asks: bool = False  # a tool of the answer under way waits for somebody's word
+    interrupted: str = ""  # why the newest answer of the branch that is shown was cut, if it was
+    error: str = ""  # why it failed, if it did
+    last_event_id: int = 0
+    created_at: str = ""
+    updated_at: str = ""
+    kind: str = "chat"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAsk:
+    """What a person is asked before a tool runs: exactly what it would do.
+
+    ``call`` is one line, ``preview`` what would be changed (a diff, in ``preview_type`` "diff") or more of
+    the call. ``pattern`` is the rule that "conversation" and "always" keep, for calls in ``folder`` only
+    where there is one. ``suspended`` is a wider rule of an earlier version that would allow the call, but
+    holds no more. With a ``form`` the call runs already: the MCP server asks for values, and ``call`` says
+    so; it is answered by filling that in.
+    """
+
+    call: str
+    preview: str = ""
+    preview_type: str = "text"
+    pattern: str = ""
+    folder: str = ""
+    suspended: str = ""
+    form: ToolForm | None = None

@@ -1,0 +1,202 @@
+"""The config file: what it may say, and one clear line for everything it may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tui.config.file import Config, ScreenConfig, config_path, data_path, load
+from agent_tui.model.errors import ConfigError
+from agent_tui.redaction import hide_secrets
+
+GOOD = """
+theme = "light"
+[backends.work]
+kind = "rooms"
+url = "http://127.0.0.1:8000/base/"
+token_env = "WORK_TOKEN"
+paths = { run = "/go/{room_id}" }
+[providers.local]
+kind = "openai"
+base_url = "http://127.0.0.1:11434/v1"
+api_key_env = "LOCAL_KEY"
+model = "some-model"
+[providers.second]
+kind = "openai"
+base_url = "https://example.test/v1"
+"""
+
+
+def read(tmp_path: Path, text: str) -> Config:
+    path = tmp_path / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
+    return load(path)
+
+
+def test_a_good_file_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = read(tmp_path, GOOD)
+    backend, provider = config.backends["work"], config.providers["local"]
+    assert (backend.kind, backend.url, backend.timeout) == ("rooms", "http://127.0.0.1:8000/base/", 30)
+    assert backend.paths == {"run": "/go/{room_id}"}
+    assert (provider.model, provider.key(), config.theme) == ("some-model", "", "light")
+    monkeypatch.setenv("LOCAL_KEY", "from the environment")
+    assert provider.key() == "from the environment"
+    assert list(config.providers) == ["local", "second"]
+    assert config.warnings == ()
+
+
+def test_a_missing_file_is_an_empty_config(tmp_path: Path) -> None:
+    config = load(tmp_path / "nothing" / "config.toml")
+    assert (dict(config.backends), dict(config.providers)) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("theme = [", "not valid TOML"),
+        ("theme = 4", "theme"),
+        ("backends = 1", "backends"),
+        ("[backends]\nx = 1", "backends.x"),
+        ("[backends.embedded]\nkind='rooms'\nurl='http://x'", "reserved"),
+        ("[backends.x]\nkind='nope'\nurl='http://x'", "backends.x.kind"),
+        ("[backends.x]\nurl='http://x'", "backends.x.kind"),
+        ("[backends.x]\nkind='rooms'", "backends.x.url"),
+        ("[backends.x]\nkind='rooms'\nurl='ftp://x'", "backends.x.url"),
+        ("[backends.x]\nkind='rooms'\nurl='http://x'\ntimeout=0", "backends.x.timeout"),
+        ("[backends.x]\nkind='rooms'\nurl='http://x'\ntimeout=nan", "backends.x.timeout"),
+        ("[backends.x]\nkind='rooms'\nurl='http://x'\npaths={a=1}", "backends.x.paths"),
+        ("[providers.demo]\nkind='openai'\nbase_url='http://x'", "reserved"),
+        ("[providers.x]\nkind='magic'\nbase_url='http://x'", "providers.x.kind"),
+        ("[providers.x]\nkind='openai'", "providers.x.base_url"),
+        ("[providers.x]\nkind='openai'\nbase_url='http://x'\nmax_tokens='many'", "providers.x.max_tokens"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_key(tmp_path: Path, text: str, named: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        read(tmp_path, text)
+    assert named in str(error.value)
+    assert "config.toml" in str(error.value)
+    assert "\n" not in error.value.title
+
+
+def test_bytes_that_are_no_text_are_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        load(path)
+
+
+def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_unknown_settings_and_readable_secrets_are_warned_about(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("[providers.x]\nkind='openai'\nbase_url='http://x'\napi_key='k'\ncolour=1\n[extra]\n")
+    path.chmod(0o644)
+    warnings = "\n".join(load(path).warnings)
+    assert "providers.x.colour" in warnings
+    assert "extra" in warnings
+    assert "chmod 600" in warnings
+
+
+def test_keys_are_read_by_their_ids_with_and_without_quotes_around_them(tmp_path: Path) -> None:
+    written = "[keys]\n'room.zoom' = 'f5'\npane.find = 'ctrl+f,/'\npane.find_next = ''\n"
+    config = read(tmp_path, written)
+    assert config.keys == {"room.zoom": "f5", "pane.find": "ctrl+f,/", "pane.find_next": ""}
+    assert config.warnings == ()
+
+
+def test_the_screen_is_set_by_its_table_and_has_defaults(tmp_path: Path) -> None:
+    assert read(tmp_path, "").screen == ScreenConfig("full", 30, True, None)
+    written = "[screen]\nmotion = 'reduced'\nframe_rate = 10\nmouse = false\nascii = true"
+    assert read(tmp_path, written).screen == ScreenConfig("reduced", 10, False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("keys = 1", "keys: must be a table"),
+        ("[keys]\na.b = 1", "keys.a.b: must be a string"),
+        ("[keys]\na = ['f5']", "keys.a: must be a string"),
+        ("screen = 'big'", "screen: must be a table"),
+        ("[screen]\nmotion = 'none'", 'screen.motion: must be "full" or "reduced"'),
+        ("[screen]\nframe_rate = 0", "screen.frame_rate: must be 1 to 60"),
+        ("[screen]\nframe_rate = 61", "screen.frame_rate"),
+        ("[screen]\nframe_rate = true", "screen.frame_rate"),
+        ("[screen]\nmouse = 1", "screen.mouse: must be true or false"),
+        ("[screen]\nascii = 'no'", "screen.ascii"),
+        ("[screen]\ncolor = 1", "screen.color: unknown setting"),
+    ],
+)
+def test_what_is_wrong_with_keys_and_screen_is_a_warning_and_the_default_holds(
+    tmp_path: Path, text: str, warning: str
+) -> None:
+    config = read(tmp_path, text)
+    assert len(config.warnings) == 1
+    assert warning in config.warnings[0]
+    assert (dict(config.keys), config.screen) == ({}, ScreenConfig())
+
+
+def test_secrets_are_never_shown(tmp_path: Path) -> None:
+    config = read(tmp_path, "[providers.x]\nkind='openai'\nbase_url='http://x'\napi_key='sesame'\n")
+    assert "sesame" not in repr(config)
+    shown = hide_secrets(
+        {"providers": {"x": {"api_key": "sesame", "model": "m"}}, "list": [{"token": "sesame"}]}
+    )
+    assert "sesame" not in str(shown)
+    assert shown["providers"]["x"]["model"] == "m"
+
+
+def test_the_paths_can_be_moved_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_CONFIG", str(tmp_path / "c.toml"))
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "d"))
+    assert (config_path(), data_path()) == (tmp_path / "c.toml", tmp_path / "d")
+    monkeypatch.delenv("AGENT_TUI_CONFIG")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    assert config_path() == tmp_path / "xdg" / "agent-tui" / "config.toml"
+
+
+def test_each_kind_of_provider_has_its_own_usual_address(tmp_path: Path) -> None:
+    tables = [f'[providers.{kind}]\nkind = "{kind}"\n' for kind in ("ollama", "anthropic", "google")]
+    found = read(tmp_path, "".join(tables)).providers
+    assert found["ollama"].base_url == "http://127.0.0.1:11434/v1"
+    assert found["anthropic"].base_url.startswith("https://")
+    assert found["google"].base_url.startswith("https://")
+    with pytest.raises(ConfigError, match="base_url"):
+        read(tmp_path, '[providers.mine]\nkind = "openai"\n')
+
+
+def test_a_provider_says_what_its_context_and_tokens_are(tmp_path: Path) -> None:
+    more = "keyring = true\ncontext_tokens = 8000\ninput_price = 0\noutput_price = 2.5\n"
+    more += "timeout = 30\nnum_ctx = 9000\n"
+    found = read(tmp_path, '[providers.a]\nkind = "ollama"\n' + more).providers["a"]
+    assert (found.keyring, found.context_tokens) == (True, 8000)
+    assert (found.timeout, found.num_ctx) == (30.0, 9000)
+    assert (found.input_price, found.output_price) == (0.0, 2.5)
+    plain = read(tmp_path, '[providers.a]\nkind = "ollama"\n').providers["a"]
+    assert (plain.keyring, plain.context_tokens, plain.timeout, plain.num_ctx) == (False, None, None, None)
+    assert (plain.input_price, plain.output_price, plain.max_tokens) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ('keyring = "yes"', "keyring"),
+        ("context_tokens = 0", "context_tokens"),
+        ("input_price = -1", "input_price"),
+        ("output_price = true", "output_price"),
+        ("output_price = nan", "output_price"),
+        ("max_tokens = 0", "max_tokens"),
+        ("timeout = 0", "timeout"),
+        ("timeout = inf", "timeout"),
+        ('timeout = "long"', "timeout"),
+        ("num_ctx = -1", "num_ctx"),
+    ],
+)
+def test_what_a_provider_cannot_say_is_named_by_its_key(line: str, key: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"providers.a.{key}"):
+        read(tmp_path, f'[providers.a]\nkind = "ollama"\n{line}\n')
