@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
 
 from agent_tui.backend.store import chat_queries, queries
 from agent_tui.backend.store.rows import Frame
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import StoreError
+from agent_tui.model.events import Event, StepAdded, TextAdded
+from agent_tui.wire.log import event_name
 from agent_tui.wire.rooms_encode import frame_bytes
 
-__all__ = ["Batch", "Frame", "Hub"]
+__all__ = ["Batch", "Dialect", "Frame", "Hub", "in_dialect", "translated"]
 
 PAGE_FRAMES = 500
 MAX_QUEUED_FRAMES = 2_000
@@ -27,14 +30,30 @@ MAX_QUEUED_CHARACTERS = 4_000_000
 CROWD_READERS = 8  # fewer get every frame at once
 SECONDS_PER_READER = 0.001  # between two batches for a crowd, up to …
 MAX_HOLD_SECONDS = 0.1
-WORDS = ("message_chunk", "process_step_delta")  # events that only add to what is being said
+# Events that only add to what is being said.
+WORDS = frozenset(map(event_name, (TextAdded, StepAdded)))
 MAX_HELD_FRAMES = 64  # so many are worth a send of their own
+
+
+# How an event is said: its name and data as JSON, None where it is not said.
+Dialect = Callable[[Event], tuple[str, str] | None]
 
 
 class Batch(list[Frame]):
     """Frames of one room in order, shared by all its readers."""
 
-    __slots__ = ("_encoded",)
+    __slots__ = ("_encoded", "_said")
+
+    def said(self, dialect: Dialect) -> Batch:
+        """Return the frames in this dialect; computed once."""
+        try:
+            return self._said[dialect]
+        except AttributeError:
+            self._said: dict[Dialect, Batch] = {}
+        except KeyError:
+            pass
+        self._said[dialect] = said = Batch(translated(self, dialect))
+        return said
 
     def encoded(self) -> bytes:
         """Return the frames as they are sent without ``accumulated``; computed once."""
@@ -43,6 +62,26 @@ class Batch(list[Frame]):
         except AttributeError:
             self._encoded: bytes = b"".join(frame_bytes(frame.seq, frame.name, frame.data) for frame in self)
             return self._encoded
+
+
+async def in_dialect(
+    batches: AsyncGenerator[list[Frame], None], dialect: Dialect
+) -> AsyncGenerator[list[Frame], None]:
+    """Yield the frames of ``batches`` in this dialect; what it does not say is left out."""
+    async with aclosing(batches):
+        async for batch in batches:
+            said = batch.said(dialect) if isinstance(batch, Batch) else translated(batch, dialect)
+            if said:
+                yield said
+
+
+def translated(batch: Iterable[Frame], dialect: Dialect) -> list[Frame]:
+    """Return frames of the log in this dialect, without what it does not say."""
+    return [
+        Frame(frame.room_id, frame.seq, *said, frame.message_id)
+        for frame in batch
+        if (said := frame.as_sent or dialect(frame.event)) is not None
+    ]
 
 
 class _Reader:

@@ -169,7 +169,7 @@ class TextAdded:
     text: str
     accumulated: str | None = None
     agent_id: str = ""
-    progress: int | None = None
+    percent: int | None = None  # the turn's ``progress``
     step_id: str = ""  # of the text step that it adds to, where a turn has several
 
 
@@ -219,10 +219,14 @@ class MessageSpoken:
 
 @dataclass(frozen=True, slots=True)
 class StepSet:
-    """A step as it is now: ``process_step``. New, or in place of what was known of it."""
+    """A step as it is now: ``process_step``. New, or in place of what was known of it. ``agent_id`` and
+    ``percent`` stand in parallel rounds only, as in ``TextAdded``.
+    """
 
     turn_id: str
     step: Step
+    agent_id: str = ""
+    percent: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +237,8 @@ class StepAdded:
     step_id: str
     content: str = ""
     arguments: str = ""
+    agent_id: str = ""
+    percent: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +254,8 @@ class ToolStatusChanged:
     seconds: float | None = None
     ask: ToolAsk | None = None
     progress: str = ""
+    agent_id: str = ""
+    percent: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """The things that events speak of: messages and their steps, agents, rooms, chats. Plain frozen data.
 
-Import them from ``agent_tui.model.events``, the one vocabulary. Texts are as received: hostile until they went
-through ``agent_tui.model.inert``.
+Import them from ``agent_tui.model.events``, the one vocabulary. Texts are as received: hostile until they
+went through ``agent_tui.model.inert``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent_tui.model.tool_forms import ToolForm
 
@@ -84,12 +84,14 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A stored chat message. ``content`` is the wire's JSON text, ``text`` what a person reads."""
+    """A stored chat message. ``text`` is what a person reads, ``content`` a dialect's JSON text of it and of
+    its steps; our own full form has none.
+    """
 
     id: str
     room_id: str
     role: str
-    content: str
+    content: str = field(metadata={"of_dialect": True})
     text: str
     sender_name: str
     sender_color: str

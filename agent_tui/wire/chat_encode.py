@@ -19,6 +19,17 @@ from agent_tui.wire.steps_encode import step_fields as step_fields
 TERMINAL = frozenset({"done", "error"})
 
 
+def frame(event: ev.Event) -> tuple[str, str] | None:
+    """Return (event name, data as JSON) of ``event``; None for what is not said in chats."""
+    if isinstance(event, ev.Unknown):
+        return event.name, event.data  # as it was received
+    try:
+        name, fields = encode(event)
+    except ValueError:
+        return None
+    return name, dump(fields)
+
+
 def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
     """Return (event name, data) of ``event`` in the full form; ``ValueError`` for what is not a chat's."""
     match event:
@@ -54,7 +65,9 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.MessageSpoken(message_id, spoken):
             return "message_spoken", {"message_id": message_id, "spoken": spoken_fields(spoken)}
         case ev.ConversationChanged(conversation):
-            return "conversation", conversation_fields(conversation)
+            fields = conversation_fields(conversation)
+            del fields["last_event_id"]  # this event's own id says it
+            return "conversation", fields
         case _:
             raise ValueError(f"{type(event).__name__} is not of a chat")
 
@@ -72,7 +85,7 @@ def stored_message_fields(message: ev.Message) -> dict[str, Any]:
         "id": message.id,
         "conversation_id": message.room_id,
         "role": message.role,
-        "content": message.content,
+        "content": message.content or stored_content(message),
         "token_count": message.token_count,
         "created_at": message.created_at,
         "parent_id": message.parent_id,
@@ -94,6 +107,13 @@ def stored_message_fields(message: ev.Message) -> dict[str, Any]:
         **_set(notes=[note_fields(note) for note in message.notes]),
     }
     return {**fields, **more, **usage_fields(message.usage)}
+
+
+def stored_content(message: ev.Message) -> str:
+    """Return the content of a stored message."""
+    if message.role == "user":
+        return question_content(message.text, message.attachments)
+    return answer_content(message.text, message.steps)
 
 
 def spoken_fields(spoken: ev.Spoken) -> dict[str, Any]:

@@ -199,17 +199,24 @@ class _MessageChunk(Wire):
     def _step_told(self) -> ev.Event | str:
         """Return what it tells of a step; the step's id where it is words that it adds to it."""
         if self.step is not None:
-            return ev.StepSet(self.id, StepFields.model_validate(self.step).step())
+            step = StepFields.model_validate(self.step).step()
+            return ev.StepSet(self.id, step, self.agent_id, self.progress)
         if self.tool_status is not None:
             stands = ToolStatus.model_validate(self.tool_status)
-            ask = tool_ask(stands.ask)
             return ev.ToolStatusChanged(
-                self.id, stands.id, stands.status, stands.seconds, ask, stands.progress
+                self.id,
+                stands.id,
+                stands.status,
+                stands.seconds,
+                tool_ask(stands.ask),
+                stands.progress,
+                self.agent_id,
+                self.progress,
             )
         added = StepAdded.model_validate(self.step_delta)
         if self.content or not (added.content or added.arguments):
             return added.id
-        return ev.StepAdded(self.id, added.id, added.content, added.arguments)
+        return ev.StepAdded(self.id, added.id, added.content, added.arguments, self.agent_id, self.progress)
 
 
 class _MessageEnd(Wire):

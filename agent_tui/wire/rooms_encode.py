@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_tui.model import events as ev
+from agent_tui.wire.content import dump, steps_content, text_content
 from agent_tui.wire.steps_encode import call_fields, calls_fields, step_fields
 
 # The events after which a run's stream ends. (Here, because the backend starts without pydantic.)
@@ -30,11 +31,21 @@ _MESSAGE_FIELDS = (
 def message_fields(message: ev.Message) -> dict[str, Any]:
     """Return a stored message as the wire has it, with what else is known only where set."""
     fields = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
+    fields["content"] = message.content or stored_content(message)
     for name in ("interrupted", "error", "to", "superseded", "trimmed", "continues"):
         if getattr(message, name):
             fields[name] = getattr(message, name)
     more = _set(calls=calls_fields(message.steps), notes=[note_fields(note) for note in message.notes])
     return {**fields, **more, **usage_fields(message.usage)}
+
+
+def stored_content(message: ev.Message) -> str:
+    """Return the content of a stored message; an agent's that is one text has only that step."""
+    if message.role == "user":
+        return text_content(message.text)
+    if message.steps:
+        return dump({"steps": [step_fields(step) for step in message.steps]})
+    return steps_content(message.text)
 
 
 def note_fields(note: ev.Note) -> dict[str, Any]:
@@ -118,6 +129,18 @@ def _agent_fields(agent: ev.AgentInfo) -> dict[str, Any]:
     }
 
 
+def frame(event: ev.Event) -> tuple[str, str] | None:
+    """Return (event name, data as JSON) of ``event``; None for what is not said in rooms."""
+    match event:
+        case ev.Unknown(name, data):
+            return name, data  # as it was received
+        case ev.ConversationChanged() | ev.MessageSpoken() | ev.TurnDone():
+            return None
+        case _:
+            name, fields = encode(event)
+            return name, dump(fields)
+
+
 def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
     """Return (event name, data) of ``event``; raises ``ValueError`` for what never travels."""
     match event:
@@ -154,7 +177,8 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.TurnStarted() | ev.TextAdded() | ev.TurnEnded():
             return _encode_turn(event)
         case ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged():
-            return "message_chunk", {"id": event.turn_id, "content": "", **_step_fields(event)}
+            fields = {"id": event.turn_id, "content": "", **_step_fields(event)}
+            return "message_chunk", {**fields, **_speaker(event.agent_id, event.percent)}
         case (
             ev.RoomLoaded()
             | ev.RoomChanged()
@@ -194,14 +218,19 @@ def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[s
             attempt = {"attempt": event.attempt} if event.attempt > 1 else {}
             more = _set(supersedes=event.supersedes, trimmed=event.trimmed, continues=event.continues)
             return "message_start", {**fields, **speaker, **attempt, **more}
-        case ev.TextAdded(turn_id, text, accumulated, _, progress, step_id):
+        case ev.TextAdded(turn_id, text, accumulated, agent_id, percent, step_id):
             whole = {} if accumulated is None else {"accumulated": accumulated}
-            so_far = {} if progress is None else {"progress": progress}
             step = {"step_delta": {"id": step_id}} if step_id else {}
-            return "message_chunk", {"id": turn_id, "content": text, **whole, **speaker, **so_far, **step}
+            fields = {"id": turn_id, "content": text, **whole, **step}
+            return "message_chunk", {**fields, **_speaker(agent_id, percent)}
         case ev.TurnEnded(turn_id, text, tokens, _, reason, usage):
             fields = {"id": turn_id, "content": text, "token_count": tokens}
             return "message_end", {**fields, **speaker, **_set(interrupted=reason), **usage_fields(usage)}
+
+
+def _speaker(agent_id: str, percent: int | None) -> dict[str, Any]:
+    """Return what every chunk of a parallel round says of its agent."""
+    return {**_set(agent_id=agent_id), **({} if percent is None else {"progress": percent})}
 
 
 def _set(**fields: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from agent_tui.backend.hub import Frame, Hub
 from agent_tui.backend.store.rows import EventsDropped, NewEvent, RoomCreated, RoomDropped, RoomRow
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import StoreError
+from agent_tui.model.events import TextAdded, TurnEnded
 
 
 @asynccontextmanager
@@ -32,7 +33,7 @@ async def opened(folder: Path, rooms: str = "a") -> AsyncIterator[tuple[Store, H
 
 
 def event(size: int = 1) -> NewEvent:
-    return NewEvent("message_chunk", "x" * size)
+    return NewEvent.of(TextAdded("m", "x" * size))
 
 
 async def read_to(hub: Hub, seq: int, after: int = 0, room_id: str = "a") -> list[int]:
@@ -281,7 +282,7 @@ async def test_words_for_a_crowd_are_joined_and_the_end_of_a_turn_brings_them_al
             assert [frame.seq for frame in await anext(reader)] == [2]
         for _ in range(3):
             await store.append("a", [event()])
-        await store.append("a", [NewEvent("message_end", "{}")])
+        await store.append("a", [NewEvent.of(TurnEnded("m", "", 0))])
         batches = [await anext(reader) for reader in crowd]
         assert all([frame.seq for frame in batch] == [3, 4, 5, 6] for batch in batches)
         assert {id(batch) for batch in batches} == {id(batches[0])}, "shared, so encoded once"

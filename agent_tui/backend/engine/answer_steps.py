@@ -16,8 +16,6 @@ from agent_tui.backend.store.rows import NewEvent
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import Step, ToolAsk
-from agent_tui.wire.chat_encode import encode
-from agent_tui.wire.content import dump
 
 MAX_CALLS = 64  # in one round
 
@@ -235,8 +233,7 @@ class Steps:
         written.events += self._encode(event)
 
     def _as_chat(self, event: ev.Event) -> Sequence[NewEvent]:
-        name, data = encode(event)
-        return [NewEvent(name, dump(data), self.message_id)]
+        return [NewEvent.of(event, self.message_id)]
 
 
 def tool_calls(calls: Sequence[Step]) -> tuple[ToolCall, ...]:

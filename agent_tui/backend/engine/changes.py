@@ -12,14 +12,22 @@ import secrets
 from dataclasses import dataclass
 
 from agent_tui.backend.store.rows import Frame
-from agent_tui.wire.rooms_encode import TERMINAL
+from agent_tui.model.events import (
+    ConversationChanged,
+    MessageSpoken,
+    RunCompleted,
+    RunFailed,
+    RunPaused,
+    RunStarted,
+)
+from agent_tui.wire.log import event_name
 
 STREAM_SECONDS = 1.0  # a room that streams counts as changed at most so often
 MAX_REMOVED = 1_000  # rooms that are gone are remembered up to this number; older cursors get everything
 # What a list shows at once; all else a room says is streaming.
-_AT_ONCE = TERMINAL | {"room_started"}
-# One of these is in whatever a chat writes, which no list of rooms shows.
-_OF_CHATS = {"conversation", "process_step", "process_step_delta", "tool_status"}
+_AT_ONCE = frozenset(map(event_name, (RunStarted, RunPaused, RunCompleted, RunFailed)))
+# A chat, which no list of rooms shows, says one of these before anything else.
+_OF_CHATS = frozenset(map(event_name, (ConversationChanged, MessageSpoken)))
 _CURSOR = re.compile(r"([0-9a-f]{16})-([0-9]{1,18})")
 
 
@@ -44,6 +52,7 @@ class Changes:
         self._removed: dict[str, int] = {}
         self._forgotten = 0  # the newest change that is in neither any more
         self._resting: dict[str, asyncio.TimerHandle] = {}  # rooms whose streaming was told just now
+        self._chats: set[str] = set()
         self._untold: set[str] = set()  # of those the ones that went on since
         self._news = asyncio.Event()
         self._closed = False
@@ -57,6 +66,8 @@ class Changes:
         """Take note of frames of one room: at once where they begin or end a run, else now and then."""
         room_id = frames[0].room_id
         if any(frame.name in _OF_CHATS for frame in frames):
+            self._chats.add(room_id)
+        if room_id in self._chats:
             return
         if any(frame.name in _AT_ONCE for frame in frames):
             self.note(room_id)

@@ -11,8 +11,6 @@ from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store.rows import AgentsSet, InboxPut, NewEvent, RoomRow, RoomSet
 from agent_tui.model import events as ev
 from agent_tui.model.errors import Refused
-from agent_tui.wire.content import dump
-from agent_tui.wire.rooms_encode import encode
 
 
 def changed(row: RoomRow, change: RoomChange, models: ModelSource, now: str) -> Written:
@@ -48,10 +46,8 @@ def reopened(row: RoomRow) -> Written:
         return Written([], [RoomSet({"desired": "paused"})])
     if row.status != "completed":
         return Written()
-    name, data = encode(ev.RunPaused(row.id, row.round_open or None))
-    return Written(
-        [NewEvent(name, dump(data))], [RoomSet({"status": "paused", "desired": "paused", "interrupted": ""})]
-    )
+    paused = NewEvent.of(ev.RunPaused(row.id, row.round_open or None))
+    return Written([paused], [RoomSet({"status": "paused", "desired": "paused", "interrupted": ""})])
 
 
 def removed(row: RoomRow, change: RoomChange) -> list[str]:

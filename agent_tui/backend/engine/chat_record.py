@@ -34,8 +34,6 @@ from agent_tui.backend.tools.calling import failed
 from agent_tui.model import events as ev
 from agent_tui.model.chains import said_in
 from agent_tui.model.events import Step
-from agent_tui.wire.chat_encode import encode
-from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import token_count
 
 # What ``error`` says of an answer that was cut, by the reason.
@@ -54,7 +52,7 @@ def answer_begun(row: ChatRow, said: UserSaid | None, turn: TurnRow) -> Written:
     """
     written = Written()
     if said is not None:
-        _add(ev.MessageStored(question_message(row.id, said)), said.id, written)
+        written.events.append(NewEvent.of(ev.MessageStored(question_message(row.id, said)), said.id))
         written.changes.append(said)
         if said.text:
             written.changes.append(Searchable(said.id, "user", said.text, said.created_at))
@@ -70,9 +68,11 @@ def answer_begun(row: ChatRow, said: UserSaid | None, turn: TurnRow) -> Written:
         continues=turn.continues,
     )
     first = len(written.events)
-    _add(started, turn.message_id, written)
+    written.events.append(NewEvent.of(started, turn.message_id))
     if turn.trimmed:
-        _add(ev.TurnNoted(turn.message_id, "trimmed", turn.trimmed), turn.message_id, written)
+        written.events.append(
+            NewEvent.of(ev.TurnNoted(turn.message_id, "trimmed", turn.trimmed), turn.message_id)
+        )
     running: dict[str, Value] = {
         "status": "running",
         "interrupted": "",
@@ -91,7 +91,7 @@ def answer_begun(row: ChatRow, said: UserSaid | None, turn: TurnRow) -> Written:
 def message_spoken(message_id: str, spoken: ev.Spoken) -> Written:
     """A message on record was spoken so."""
     written = Written()
-    _add(ev.MessageSpoken(message_id, spoken), message_id, written)
+    written.events.append(NewEvent.of(ev.MessageSpoken(message_id, spoken), message_id))
     written.changes.append(SpokenSet(message_id, spoken_text(spoken)))
     return written
 
@@ -99,7 +99,7 @@ def message_spoken(message_id: str, spoken: ev.Spoken) -> Written:
 def person_recorded(row: ChatRow, said: UserSaid) -> Written:
     """Words that no model of ours answers; ``row`` is the chat as it is from now on."""
     written = Written()
-    _add(ev.MessageStored(question_message(row.id, said)), said.id, written)
+    written.events.append(NewEvent.of(ev.MessageStored(question_message(row.id, said)), said.id))
     written.changes += [
         said,
         Searchable(said.id, "user", said.text, said.created_at),
@@ -114,7 +114,7 @@ def answer_recorded(row: ChatRow, turn: TurnRow, text: str, cut: str) -> Written
     """What an agent said that is no model of ours; ``row`` is the chat as it is from now on."""
     written = answer_begun(row, None, turn)
     step = Step("step-0", content=text)
-    _add(ev.StepSet(turn.message_id, step), turn.message_id, written)
+    written.events.append(NewEvent.of(ev.StepSet(turn.message_id, step), turn.message_id))
     written.changes.append(StepPut(StoredStep(turn.message_id, 0, step, turn.created_at)))
     ended = answer_ended(row, turn, Ending((step,), "", cut, 0, None, None, None, None))
     return Written(written.events + ended.events, written.changes + ended.changes)
@@ -124,7 +124,7 @@ def answer_noted(turn: TurnRow, note: NotePiece) -> Written:
     """Something happens to the answer besides words."""
     written = Written()
     noted = ev.TurnNoted(turn.message_id, note.note, note.count, about=note.about)
-    _add(noted, turn.message_id, written)
+    written.events.append(NewEvent.of(noted, turn.message_id))
     written.note(noted)
     return written
 
@@ -146,7 +146,7 @@ def answer_ended(row: ChatRow, turn: TurnRow, ending: Ending) -> Written:
         error=error,
         seconds=ending.seconds,
     )
-    _add(ended, turn.message_id, written)
+    written.events.append(NewEvent.of(ended, turn.message_id))
     row = replace(
         row,
         used_tokens=row.used_tokens + tokens,
@@ -158,10 +158,10 @@ def answer_ended(row: ChatRow, turn: TurnRow, ending: Ending) -> Written:
     written.events.append(conversation_changed(row, running=False))
     if status == "completed":
         done = ev.TurnDone(turn.message_id, turn.message_id, said, ending.usage)
-        _add(done, turn.message_id, written)
+        written.events.append(NewEvent.of(done, turn.message_id))
     else:
         why = CUTS.get(ending.cut, f"Interrupted: {ending.cut}") if ending.cut else error
-        _add(ev.RunFailed(why), turn.message_id, written)
+        written.events.append(NewEvent.of(ev.RunFailed(why), turn.message_id))
     written.changes += [
         _closed(turn, ending, status, text, error),
         RoomUsed(tokens, ending.cost, row.agent_id),
@@ -198,9 +198,7 @@ def left_open(
 
 def conversation_changed(row: ChatRow, *, running: bool) -> NewEvent:
     """Return the event that says what the chat is now."""
-    name, data = encode(ev.ConversationChanged(conversation_info(row, running=running)))
-    del data["last_event_id"]  # this event's own id says it
-    return NewEvent(name, dump(data))
+    return NewEvent.of(ev.ConversationChanged(conversation_info(row, running=running)))
 
 
 def _closed(turn: TurnRow, ending: Ending, status: str, text: str, error: str) -> TurnClosed:
@@ -219,8 +217,3 @@ def _closed(turn: TurnRow, ending: Ending, status: str, text: str, error: str) -
         seconds=ending.seconds,
         trimmed=max(turn.trimmed, ending.trimmed),
     )
-
-
-def _add(event: ev.Event, message_id: str, written: Written) -> None:
-    name, data = encode(event)
-    written.events.append(NewEvent(name, dump(data), message_id))

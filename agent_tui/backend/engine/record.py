@@ -29,8 +29,7 @@ from agent_tui.backend.store.rows import (
 )
 from agent_tui.model import events as ev
 from agent_tui.model.events import QueuedMessage
-from agent_tui.wire.content import dump
-from agent_tui.wire.rooms_encode import encode, progress, token_count
+from agent_tui.wire.rooms_encode import progress, token_count
 
 # protocols.md §1: the task is said by the user.
 USER_NAME = "用户"
@@ -42,34 +41,34 @@ OWN_PAUSES = ("error", "budget")
 
 def run_started(room: RoomRow, *, resumed: bool, task_id: str, now: str) -> Written:
     """The run begins; the first time the task is said, under ``task_id``."""
-    events = [_event(ev.RunStarted(room.id, room.task, resumed))]
+    events = [NewEvent.of(ev.RunStarted(room.id, room.task, resumed))]
     if resumed:
         return Written(events, [RunOpened()])
     task = UserSaid(task_id, 0, room.task, USER_NAME, USER_COLOR, now, event=1)
-    events.append(_event(ev.MessageStored(user_message(room.id, task)), task_id))
+    events.append(NewEvent.of(ev.MessageStored(user_message(room.id, task)), task_id))
     return Written(events, [RunOpened(), task])
 
 
 def round_opened(room: RoomRow, round_: int) -> Written:
     """A round begins; it is spoken as the room says now, whatever it says later."""
-    events = [_event(ev.RoundStarted(round_, room.max_rounds))]
+    events = [NewEvent.of(ev.RoundStarted(round_, room.max_rounds))]
     if room.execution_mode == "parallel":
-        events.append(_event(ev.ParallelStarted(round_, room.max_rounds, room.agents)))
+        events.append(NewEvent.of(ev.ParallelStarted(round_, room.max_rounds, room.agents)))
     return Written(events, [RoomSet({"round_open": round_, "round_mode": room.execution_mode})])
 
 
 def round_closed(room: RoomRow, round_: int) -> Written:
     """All turns of the round are finished."""
-    events = [_event(ev.RoundEnded(round_))]
+    events = [NewEvent.of(ev.RoundEnded(round_))]
     if room.parallel:
-        events.insert(0, _event(ev.ParallelEnded(round_, len(room.agents))))
+        events.insert(0, NewEvent.of(ev.ParallelEnded(round_, len(room.agents))))
     return Written(events, [RoomSet({"round_done": round_})])
 
 
 def run_completed(room: RoomRow) -> Written:
     """The last round is over."""
     ended = RoomSet({"status": "completed", "desired": "idle", "interrupted": ""})
-    return Written([_event(ev.RunCompleted(room.id, room.max_rounds))], [ended])
+    return Written([NewEvent.of(ev.RunCompleted(room.id, room.max_rounds))], [ended])
 
 
 def run_paused(room: RoomRow, reason: str, again: Sequence[str] = ()) -> Written:
@@ -82,13 +81,13 @@ def run_paused(room: RoomRow, reason: str, again: Sequence[str] = ()) -> Written
         values["desired"] = "paused"
     changes: list[Change] = [RoomSet(values)]
     changes += [TurnAgain(message_id) for message_id in again]
-    return Written([_event(ev.RunPaused(room.id, room.round_open or None, reason))], changes)
+    return Written([NewEvent.of(ev.RunPaused(room.id, room.round_open or None, reason))], changes)
 
 
 def run_failed(content: str) -> Written:
     """The run as a whole cannot go on."""
     failed = RoomSet({"status": "error", "desired": "idle", "interrupted": ""})
-    return Written([_event(ev.RunFailed(content))], [failed])
+    return Written([NewEvent.of(ev.RunFailed(content))], [failed])
 
 
 def people_said(room: RoomRow, words: Sequence[QueuedMessage], now: str) -> Written:
@@ -106,7 +105,7 @@ def people_said(room: RoomRow, words: Sequence[QueuedMessage], now: str) -> Writ
         )
         for place, waited in enumerate(words)
     ]
-    events = [_event(ev.MessageStored(user_message(room.id, one)), one.id) for one in said]
+    events = [NewEvent.of(ev.MessageStored(user_message(room.id, one)), one.id) for one in said]
     return Written(events, [InboxTaken(tuple(waited.id for waited in words)), *said])
 
 
@@ -137,7 +136,7 @@ def turn_started(room: RoomRow, turn: TurnRow) -> Written:
         continues=turn.continues,
     )
     events = [_status(turn, "streaming")] if room.parallel else []
-    events.append(_event(started, turn.message_id))
+    events.append(NewEvent.of(started, turn.message_id))
     return Written(events, [TurnOpened(turn, event=len(events) - 1)])
 
 
@@ -153,7 +152,7 @@ def turn_noted(turn: TurnRow, note: NotePiece) -> tuple[TurnRow, Written]:
         note.seconds,
         note.about,
     )
-    written = Written([_event(noted, turn.message_id)])
+    written = Written([NewEvent.of(noted, turn.message_id)])
     written.note(noted)
     kept = [noted.lasting] if noted.lasting else []
     trimmed = max(turn.trimmed, note.count)
@@ -172,8 +171,8 @@ def chunks(room: RoomRow, turn: TurnRow, text: str, before: int) -> list[NewEven
     for piece in pieces(text):
         before += len(piece)
         so_far = progress(before) if room.parallel else None
-        added = ev.TextAdded(turn.message_id, piece, agent_id=speaker, progress=so_far)
-        events.append(_event(added, turn.message_id))
+        added = ev.TextAdded(turn.message_id, piece, agent_id=speaker, percent=so_far)
+        events.append(NewEvent.of(added, turn.message_id))
     return events
 
 
@@ -207,17 +206,12 @@ def used_tokens(turn: TurnRow) -> int:
     return turn.prompt_tokens + turn.completion_tokens or token_count(turn.text)
 
 
-def _event(event: ev.Event, message_id: str = "") -> NewEvent:
-    name, data = encode(event)
-    return NewEvent(name, dump(data), message_id)
-
-
 def _status(turn: TurnRow, status: str) -> NewEvent:
-    return _event(ev.AgentStatusChanged(turn.agent_id, turn.sender_name, status))
+    return NewEvent.of(ev.AgentStatusChanged(turn.agent_id, turn.sender_name, status))
 
 
 def _error(turn: TurnRow, error: str) -> NewEvent:
-    return _event(ev.TurnFailed(error, turn.agent_id, turn.sender_name), turn.message_id)
+    return NewEvent.of(ev.TurnFailed(error, turn.agent_id, turn.sender_name), turn.message_id)
 
 
 def _speaker(room: RoomRow, turn: TurnRow) -> str:
@@ -228,11 +222,11 @@ def _end(room: RoomRow, turn: TurnRow) -> NewEvent:
     ended = ev.TurnEnded(
         turn.message_id, turn.text, token_count(turn.text), _speaker(room, turn), turn.reason, turn.usage
     )
-    return _event(ended, turn.message_id)
+    return NewEvent.of(ended, turn.message_id)
 
 
 def _stored(room: RoomRow, turn: TurnRow, steps: Sequence[ev.Step]) -> NewEvent:
-    return _event(ev.MessageStored(turn_message(room.id, turn, steps)), turn.message_id)
+    return NewEvent.of(ev.MessageStored(turn_message(room.id, turn, steps)), turn.message_id)
 
 
 def _is_kept(turn: TurnRow, steps: Sequence[ev.Step]) -> bool:

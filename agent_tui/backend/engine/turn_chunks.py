@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
 from agent_tui.model import events as ev
-from agent_tui.wire.content import BETWEEN_STEPS, dump
-from agent_tui.wire.rooms_encode import encode, progress
+from agent_tui.wire.content import BETWEEN_STEPS
+from agent_tui.wire.rooms_encode import progress
 
 
 class TurnChunks:
@@ -36,13 +36,14 @@ class TurnChunks:
                 return [self._chunk(ev.TextAdded(turn_id, text, step_id=step_id))]
             case ev.TurnNoted():
                 noted = replace(event, agent_id=self._turn.agent_id, agent_name=self._turn.sender_name)
-                name, data = encode(noted)
-                return [NewEvent(name, dump(data), self._turn.message_id)]
-            case _:
+                return [NewEvent.of(noted, self._turn.message_id)]
+            case ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged():
                 return [self._chunk(event)]
+            case _:
+                raise ValueError(f"{type(event).__name__} is not of a step")
 
-    def _chunk(self, event: ev.Event) -> NewEvent:
-        name, data = encode(event)
+    def _chunk(self, event: ev.TextAdded | ev.StepSet | ev.StepAdded | ev.ToolStatusChanged) -> NewEvent:
         if self._parallel:
-            data |= {"agent_id": self._turn.agent_id, "progress": progress(self._characters)}
-        return NewEvent(name, dump(data), self._turn.message_id)
+            agent_id, percent = self._turn.agent_id, progress(self._characters)
+            event = replace(event, agent_id=agent_id, percent=percent)
+        return NewEvent.of(event, self._turn.message_id)

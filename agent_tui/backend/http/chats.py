@@ -21,11 +21,11 @@ from agent_tui.backend.http.room_requests import path_id
 from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS, EventStream, pieces
 from agent_tui.backend.http.workspaces import Workspaces
-from agent_tui.backend.hub import Hub
+from agent_tui.backend.hub import Hub, in_dialect
 from agent_tui.backend.store.rows import Frame
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import ConversationInfo
-from agent_tui.wire.chat_encode import TERMINAL, conversation_fields, stored_message_fields
+from agent_tui.wire.chat_encode import TERMINAL, conversation_fields, frame, stored_message_fields
 
 DEFAULT_HITS = 50
 MAX_QUERY_CHARACTERS = 1_000
@@ -132,8 +132,8 @@ class Conversations:
             counts = not is_child(request)
             if counts:
                 there.enter_context(self._chats.wait_for(chat_id))
-            batches = self._hub.read(chat_id, begun.after, counts=counts)
-            frames = in_form(batches, form, seen, lambda frame: frame.name in TERMINAL)
+            batches = in_dialect(self._hub.read(chat_id, begun.after, counts=counts), frame)
+            frames = in_form(batches, form, seen, lambda said: said.name in TERMINAL)
             body = pieces(frames, None)
             return EventStream(body, self._keep_alive_seconds, there.pop_all(), is_run=True)
 
@@ -156,7 +156,8 @@ class Conversations:
             return Response(status_code=HTTPStatus.NO_CONTENT)
         start = await self._hub.answer_start(chat_id, after) if form is Form.PLAIN else after + 1
         ends = _never if follow else _end_after(after, chat.last_event_id if is_idle else None)
-        batches = self._hub.read(chat_id, max(start - 1, 0), counts=not is_child(request))
+        read = self._hub.read(chat_id, max(start - 1, 0), counts=not is_child(request))
+        batches = in_dialect(read, frame)
         body = pieces(in_form(batches, form, after, ends), None)
         if is_idle and request.method != "HEAD":  # what is stored may be nothing that this form says
             first = await anext(body, None)
@@ -182,15 +183,15 @@ def _answer(chat: ConversationInfo, status: int = HTTPStatus.OK) -> Response:
     return json_answer(conversation_fields(chat), status)
 
 
-def _never(_frame: Frame) -> bool:
+def _never(_: Frame) -> bool:
     return False
 
 
 def _end_after(after: int, last: int | None) -> Callable[[Frame], bool]:
     """Say of a frame whether it is the first end of an answer after ``after``, or the ``last`` there is."""
 
-    def ends(frame: Frame) -> bool:
-        return frame.seq > after and (frame.name in TERMINAL or frame.seq == last)
+    def ends(said: Frame) -> bool:
+        return said.seq > after and (said.name in TERMINAL or said.seq == last)
 
     return ends
 

@@ -26,9 +26,9 @@ from agent_tui.backend.http.streaming import (
     until_left,
 )
 from agent_tui.backend.http.workspaces import Workspaces
-from agent_tui.backend.hub import Hub
+from agent_tui.backend.hub import Hub, in_dialect
 from agent_tui.model.errors import NotFound
-from agent_tui.wire.rooms_encode import listed_message_fields, room_fields
+from agent_tui.wire.rooms_encode import frame, listed_message_fields, room_fields
 
 
 class Rooms:
@@ -118,7 +118,8 @@ class Rooms:
         after = asked.last_event_id(request) or 0
         start = await self._engine.run(room_id)
         counts = not is_child(request)
-        frames = run_frames(self._hub.read(room_id, start - 1, counts=counts), after)
+        said = in_dialect(self._hub.read(room_id, start - 1, counts=counts), frame)
+        frames = run_frames(said, after)
         there = self._engine.wait_for(room_id) if counts else nullcontext()
         body = pieces(frames, self._accumulator(request))
         return EventStream(body, self._keep_alive_seconds, there, is_run=True)
@@ -129,7 +130,7 @@ class Rooms:
         if after is None:
             after = asked.number(request, "after") or 0
         await self._engine.room(room_id)
-        frames = self._hub.read(room_id, after, counts=not is_child(request))
+        frames = in_dialect(self._hub.read(room_id, after, counts=not is_child(request)), frame)
         # Who says so can answer what tools ask.
         there = self._engine.attend(room_id) if asked.switch(request, "asks") else nullcontext()
         return EventStream(pieces(frames, self._accumulator(request)), self._keep_alive_seconds, there)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, literal, literal_column, select, text, union_all
+from sqlalchemy import Connection, func, literal, literal_column, select, text, union_all
 
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.chat_messages import answer_message, as_heard, question_message
@@ -16,10 +15,10 @@ from agent_tui.backend.store.chat_words import excerpt, expression, marked
 from agent_tui.backend.store.chat_writing import AGENT_COLUMNS, ROOM_COLUMNS
 from agent_tui.backend.store.damage import damaged, damaged_field, intact, names_in
 from agent_tui.backend.store.messages import Page, that_fit
-from agent_tui.backend.store.rows import Frame, TurnRow, UserSaid
+from agent_tui.backend.store.rows import TurnRow, UserSaid
+from agent_tui.backend.store.steps import logged_steps, step_of
 from agent_tui.model.errors import NotFound
-from agent_tui.model.events import Message, Step, ToolAsk
-from agent_tui.model.tool_forms import stored_form
+from agent_tui.model.events import Message, Step
 
 IDS_PER_QUERY = 500
 MESSAGES_PER_READ = 50  # with their files each may be as large as a page
@@ -180,7 +179,7 @@ def steps(connection: Connection, room_id: str, rows: Sequence[TurnRow]) -> dict
         taken[row.message_id][row.id] = step_of(row)
     for turn in rows:
         if turn.status == "streaming":
-            logged = _logged(connection, room_id, turn)
+            logged = logged_steps(connection, room_id, turn)
             taken[turn.message_id] = {**logged, **taken[turn.message_id]}
     ordered = {id_: sorted(of.values(), key=lambda one: one.index) for id_, of in taken.items()}
     return {id_: tuple(of) for id_, of in ordered.items()}
@@ -262,65 +261,3 @@ def _chat(row: Mapping[Any, Any]) -> ChatRow:
         return ChatRow(**values, tools=tools)
     known = {**_UNKNOWN, **intact(ChatRow, values), "status": "idle", "error": f"damaged: {wrong}"}
     return ChatRow(**known, damaged=wrong)
-
-
-def step_of(row: Row[Any]) -> Step:
-    """Return a step as it is on record."""
-    return Step(
-        id=row.id,
-        index=row.place,
-        type=row.type,
-        content=row.content,
-        name=row.name,
-        arguments=row.arguments,
-        id_ref=row.id_ref,
-        success=row.success,
-        status=row.status,
-        seconds=row.seconds,
-        ask=_stored_ask(row.ask) if row.status == "asks" else None,
-    )
-
-
-def _stored_ask(stored: str) -> ToolAsk:
-    """Return what a call asks, as ``steps_encode.ask_fields`` wrote it. (Without pydantic: this process is to
-    start quickly.)
-    """
-    fields = json.loads(stored)
-    form = fields.pop("form", None)
-    return ToolAsk(**fields, form=None if form is None else stored_form(form))
-
-
-def _logged(connection: Connection, room_id: str, turn: TurnRow) -> dict[str, Step]:
-    """Return the steps of an answer as the log has them: deltas of one step joined."""
-    begun: dict[str, dict[str, Any]] = {}
-    pieces: dict[tuple[str, str], list[str]] = {}
-    for frame in _frames_of(connection, room_id, turn):
-        data = json.loads(frame.data)
-        if frame.name == "process_step":
-            step = data["step"]
-            begun[step["id"]] = step
-            for field in ("content", "arguments"):
-                pieces[step["id"], field] = [step.get(field, "")]
-        elif frame.name == "process_step_delta":
-            for field in ("content", "arguments"):
-                pieces[data["id"], field].append(data.get(field, ""))
-    return {
-        id_: Step(
-            id=id_,
-            index=step["index"],
-            type=step["type"],
-            content="".join(pieces[id_, "content"]),
-            name=step.get("name", ""),
-            arguments="".join(pieces[id_, "arguments"]),
-            id_ref=step.get("id_ref", ""),
-            success=step.get("success", True),
-        )
-        for id_, step in begun.items()
-    }
-
-
-def _frames_of(connection: Connection, room_id: str, turn: TurnRow) -> list[Frame]:
-    event = schema.event.c
-    query: Select[Any] = select(event.room_id, event.seq, event.name, event.data, event.message_id)
-    mine = (event.room_id == room_id) & (event.seq > turn.first_seq) & (event.message_id == turn.message_id)
-    return [Frame(*row) for row in connection.execute(query.where(mine).order_by(event.seq))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,6 +19,8 @@ from agent_tui.backend.store import schema
 from agent_tui.model.errors import StoreError, StoreFull
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+# Of free space: for the copy, for every page anew in the write-ahead log, for some growth.
+SPACE_PER_BYTE = 3
 # What reading and writing raise; a StoreError is ours: what is asked contradicts what is stored.
 DATABASE_ERRORS = (DBAPIError, sqlite3.Error, StoreError)
 # What comes of taking a row for one of ours that is not.
@@ -182,11 +185,29 @@ def _bring_up_to_date(engine: Engine, file: Path, migrations: Path, head: str) -
     if found > head:
         detail = f"It has version {found}, this program knows up to {head}. Update the program."
         raise StoreError(f"The database {file} was written by a newer version", detail)
-    backup = file.with_name(f"{file.name}.backup-{found}")
-    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(backup)) as copy:
-        source.backup(copy)
+    _back_up(file, file.with_name(f"{file.name}.backup-{found}"))
     with engine.begin() as connection:
         _migrate(connection, file, migrations, head)
+
+
+def _back_up(file: Path, backup: Path) -> None:
+    """Copy the database; the copy is whole or not there, and stays until a person deletes it."""
+    size = file.stat().st_size
+    needed, free = SPACE_PER_BYTE * size, shutil.disk_usage(file.parent).free
+    if free < needed:
+        title = f"The database {file} cannot be brought up to date: there is too little space"
+        raise StoreFull(title, f"{needed:,} bytes are needed, {free:,} are free. Free some space, try again.")
+    begun = backup.with_name(f"{backup.name}.part")
+    begun.unlink(missing_ok=True)
+    try:
+        # Readable by nobody else from the first byte on.
+        begun.touch(mode=0o600)
+        with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(begun)) as copy:
+            source.backup(copy)
+        begun.replace(backup)
+    except OSError as error:
+        begun.unlink(missing_ok=True)
+        raise StoreError(f"The database {file} cannot be copied", error.strerror or "") from error
 
 
 def _version(connection: Connection) -> str:

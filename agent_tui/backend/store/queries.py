@@ -25,7 +25,8 @@ from agent_tui.backend.store.messages import Page, that_fit, turn_message, user_
 from agent_tui.backend.store.room_steps import has_called, steps, tools_of
 from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow, UserSaid
 from agent_tui.model.errors import NotFound
-from agent_tui.model.events import AgentInfo, QueuedMessage, Step
+from agent_tui.model.events import AgentInfo, QueuedMessage, Step, TextAdded
+from agent_tui.wire.log import event_name
 
 # What is stored of an agent, in the order of ``AgentInfo``; the rest of it is computed.
 AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", "provider_id", "skip_next")
@@ -93,7 +94,7 @@ _CHUNKS = (
     .where(
         schema.event.c.room_id == bindparam("id"),
         schema.event.c.seq > bindparam("after"),
-        schema.event.c.name == "message_chunk",
+        schema.event.c.name == event_name(TextAdded),
         schema.event.c.message_id.in_(bindparam("turns", expanding=True)),
     )
     .order_by(schema.event.c.seq)
@@ -388,7 +389,7 @@ def _texts(
     values = {"id": room_id, "after": min(turns.values()), "turns": list(turns)}
     pieces: dict[str, list[str]] = {message_id: [] for message_id in turns}
     for message_id, data in connection.execute(query, values):
-        pieces[message_id].append(json.loads(data)["content"])
+        pieces[message_id].append(json.loads(data)["text"])
     return {message_id: "".join(texts) for message_id, texts in pieces.items()}
 
 

@@ -1,23 +1,21 @@
 """Steps of the turns of rooms: those on record, and of turns under way what only the log says so far.
 
-Where a turn has steps its chunks say to which one they belong (protocols.md §1, ours); what it says stands
-in ``content`` as ever, a blank line before each text step but the first.
+Where a turn has steps its words say to which one they belong (protocols.md §1, ours).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
-from typing import Any
 
-from sqlalchemy import Connection, exists, func, select
+from sqlalchemy import Connection, exists, select
 
 from agent_tui.backend.store import schema
-from agent_tui.backend.store.chat_queries import IDS_PER_QUERY, step_of
+from agent_tui.backend.store.chat_queries import IDS_PER_QUERY
 from agent_tui.backend.store.damage import names_in
 from agent_tui.backend.store.rows import TurnRow
+from agent_tui.backend.store.steps import logged_steps, step_of
 from agent_tui.model.events import Step
-from agent_tui.wire.content import BETWEEN_STEPS, dump
+from agent_tui.wire.content import dump
 
 has_called = exists().where(
     schema.step.c.room_id == schema.turn.c.room_id,
@@ -46,7 +44,7 @@ def steps(connection: Connection, room_id: str, rows: Sequence[TurnRow]) -> dict
     """
     taken = _on_record(connection, room_id, [row.message_id for row in rows])
     for turn in rows:
-        if turn.status == "streaming" and (logged := _logged(connection, room_id, turn)):
+        if turn.status == "streaming" and (logged := logged_steps(connection, room_id, turn)):
             taken[turn.message_id] = {**logged, **taken.get(turn.message_id, {})}
     return {id_: tuple(sorted(of.values(), key=lambda one: one.index)) for id_, of in taken.items()}
 
@@ -81,47 +79,3 @@ def _on_record(connection: Connection, room_id: str, ids: Sequence[str]) -> dict
         for row in connection.execute(_STEPS.where(mine & some)):
             taken.setdefault(row.message_id, {})[row.id] = step_of(row)
     return taken
-
-
-def _logged(connection: Connection, room_id: str, turn: TurnRow) -> dict[str, Step]:
-    """Return the steps of a turn as the log has them: what was added to a step joined."""
-    begun: dict[str, dict[str, Any]] = {}
-    pieces: dict[tuple[str, str], list[str]] = {}
-    said = False
-    for data in _chunks(connection, room_id, turn):
-        chunk = json.loads(data)
-        text, step, added = chunk["content"], chunk.get("step"), chunk.get("step_delta")
-        if step is not None:
-            begun[step["id"]] = step
-            for field in ("content", "arguments"):
-                pieces[step["id"], field] = [step.get(field, "")]
-        elif added is not None and text:
-            if added["id"] not in begun:
-                begun[added["id"]] = {"id": added["id"], "index": int(added["id"].rpartition("-")[2])}
-                pieces[added["id"], "content"], pieces[added["id"], "arguments"] = [], []
-                text = text.removeprefix(BETWEEN_STEPS) if said else text
-            pieces[added["id"], "content"].append(text)
-            said = True
-        elif added is not None:
-            for field in ("content", "arguments"):
-                pieces[added["id"], field].append(added.get(field, ""))
-    return {
-        id_: Step(
-            id=id_,
-            index=step["index"],
-            type=step.get("type", "text"),
-            content="".join(pieces[id_, "content"]),
-            name=step.get("name", ""),
-            arguments="".join(pieces[id_, "arguments"]),
-            id_ref=step.get("id_ref", ""),
-            success=step.get("success", True),
-        )
-        for id_, step in begun.items()
-    }
-
-
-def _chunks(connection: Connection, room_id: str, turn: TurnRow) -> list[str]:
-    event = schema.event.c
-    mine = (event.room_id == room_id) & (event.seq > turn.first_seq) & (event.message_id == turn.message_id)
-    of_steps = (event.name == "message_chunk") & (func.instr(event.data, '"step') > 0)
-    return list(connection.scalars(select(event.data).where(mine & of_steps).order_by(event.seq)))

@@ -6,27 +6,45 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agent_tui.backend.store.chat_rows import ChatChange
-from agent_tui.model.events import AgentInfo, Note, QueuedMessage, Usage
+from agent_tui.model.events import AgentInfo, Event, Note, QueuedMessage, Usage
+from agent_tui.wire import log
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One stored event; ``data`` is the JSON exactly as it goes out, without ``accumulated``."""
+    """One stored event in the form of the log (``wire.log``), or in a dialect that was made of that."""
 
     room_id: str
     seq: int
     name: str
     data: str
     message_id: str
+    written: Event | None = field(default=None, compare=False, repr=False)  # what was written just now
+
+    @property
+    def event(self) -> Event:
+        """The event, of a frame in the form of the log."""
+        return log.decode(self.name, self.data) if self.written is None else self.written
+
+    @property
+    def as_sent(self) -> tuple[str, str] | None:
+        """What an earlier version sent for it, where no dialect would write the same."""
+        return log.as_sent(self.data) if self.written is None else None
 
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
     """An event that has no seq yet; ``message_id`` is empty where it belongs to no message."""
 
+    event: Event
     name: str
     data: str
     message_id: str = ""
+
+    @classmethod
+    def of(cls, event: Event, message_id: str = "") -> NewEvent:
+        """Return ``event`` in the form of the log."""
+        return cls(event, *log.encode(event), message_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import event as sqlalchemy_event
 
-HEAD = "0009"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0010"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -297,7 +297,8 @@ def _make_search_words(_: MetaData, connection: Connection, **_options: object) 
     connection.exec_driver_sql(MAKE_SEARCH_WORDS)
 
 
-# The log: seq is dense from 1 in each room, data the JSON exactly as it goes out. Rows are never changed.
+# The log: seq is dense from 1 in each room, name and data as ``wire.log`` writes them. Rows are
+# never changed.
 event = Table(
     "event",
     metadata,

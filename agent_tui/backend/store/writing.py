@@ -95,7 +95,7 @@ def _append(connection: Connection, writes: Sequence[Write], now: datetime) -> l
 
 
 def _frame(room_id: str, seq: int, new: NewEvent) -> Frame:
-    return Frame(room_id, seq, new.name, new.data, new.message_id)
+    return Frame(room_id, seq, new.name, new.data, new.message_id, new.event)
 
 
 def _columns(frame: Frame) -> dict[str, object]:

@@ -17,6 +17,7 @@ from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.model import CallPiece, ModelRequest
 from agent_tui.backend.store.store import Store
 from agent_tui.model.events import Message
+from agent_tui.wire import chat_encode
 from tests.backend.engine.house import Log, data
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedBox
@@ -32,7 +33,7 @@ class ChatHouse:
     ) -> None:
         self.store = store
         self.hub = Hub(store)
-        self.log = Log()
+        self.log = Log(chat_encode.frame)
         store.subscribe(self.log)
         self.presence = Presence()
         self.chats = Chats(

@@ -18,10 +18,11 @@ from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.unwatched import Presence
-from agent_tui.backend.hub import Frame, Hub
+from agent_tui.backend.hub import Dialect, Frame, Hub, translated
 from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.store import Store
+from agent_tui.wire import rooms_encode
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedBox
 
@@ -30,16 +31,17 @@ MODES = ("sequential", "parallel")
 
 
 class Log:
-    """Every committed frame of every room, as the hub's readers get them."""
+    """Every committed frame of every room, as readers of ``dialect`` get them."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect = rooms_encode.frame) -> None:
+        self._dialect = dialect
         self.frames: dict[str, list[Frame]] = {}
         self.watchers: list[Callable[[list[Frame]], None]] = []  # called with each commit's frames
         self._stored: dict[str, int] = {}  # the last seq of what was read from the file
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
 
     def __call__(self, frames: list[Frame]) -> None:
-        room_id = frames[0].room_id
+        room_id, frames = frames[0].room_id, translated(frames, self._dialect)
         # A commit is in the file a moment before it is told: the reading may have been between the two.
         stored = self._stored.get(room_id, 0)
         self.frames.setdefault(room_id, []).extend(frame for frame in frames if frame.seq > stored)
@@ -53,7 +55,8 @@ class Log:
         """Put what is ``stored`` of the room before what was told of it meanwhile."""
         self._stored[room_id] = len(stored)
         live = self.of(room_id)
-        live[:] = stored + [frame for frame in live if frame.seq > len(stored)]
+        told = translated(stored, self._dialect)
+        live[:] = told + [frame for frame in live if frame.seq > len(stored)]
 
     async def until(self, room_id: str, condition: Callable[[], bool]) -> None:
         """Wait until ``condition`` holds; looked at after each commit of the room."""

@@ -11,7 +11,7 @@ AT_ONCE = 0.0
 LONG_SECONDS = 60.0
 
 
-def frame(room_id: str, name: str = "message_chunk") -> list[Frame]:
+def frame(room_id: str, name: str = "text_added") -> list[Frame]:
     return [Frame(room_id, 1, name, "{}", "")]
 
 
@@ -73,7 +73,7 @@ async def test_a_room_that_streams_counts_once_until_it_has_rested() -> None:
     for _ in range(10):
         changes.publish(frame("a"))
     assert changes.cursor == cursor
-    changes.publish(frame("a", "room_paused"))
+    changes.publish(frame("a", "run_paused"))
     assert (await changes.wait(cursor, LONG_SECONDS)).changed == ("a",)
     changes.close()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 
 import pytest
@@ -16,7 +15,7 @@ from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS, Written
 from agent_tui.backend.models.model import CallPiece, TextPiece, ThinkingPiece
 from agent_tui.backend.store.chat_rows import StepPut
 from agent_tui.model.errors import ModelError
-from agent_tui.model.events import Step
+from agent_tui.model.events import Step, StepAdded, StepSet
 
 words = st.text(max_size=6)
 calls = st.builds(CallPiece, st.integers(0, 3), st.sampled_from(["", "a", "b"]), st.just(""), words)
@@ -42,15 +41,15 @@ def logged(written: Written) -> dict[str, tuple[str, str]]:
     """Return (content, arguments) of each step as the events add them up."""
     content: dict[str, str] = defaultdict(str)
     arguments: dict[str, str] = defaultdict(str)
-    for event in written.events:
-        data = json.loads(event.data)
-        if event.name == "process_step":
-            step = data["step"]
-            content[step["id"]] = step.get("content", "")
-            arguments[step["id"]] = step.get("arguments", "")
-        elif event.name == "process_step_delta":
-            content[data["id"]] += data.get("content", "")
-            arguments[data["id"]] += data.get("arguments", "")
+    for new in written.events:
+        match new.event:
+            case StepSet(_, step):
+                content[step.id], arguments[step.id] = step.content, step.arguments
+            case StepAdded(_, step_id, more, more_arguments):
+                content[step_id] += more
+                arguments[step_id] += more_arguments
+            case _:
+                pass
     return {id_: (content[id_], arguments[id_]) for id_ in content}
 
 
@@ -61,9 +60,9 @@ def test_the_log_and_the_rows_hold_what_was_heard(batches: list[list[Heard]]) ->
         change.stored.step.id: change.stored.step for change in written.changes if isinstance(change, StepPut)
     }
     assert {id_: (step.content, step.arguments) for id_, step in rows.items()} == logged(written)
-    told = [json.loads(event.data)["step"] for event in written.events if event.name == "process_step"]
+    told = [new.event.step for new in written.events if isinstance(new.event, StepSet)]
     for step in made:  # each call is told of twice: as it begins, and once it is whole
-        assert [one["arguments"] for one in told if one["id"] == step.id] == ["", step.arguments]
+        assert [one.arguments for one in told if one.id == step.id] == ["", step.arguments]
     assert sorted(rows, key=lambda id_: int(id_[5:])) == [f"step-{number}" for number in range(len(rows))]
     for kind, type_ in ((TextPiece, "text"), (ThinkingPiece, "thinking")):
         said = "".join(piece.text for batch in batches for piece in batch if isinstance(piece, kind))
@@ -93,7 +92,7 @@ def test_arguments_that_come_byte_by_byte_are_whole_in_the_end(data: st.DataObje
 
 def test_long_words_become_several_events_and_one_row() -> None:
     _, written, _ = heard([[TextPiece("x" * (2 * MAX_PIECE_CHARACTERS + 1))]])
-    assert [event.name for event in written.events] == ["process_step", *["process_step_delta"] * 3]
+    assert [event.name for event in written.events] == ["step_set", *["step_added"] * 3]
     assert len(written.changes) == 1
 
 

@@ -310,5 +310,5 @@ async def test_rooms_and_chats_do_not_see_each_other(tmp_path: Path) -> None:
             await engine.room(house.id)
         await house.ask()
         async with aclosing(house.hub.read(house.id, 0)) as batches:
-            assert (await anext(batches))[0].name == "message"
+            assert (await anext(batches))[0].name == "message_stored"
         await engine.stop_all()

@@ -16,7 +16,7 @@ from agent_tui.backend.store import queries
 from agent_tui.backend.store.rows import NewEvent, TurnOpened, TurnRow
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import ModelError, NotFound, Refused, StoreError
-from agent_tui.model.events import Message, RoomInfo
+from agent_tui.model.events import Message, RoomInfo, RoundStarted
 from tests.backend.engine.chat_house import call, open_chats, speaks
 from tests.backend.engine.chat_house import told as told_in_chat
 from tests.backend.engine.house import MODES, House, crash_copy, data, new_room, open_house, words
@@ -267,7 +267,7 @@ async def test_the_database_refuses_a_second_continuation(tmp_path: Path) -> Non
         for status in ("streaming", "completed"):
             opened = TurnOpened(replace(second, status=status))
             with pytest.raises(StoreError):
-                await house.store.append(room.id, [NewEvent("message_start", "{}", "second")], [opened])
+                await house.store.append(room.id, [NewEvent.of(RoundStarted(1, 1), "second")], [opened])
 
 
 async def test_only_a_turn_that_was_cut_off_can_be_continued(tmp_path: Path) -> None:

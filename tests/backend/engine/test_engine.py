@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.backend.hub import in_dialect
 from agent_tui.model.errors import NotFound, Refused
+from agent_tui.wire.rooms_encode import frame as frame_of
 from agent_tui.wire.rooms_encode import message_fields
 from tests.backend.engine.house import MODES, House, data, free_models, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
@@ -210,7 +212,7 @@ async def test_messages_and_the_events_after_them_miss_and_double_nothing(tmp_pa
             call.finish()
         model.free = True
         texts = {message.id: message.text for message in now}
-        async for batch in house.hub.read(room_id, page.as_of):
+        async for batch in in_dialect(house.hub.read(room_id, page.as_of), frame_of):
             for frame in batch:
                 if frame.name == "message_chunk" and frame.message_id in texts:
                     texts[frame.message_id] += data(frame)["content"]

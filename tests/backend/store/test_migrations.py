@@ -17,12 +17,14 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
+from agent_tui.backend.hub import translated
 from agent_tui.backend.store import chat_queries, queries, schema
 from agent_tui.backend.store.chat_rows import RulePut, ToolRule
 from agent_tui.backend.store.database import MIGRATIONS, open_engines
 from agent_tui.backend.store.rows import RoomCreated, RoomRow
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import StoreError
+from agent_tui.wire import rooms_encode
 
 LATER = f"{int(schema.HEAD) + 1:04}"  # the version after ours
 NEXT = """
@@ -192,7 +194,8 @@ async def test_a_database_of_the_first_version_comes_over_whole(tmp_path: Path) 
         ("m1", "Ada", "All of it."),
         ("m2", "Bob", "Half"),
     ]
-    assert [frame.name for frame in frames] == ["room_started", "message"]
+    sent = [(frame.name, frame.data) for frame in translated(frames, rooms_encode.frame)]
+    assert sent == [("room_started", "{}"), ("message", "{}")]
 
 
 RULES_OF_0005 = """

@@ -30,7 +30,7 @@ from agent_tui.backend.store.rows import (
 )
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import NotFound, StoreError
-from agent_tui.model.events import AgentInfo
+from agent_tui.model.events import AgentInfo, RoundStarted, TextAdded
 from tests.fakes.full_disk import disk
 
 ADA, BOB = AgentInfo("ada", "Ada"), AgentInfo("bob", "Bob", turn_order=1)
@@ -54,7 +54,7 @@ async def made(store: Store, *ids: str) -> None:
 
 
 def event(text: str = "x", message_id: str = "") -> NewEvent:
-    return NewEvent("message_chunk", f'{{"content":"{text}"}}', message_id)
+    return NewEvent.of(TextAdded(message_id, text), message_id)
 
 
 async def seqs(store: Store, room_id: str) -> list[int]:
@@ -147,7 +147,7 @@ async def test_one_bad_write_takes_no_other_with_it(tmp_path: Path) -> None:
             2,
         ]
         stored = await store.read(queries.frames, "a", 0, 100)
-        assert [frame.data for frame in stored] == ['{"content":"1"}', '{"content":"5"}']
+        assert [frame.event for frame in stored] == [TextAdded("", "1"), TextAdded("", "5")]
 
 
 async def test_a_writer_whose_caller_went_away_writes_all_the_same(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ async def test_text_before_is_what_was_said_up_to_there(tmp_path: Path) -> None:
         row = RoomRow("a", "a", "Talk", "parallel", 2, agents=(ADA, BOB))
         await store.append("a", (), [RoomCreated(row)])
         for agent, message_id in (("ada", "m0"), ("bob", "m1")):
-            start = NewEvent("message_start", "{}", message_id)
+            start = NewEvent.of(RoundStarted(1, 1), message_id)
             await store.append("a", [start], [TurnOpened(TurnRow(1, agent, 1, message_id))])
         for number in range(6):
             await store.append("a", [event(str(number), f"m{number % 2}")])
@@ -271,8 +271,8 @@ async def test_messages_and_their_as_of_are_one_moment(tmp_path: Path) -> None:
     async with opened(tmp_path / "rooms.db") as store:
         await made(store, "a")
         task = UserSaid("task", 0, "Talk", "user", "#000000", "now")
-        await store.append("a", [NewEvent("message", "{}", "task")], [task])
-        start = NewEvent("message_start", "{}", "m")
+        await store.append("a", [NewEvent.of(RoundStarted(1, 1), "task")], [task])
+        start = NewEvent.of(RoundStarted(1, 1), "m")
         await store.append("a", [start], [TurnOpened(TurnRow(1, "ada", 1, "m"))])
 
         async def write() -> None:
