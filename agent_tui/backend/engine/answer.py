@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agent_tui.backend.engine.answer_history import cut_off, steps_told
 from agent_tui.backend.engine.answer_steps import Encode, Steps
@@ -35,9 +35,9 @@ LENGTH = "length"  # the reason of a turn or answer that ran out of tokens (prot
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is to be answered: ``request`` holds the whole history, oldest first. ``encode`` is that of
-    ``Steps``; what fails is said after the word ``failed``. ``before`` are the steps of the answer that this
-    one continues.
+    """What is to be answered: ``request`` holds the whole history, oldest first. Without a ``workshop`` only
+    words are taken: nothing is called, and no thought is kept. ``encode`` is that of ``Steps``; what fails is
+    said after the word ``failed``. ``before`` are the steps of the answer that this one continues.
     """
 
     room_id: str
@@ -45,7 +45,7 @@ class Ask:
     model: Model
     request: ModelRequest
     terms: Terms
-    workshop: Workshop
+    workshop: Workshop | None
     encode: Encode | None = None
     failed: str = FAILED
     before: tuple[Step, ...] = ()
@@ -54,7 +54,8 @@ class Ask:
 @dataclass(frozen=True, slots=True)
 class Ending:
     """What came of it: whole, or it failed (``error``) or was ``cut``. ``tokens`` are what it used, in part
-    estimated where the model does not say; ``usage`` only what models said, added up.
+    estimated where the model does not say; ``usage`` only what models said, added up. ``rest`` is to be
+    written with the end: the last of its steps.
     """
 
     steps: tuple[Step, ...]
@@ -67,6 +68,7 @@ class Ending:
     seconds: float | None
     trimmed: int = 0  # how many messages its model was not told
     notes: tuple[Note, ...] = ()
+    rest: Written = field(default_factory=Written)
 
 
 @dataclass(slots=True)
@@ -113,13 +115,20 @@ class Answer:
     ) -> None:
         self.cut_for = ""
         self.error = ""
-        self.steps = Steps(ask.message_id, timing.now().isoformat(), encode=ask.encode, before=ask.before)
+        self.steps = Steps(
+            ask.message_id,
+            timing.now().isoformat(),
+            encode=ask.encode,
+            before=ask.before,
+            has_rows=ask.workshop is not None,
+        )
         self._store = store
         self._timing = timing
         self._ask = ask
         self._is_used_up = is_used_up
         self._call: Call | None = None
-        self._calls = Calls(ask.workshop, self.steps, self._write, timing)
+        self._calls = None if ask.workshop is None else Calls(ask.workshop, self.steps, self._write, timing)
+        self._rest = Written()
         self._used = _Used()
         self._is_whole = False
         self._trimmed = 0
@@ -129,7 +138,8 @@ class Answer:
         self.cut_for = self.cut_for or reason
         if self._call is not None:
             self._call.cancel()
-        self._calls.cut()
+        if self._calls is not None:
+            self._calls.cut()
 
     async def run(self) -> Ending:
         """Carry the answer out. Raises ``StoreError``, and only that."""
@@ -139,7 +149,7 @@ class Answer:
         for round_ in range(1, MAX_ROUNDS + 1):
             written = Written()
             calls = await self._speak(round_, pricing, written)
-            if not calls:
+            if not calls or self._calls is None:
                 break
             await self._calls.run(calls, written)
         else:
@@ -160,11 +170,12 @@ class Answer:
             seconds=round(clock() - begun, 3),
             trimmed=self._trimmed,
             notes=tuple(self.steps.notes),
+            rest=self._rest,
         )
 
     async def _speak(self, round_: int, pricing: asyncio.Task[Cost], written: Written) -> list[Step]:
         """Ask the model once; return the calls that are to be run, and leave in ``written`` what goes with
-        them. Returns none when the answer is over; then all is on record.
+        them. Returns none when the answer is over; then the rest is kept for the end.
         """
         if self._is_over(self._used.prompt + self._used.completion + self._used.guessed, self._used.cost):
             self.cut("budget")
@@ -175,7 +186,7 @@ class Answer:
             asked_to_go_on(self._ask.model, request),
             request,
             self._timing,
-            keeps=(TextPiece, ThinkingPiece, CallPiece),
+            keeps=(TextPiece,) if self._calls is None else (TextPiece, ThinkingPiece, CallPiece),
             failed=self._ask.failed,
             silence_seconds=self._ask.terms.silence_seconds,
         )
@@ -197,8 +208,7 @@ class Answer:
             return calls
         self._is_whole = not (call.cut or calls or self.error or call.short)
         self._give_up(calls, written)
-        if written:
-            await self._write(written)
+        self._rest = written
         return []
 
     async def _listen(self, call: Call, pricing: asyncio.Task[Cost], before: int) -> None:
@@ -244,7 +254,8 @@ class Answer:
 
     def _request(self, round_: int) -> ModelRequest:
         request = self._ask.request
-        mine = steps_told(joined_steps(self._ask.before, self.steps.in_order), self._calls.images)
+        images = {} if self._calls is None else self._calls.images
+        mine = steps_told(joined_steps(self._ask.before, self.steps.in_order), images)
         messages, _ = trim((*request.messages, *mine), room_for_history(self._ask.terms, request.max_tokens))
         goes_on = bool(self._ask.before) and not self.steps.done
         # The round of a room is another thing: there are many turns in it.

@@ -39,7 +39,7 @@ class _Growing:
 class Steps:
     """The steps of the answer ``message_id`` so far. ``done`` are those on record, by their id; ``encode``
     says how they go into the log, as a chat's unless it is given; ``before`` are those of the answer that it
-    continues: it goes on counting where they end.
+    continues: it goes on counting where they end. Without ``has_rows`` only the log has them.
     """
 
     def __init__(
@@ -49,8 +49,11 @@ class Steps:
         done: Sequence[Step] = (),
         encode: Encode | None = None,
         before: Sequence[Step] = (),
+        *,
+        has_rows: bool = True,
     ) -> None:
         self._encode = encode or self._as_chat
+        self._has_rows = has_rows
         self.message_id = message_id
         self.now = now  # when what is written next happened
         self.done: dict[str, Step] = {step.id: step for step in done}
@@ -227,7 +230,8 @@ class Steps:
     def put(self, step: Step, written: Written) -> None:
         """Put a whole step on record; what the log says of it is said elsewhere."""
         self.done[step.id] = step
-        written.changes.append(StepPut(StoredStep(self.message_id, step.index, step, self.now)))
+        if self._has_rows:
+            written.changes.append(StepPut(StoredStep(self.message_id, step.index, step, self.now)))
 
     def _event(self, event: ev.Event, written: Written) -> None:
         written.events += self._encode(event)

@@ -99,10 +99,6 @@ class Call:
         self._taken.set()
         return pieces
 
-    def take_text(self) -> str:
-        """Return the text that was heard since the last time."""
-        return "".join(piece.text for piece in self.take() if isinstance(piece, TextPiece))
-
     def take_notes(self) -> list[NotePiece]:
         """Return what was told since the last time of what happens to the call."""
         notes, self._notes = self._notes, []

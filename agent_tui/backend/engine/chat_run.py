@@ -126,8 +126,8 @@ class ChatRun:
         ending = await self._end()
         async with self.turnstile:
             row = await self._store.read(chat_queries.chat, self._row.id)
-            end = answer_ended(row, self._given.turn, ending)
-            await self._store.append(row.id, end.events, end.changes)
+            ending.rest.add(answer_ended(row, self._given.turn, ending))
+            await self._store.append(row.id, ending.rest.events, ending.rest.changes)
 
     async def _end(self) -> Ending:
         given = self._given

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent_tui.backend.engine.written import Written, pieces
+from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import NotePiece
 from agent_tui.backend.store.messages import turn_message, user_message, with_notes
 from agent_tui.backend.store.rows import (
@@ -29,7 +29,7 @@ from agent_tui.backend.store.rows import (
 )
 from agent_tui.model import events as ev
 from agent_tui.model.events import QueuedMessage
-from agent_tui.wire.rooms_encode import progress, token_count
+from agent_tui.wire.rooms_encode import token_count
 
 # protocols.md §1: the task is said by the user.
 USER_NAME = "用户"
@@ -162,18 +162,6 @@ def turn_noted(turn: TurnRow, note: NotePiece) -> tuple[TurnRow, Written]:
 def turn_refused(turn: TurnRow, error: str) -> Written:
     """There is no model to ask."""
     return Written([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
-
-
-def chunks(room: RoomRow, turn: TurnRow, text: str, before: int) -> list[NewEvent]:
-    """The agent said ``text`` after ``before`` characters."""
-    speaker = _speaker(room, turn)
-    events = []
-    for piece in pieces(text):
-        before += len(piece)
-        so_far = progress(before) if room.parallel else None
-        added = ev.TextAdded(turn.message_id, piece, agent_id=speaker, percent=so_far)
-        events.append(NewEvent.of(added, turn.message_id))
-    return events
 
 
 def turn_completed(room: RoomRow, turn: TurnRow, steps: Sequence[ev.Step] = ()) -> Written:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from agent_tui.backend.engine import record
-from agent_tui.backend.engine.answer import LENGTH, Answer, Ask, Ending, stopped_short
+from agent_tui.backend.engine.answer import Answer, Ask, Ending
 from agent_tui.backend.engine.answer_history import cut_off, steps_told
-from agent_tui.backend.engine.call import Call
 from agent_tui.backend.engine.history import model_messages
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
@@ -18,16 +17,14 @@ from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.turn_chunks import TurnChunks
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.models.continuing import asked_to_go_on
-from agent_tui.backend.models.model import ChatMessage, Model, ModelRequest, NotePiece, UsagePiece
-from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
+from agent_tui.backend.models.model import ChatMessage, Model, ModelRequest, NotePiece
+from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store.messages import with_notes
 from agent_tui.backend.store.queries import Said
-from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
+from agent_tui.backend.store.rows import RoomRow, TurnRow
 from agent_tui.backend.store.store import Store
 from agent_tui.model.chains import joined_steps, said_in
 from agent_tui.model.events import Step, Usage
-from agent_tui.wire.rooms_encode import token_count
 
 FAILED = "LLM stream failed"  # protocols.md §1
 
@@ -85,11 +82,8 @@ class Attempt:
         self._room = room
         self._turn = turn
         self._agent = next(agent for agent in room.agents if agent.id == turn.agent_id)
-        self._said: list[str] = []
-        self._characters = 0
         self._asked: tuple[Model, ModelRequest] | None = None
         self._history: Sequence[ChatMessage] = ()
-        self._call: Call | None = None
         self._tools = tools if room.tools else None
         self._chain = chain
         self._answer: Answer | None = None
@@ -99,8 +93,6 @@ class Attempt:
         """End the turn with what was said so far; one whose model has finished is completed instead."""
         self.cut_for = self.cut_for or reason
         self._cut.set()
-        if self._call is not None:
-            self._call.cancel()
         if self._answer is not None:
             self._answer.cut(self.cut_for)
 
@@ -122,73 +114,43 @@ class Attempt:
         if self.cut_for or self._asked is None:
             await self._write(record.turn_cut(self._room, self._turn, self.cut_for))
             return
-        if self._tools is not None:
-            await self._work(*self._asked, self._tools)
-            return
-        patience = self._models.terms(self._agent.provider_id, self._agent.model).silence_seconds
-        model, request = self._asked
-        self._call = Call(asked_to_go_on(model, request), request, self._timing, silence_seconds=patience)
-        try:
-            await self._listen(self._call)
-        finally:
-            await self._call.gone()
-
-    async def _listen(self, call: Call) -> None:
-        """Write what is heard, one chunk at a time: what comes meanwhile is joined into the next."""
-        terms = self._models.terms(self._agent.provider_id, self._agent.model)
-        pricing = asyncio.create_task(cost_of(terms, self._agent.model))
-        while not call.over:
-            await call.news()
-            for note in call.take_notes():
-                await self._note(note)
-            if call.over:
-                break
-            if text := call.take_text():
-                await self._store.append(self._room.id, self._add(text))
-                self._use(call, pricing.result() if pricing.done() else unknown_cost)
-        written = Written(self._add(call.take_text()))
-        turn = self._used(call, replace(self._turn, text="".join(self._said)), await pricing)
-        if call.cut:
-            end = record.turn_cut(self._room, turn, self.cut_for)
-        elif error := call.error or stopped_short(call, FAILED):
-            end = record.turn_failed(self._room, turn, error)
-        elif call.short:
-            end = record.turn_cut(self._room, turn, LENGTH)
-        else:
-            end = record.turn_completed(self._room, turn)
-        written.add(end)
-        await self._write(written)
-        self.using = (0, 0.0)  # from here on the room's row says it
-
-    async def _work(self, model: Model, request: ModelRequest, tools: RoomTools) -> None:
-        """Let the agent speak and use tools until it has nothing more to do, as in a chat."""
-        room = self._room
-        specs = await tools.offered(room, self._cut, self._timing, self._note)
-        before = await tools.called_before(room, self._turn, {row.message_id for row, _ in self._chain})
-        ask = Ask(
-            room_id=room.id,
-            message_id=self._turn.message_id,
-            model=model,
-            request=replace(request, messages=(*self._history, *before), tools=specs),
-            terms=self._models.terms(self._agent.provider_id, self._agent.model),
-            workshop=tools.workshop(room, self._turn.message_id),
-            encode=TurnChunks(room, self._turn),
-            failed=FAILED,
-            before=self._before,
-        )
+        ask = await self._ask(*self._asked)
         self._answer = Answer(self._store, self._timing, ask, self._note_use)
         if self.cut_for:
             self._answer.cut(self.cut_for)
         ending = await self._answer.run()
         turn = _ended(self._turn, ending)
+        steps = () if ask.workshop is None else ending.steps
         if ending.cut:
-            end = record.turn_cut(room, turn, ending.cut, ending.steps)
+            end = record.turn_cut(self._room, turn, ending.cut, steps)
         elif ending.error:
-            end = record.turn_failed(room, turn, ending.error, ending.steps)
+            end = record.turn_failed(self._room, turn, ending.error, steps)
         else:
-            end = record.turn_completed(room, turn, ending.steps)
-        await self._write(end)
+            end = record.turn_completed(self._room, turn, steps)
+        ending.rest.add(end)
+        await self._write(ending.rest)
         self.using = (0, 0.0)  # from here on the room's row says it
+
+    async def _ask(self, model: Model, request: ModelRequest) -> Ask:
+        """Return what is to be answered; with tools the agent may use them until nothing more is to do."""
+        room, tools, workshop = self._room, self._tools, None
+        before: Sequence[ChatMessage] = ()
+        if tools is not None:
+            specs = await tools.offered(room, self._cut, self._timing, self._note)
+            before = await tools.called_before(room, self._turn, {row.message_id for row, _ in self._chain})
+            workshop = tools.workshop(room, self._turn.message_id)
+            request = replace(request, tools=specs)
+        return Ask(
+            room_id=room.id,
+            message_id=self._turn.message_id,
+            model=model,
+            request=replace(request, messages=(*self._history, *before)),
+            terms=self._models.terms(self._agent.provider_id, self._agent.model),
+            workshop=workshop,
+            encode=TurnChunks(room, self._turn, words_only=workshop is None),
+            failed=FAILED,
+            before=self._before,
+        )
 
     async def _note(self, note: NotePiece) -> None:
         self._turn, written = record.turn_noted(self._turn, note)
@@ -200,36 +162,8 @@ class Attempt:
         self._on_use()
         return False
 
-    def _add(self, text: str) -> list[NewEvent]:
-        before = self._characters
-        self._said.append(text)
-        self._characters += len(text)
-        return record.chunks(self._room, self._turn, text, before)
-
     async def _write(self, written: Written) -> None:
         await self._store.append(self._room.id, written.events, written.changes)
-
-    def _use(self, call: Call, cost: Cost) -> None:
-        said = self._characters // 4  # the protocol's estimate
-        tokens = max(said, 0 if call.usage is None else _tokens(call.usage))
-        self.using = tokens, self._cost(call, said, cost) or 0.0
-        self._on_use()
-
-    def _used(self, call: Call, turn: TurnRow, cost: Cost) -> TurnRow:
-        """Return ``turn`` with what it used, as far as the model said so; its cost may be an estimate."""
-        dollars = self._cost(call, token_count(turn.text), cost) if call.usage or turn.text else None
-        turn = replace(turn, first_token_seconds=call.first_piece_seconds, cost=dollars)
-        if call.usage is None:
-            return turn
-        prompt, completion = call.usage.prompt_tokens, call.usage.completion_tokens
-        return replace(turn, prompt_tokens=prompt, completion_tokens=completion)
-
-    def _cost(self, call: Call, said: int, cost: Cost) -> float | None:
-        """Return what the turn costs: by the model's own count, else by about what it was told and said."""
-        if call.usage is not None:
-            return cost(call.usage.prompt_tokens, max(said, call.usage.completion_tokens))
-        told = sum(len(message.content) for message in self._asked[1].messages) if self._asked else 0
-        return cost(told // 4, said)
 
     @property
     def _before(self) -> tuple[Step, ...]:
@@ -271,7 +205,3 @@ def _ended(turn: TurnRow, ending: Ending) -> TurnRow:
         trimmed=max(turn.trimmed, ending.trimmed),
         notes=with_notes(turn.notes, ending.notes),
     )
-
-
-def _tokens(usage: UsagePiece) -> int:
-    return usage.prompt_tokens + usage.completion_tokens

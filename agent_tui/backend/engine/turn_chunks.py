@@ -15,10 +15,13 @@ from agent_tui.wire.rooms_encode import progress
 
 
 class TurnChunks:
-    """Encodes the events of the steps of one turn, in their order (``answer_steps.Encode``)."""
+    """Encodes the events of the steps of one turn, in their order (``answer_steps.Encode``). Words of a turn
+    that can have no other steps name none.
+    """
 
-    def __init__(self, room: RoomRow, turn: TurnRow) -> None:
+    def __init__(self, room: RoomRow, turn: TurnRow, *, words_only: bool = False) -> None:
         self._parallel = room.parallel
+        self._words_only = words_only
         self._turn = turn
         self._texts: dict[str, bool] = {}  # id of a text step → whether it has said anything yet
         self._characters = 0
@@ -33,7 +36,7 @@ class TurnChunks:
                     text = BETWEEN_STEPS + text
                 self._texts[step_id] = True
                 self._characters += len(text)
-                return [self._chunk(ev.TextAdded(turn_id, text, step_id=step_id))]
+                return [self._chunk(ev.TextAdded(turn_id, text, step_id="" if self._words_only else step_id))]
             case ev.TurnNoted():
                 noted = replace(event, agent_id=self._turn.agent_id, agent_name=self._turn.sender_name)
                 return [NewEvent.of(noted, self._turn.message_id)]
