@@ -29,6 +29,8 @@ RUNTIME_FILE = "backend.json"
 LOCK_FILE = "agent-tui.db.lock"
 LOG_FILE = "backend.log"
 START_SECONDS = 20.0
+LOOK_SECONDS = 1.0  # after these it is looked what takes so long
+UPGRADING = "upgrading"  # what a backend's lock says then (agent_tui/backend/files.py)
 STOP_SECONDS = 10.0
 POLL_SECONDS = 0.02
 ANSWER_SECONDS = 2.0
@@ -121,6 +123,7 @@ class Starting:
     def _wait(self, tell: Callable[[str], object]) -> Endpoint:
         deadline = time.monotonic() + START_SECONDS
         busy_since = 0.0
+        upgrading = False
         while time.monotonic() < deadline:
             runtime = _read_runtime(self._data)
             if runtime is not None and _is_it(runtime):
@@ -138,8 +141,16 @@ class Starting:
                 _end(self._data, runtime, if_idle=True)
                 self._child = None
             self._spawn_if_needed()
+            if deadline - time.monotonic() < START_SECONDS - LOOK_SECONDS and self._is_upgrading():
+                if not upgrading:
+                    tell("bringing the database up to date")
+                deadline, upgrading = time.monotonic() + START_SECONDS, True
             time.sleep(POLL_SECONDS)
         raise ConnectFailed("the backend does not answer", f"see {self._data / LOG_FILE}")
+
+    def _is_upgrading(self) -> bool:
+        """Whether a backend brings the database up to date, which takes as long as it is large."""
+        return UPGRADING in (_lock_holder(self._data) or "").split()
 
     def in_the_way(self) -> str:
         """Return what a backend of another version does that must not be cut and that this program cannot

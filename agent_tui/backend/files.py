@@ -12,6 +12,7 @@ from pathlib import Path
 from agent_tui.model.errors import AgentBusy, not_written
 
 STOPPING = "stopping"
+UPGRADING = "upgrading"  # programs that wait for the backend read this word: tui/runtime.py
 STOPPING_SECONDS = 5.0  # how long a newcomer waits for a process that said it is stopping
 NAME_SECONDS = 1.0  # and for one that has just taken the lock to say who it is
 POLL_SECONDS = 0.05
@@ -20,7 +21,8 @@ POLL_SECONDS = 0.05
 class DatabaseLock:
     """``flock`` on a file beside the database: one process per database, freed by the kernel at its end.
 
-    The file says who holds it: pid, mode, and "stopping" once that process has begun to stop.
+    The file says who holds it: pid, mode, "upgrading" while that process brings an older database up to
+    date, and "stopping" once it has begun to stop.
     """
 
     def __init__(self, path: Path, mode: str) -> None:
@@ -51,6 +53,15 @@ class DatabaseLock:
     def say_stopping(self) -> None:
         """Tell newcomers to wait for a moment."""
         self._write(STOPPING)
+
+    @contextlib.contextmanager
+    def upgrading(self) -> Iterator[None]:
+        """Tell newcomers to wait as long as the context is open."""
+        self._write(UPGRADING)
+        try:
+            yield
+        finally:
+            self._write("")
 
     def release(self) -> None:
         """Give the lock up; the file stays, because removing it would let two processes hold two files."""

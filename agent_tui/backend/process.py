@@ -122,7 +122,7 @@ class _Process:
         self._listen_to_signals()
         settings = self.settings
         models = Models(settings.config, demo_rate=settings.demo_rate, demo_seed=settings.demo_seed)
-        store = Store(settings.database)
+        store = Store(settings.database, upgrading=self.lock.upgrading)
         token = self._token()
         config = ConfigFile(settings.config)
         toolbox = Toolbox(config.read)

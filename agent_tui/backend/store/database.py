@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -124,6 +124,7 @@ def open_engines(
     readers: int,
     migrations: Path = MIGRATIONS,
     head: str = schema.HEAD,
+    upgrading: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> tuple[Engine, Engine]:
     """Return (the writing engine, the reading engine) of a file that has the tables of today.
 
@@ -136,7 +137,11 @@ def open_engines(
     writing = _engine(file, "BEGIN IMMEDIATE", busy_seconds, 1)
     try:
         with clear_errors(file):
-            _bring_up_to_date(writing, file, migrations, head)
+            if found := _to_be_upgraded(writing, file, head):
+                with upgrading():
+                    _back_up(file, file.with_name(f"{file.name}.backup-{found}"))
+                    with writing.begin() as connection:
+                        _migrate(connection, file, migrations, head)
             _use_wal(writing, file)
     except StoreError:
         writing.dispose()
@@ -173,21 +178,22 @@ def _use_wal(engine: Engine, file: Path) -> None:
         raise StoreError(f"The database {file} cannot be used safely", detail)
 
 
-def _bring_up_to_date(engine: Engine, file: Path, migrations: Path, head: str) -> None:
-    """Make or migrate the tables; one query when there is nothing to do."""
+def _to_be_upgraded(engine: Engine, file: Path, head: str) -> str:
+    """Return the version of the file if it is an older one, else nothing; a new file gets its tables.
+
+    Takes one query when there is nothing to do.
+    """
     with engine.begin() as connection:  # begins with the write lock: says at once what cannot be written
         found = _version(connection)
         if found == head:
-            return
+            return ""
         if not found:
             _create(connection, file, head)
-            return
+            return ""
     if found > head:
         detail = f"It has version {found}, this program knows up to {head}. Update the program."
         raise StoreError(f"The database {file} was written by a newer version", detail)
-    _back_up(file, file.with_name(f"{file.name}.backup-{found}"))
-    with engine.begin() as connection:
-        _migrate(connection, file, migrations, head)
+    return found
 
 
 def _back_up(file: Path, backup: Path) -> None:

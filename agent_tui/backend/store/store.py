@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -50,15 +51,19 @@ class Store:
         busy_seconds: float = BUSY_SECONDS,
         retry_seconds: Sequence[float] = RETRY_SECONDS,
         now: Callable[[], datetime] = utc_now,
+        upgrading: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         """Open ``database`` (a file or ``sqlite:///…``), making or migrating its tables; blocks.
 
+        ``upgrading`` is entered while one of an older version is brought up to date, which may take minutes.
         Raises ``StoreError`` whose title says in one line why it cannot be used.
         """
         self.file = database_file(database)
         self._subscribers: list[Callable[[list[Frame]], None]] = []
         self._closed = False
-        self._writing, self._reading = open_engines(self.file, busy_seconds=busy_seconds, readers=READERS)
+        self._writing, self._reading = open_engines(
+            self.file, busy_seconds=busy_seconds, readers=READERS, upgrading=upgrading
+        )
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self._writer = Writer(
             self._writing, self.file, published=self._publish, now=now, retry_seconds=retry_seconds
