@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -9,10 +10,12 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -360,6 +363,31 @@ def test_a_backend_that_does_not_answer_is_given_up(data: Path) -> None:
                 runtime.begin().wait()
     finally:
         os.kill(endpoint.pid, signal.SIGCONT)
+
+
+def test_a_backend_that_brings_its_database_up_to_date_is_waited_for(data: Path) -> None:
+    data.mkdir(parents=True)
+    late = 0.0
+    lines: list[str] = []
+    with (data / runtime.LOCK_FILE).open("w", encoding="utf-8") as lock:
+        lock.write("1 embedded upgrading\n")
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        def monotonic() -> float:
+            """Return the time, at each look a quarter of the patience later, until ten times that is over."""
+            nonlocal late
+            if late < 10 * runtime.START_SECONDS:
+                late += runtime.START_SECONDS / 4
+            else:
+                fcntl.flock(lock, fcntl.LOCK_UN)
+            return time.monotonic() + late
+
+        with pytest.MonkeyPatch.context() as hurried:
+            clock = SimpleNamespace(**{**vars(time), "monotonic": monotonic})
+            hurried.setattr(runtime, "time", clock)
+            assert runtime.begin().wait(lines.append).started_by_us
+    assert lines == ["bringing the database up to date"]
 
 
 def test_a_backend_that_ended_by_itself_before_anybody_asked_is_started_again(data: Path) -> None:
