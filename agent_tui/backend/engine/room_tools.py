@@ -12,7 +12,8 @@ from agent_tui.backend.engine.answer_tools import ToolSource, Workshop, offered
 from agent_tui.backend.engine.chat_asks import Asks, Word
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import ChatMessage, NotePiece, ToolSpec
-from agent_tui.backend.store import queries, room_steps
+from agent_tui.backend.store import queries
+from agent_tui.backend.store import steps as stored_steps
 from agent_tui.backend.store.rows import RoomRow, TurnRow
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.tool import ToolPlace
@@ -49,7 +50,7 @@ class RoomTools:
         to know what was done. Their words it says anew. ``continued`` are the messages that it continues.
         """
         told: list[ChatMessage] = []
-        for steps in await self._store.read(room_steps.steps_before, room.id, turn, continued):
+        for steps in await self._store.read(stored_steps.steps_before, room.id, turn, continued):
             told += steps_told([step for step in steps if step.type in ("tool_call", "tool_result")])
         return told
 
@@ -69,7 +70,7 @@ class RoomTools:
         room_id, message_id, step_id = key
         await self._store.read(queries.room, room_id)  # chats, whose asks stand here too, are none
         if not self._asks.asks(key):
-            calls = await self._store.read(room_steps.calls, room_id, message_id)
+            calls = await self._store.read(stored_steps.calls, room_id, message_id)
             if step_id not in calls:
                 raise NotFound(f"There is no call {step_id[:100]} in this room", status=404)
         await self._asks.answer(key, word)

@@ -12,7 +12,7 @@ from agent_tui.backend.engine.agents import colors, default_agents
 from agent_tui.backend.engine.tool_fields import checked_tools, checked_workspace
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import storable
-from agent_tui.backend.store.room_steps import tools_text
+from agent_tui.backend.store.damage import tools_text
 from agent_tui.backend.store.rows import RoomRow
 from agent_tui.model.errors import ModelError, Refused
 from agent_tui.model.events import AgentInfo, RoomInfo

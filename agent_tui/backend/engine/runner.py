@@ -30,7 +30,8 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import Attempt, Chain, ModelSource
 from agent_tui.backend.engine.turn_chunks import TurnChunks
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.store import queries, room_steps
+from agent_tui.backend.store import queries
+from agent_tui.backend.store import steps as stored_steps
 from agent_tui.backend.store.queries import Said
 from agent_tui.backend.store.rows import RoomRow, TurnRow
 from agent_tui.backend.store.store import Store
@@ -200,7 +201,7 @@ class Runner:
 
     async def _close(self, room: RoomRow, turn: TurnRow, reason: str) -> None:
         """Cut a turn that a process left open when it died; what it called is not run again."""
-        known = (await self._store.read(room_steps.steps, room.id, [turn])).get(turn.message_id, ())
+        known = (await self._store.read(stored_steps.steps, room.id, [turn])).get(turn.message_id, ())
         steps, written = left_open(turn, known, self._now(), TurnChunks(room, turn))
         written.add(record.turn_cut(room, turn, reason, steps.in_order))
         await self._write(written)

@@ -16,11 +16,10 @@ from agent_tui.backend.store.chat_writing import AGENT_COLUMNS, ROOM_COLUMNS
 from agent_tui.backend.store.damage import damaged, damaged_field, intact, names_in
 from agent_tui.backend.store.messages import Page, that_fit
 from agent_tui.backend.store.rows import TurnRow, UserSaid
-from agent_tui.backend.store.steps import logged_steps, step_of
+from agent_tui.backend.store.steps import IDS_PER_QUERY, steps
 from agent_tui.model.errors import NotFound
 from agent_tui.model.events import Message, Step
 
-IDS_PER_QUERY = 500
 MESSAGES_PER_READ = 50  # with their files each may be as large as a page
 
 _IS_CHAT = schema.room.c.kind.in_(("chat", "voice"))
@@ -45,7 +44,6 @@ _TURNS = select(*(column for column in schema.turn.c if column.name != "room_id"
 _QUESTIONS = select(
     *(schema.user_message.c[field.name] for field in fields(UserSaid) if field.name != "event")
 )
-_STEPS = select(schema.step).order_by(schema.step.c.message_id, schema.step.c.place)
 _SEARCH = text(
     "SELECT searched.room_id, room.name, searched.message_id, searched.role, "
     "search_words.words, searched.created_at "
@@ -170,21 +168,6 @@ def messages(
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def steps(connection: Connection, room_id: str, rows: Sequence[TurnRow]) -> dict[str, tuple[Step, ...]]:
-    """Return the steps of these answers; of those under way also what only the log says so far."""
-    ids = [row.message_id for row in rows]
-    query = _STEPS.where(schema.step.c.room_id == room_id, schema.step.c.message_id.in_(ids))
-    taken: dict[str, dict[str, Step]] = {id_: {} for id_ in ids}
-    for row in connection.execute(query):
-        taken[row.message_id][row.id] = step_of(row)
-    for turn in rows:
-        if turn.status == "streaming":
-            logged = logged_steps(connection, room_id, turn)
-            taken[turn.message_id] = {**logged, **taken[turn.message_id]}
-    ordered = {id_: sorted(of.values(), key=lambda one: one.index) for id_, of in taken.items()}
-    return {id_: tuple(of) for id_, of in ordered.items()}
-
-
 def open_answer(connection: Connection, room_id: str) -> tuple[TurnRow, tuple[Step, ...]] | None:
     """Return the answer that is under way, or was when its process ended, and its steps so far."""
     query = _TURNS.where(schema.turn.c.room_id == room_id, schema.turn.c.status == "streaming")
@@ -192,7 +175,7 @@ def open_answer(connection: Connection, room_id: str) -> tuple[TurnRow, tuple[St
     if found is None:
         return None
     row = TurnRow(**found)
-    return row, steps(connection, room_id, [row])[row.message_id]
+    return row, steps(connection, room_id, [row]).get(row.message_id, ())
 
 
 def answer_start(connection: Connection, room_id: str, seq: int) -> int:

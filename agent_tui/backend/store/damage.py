@@ -13,6 +13,7 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from agent_tui.model.errors import StoreError
+from agent_tui.wire.content import dump
 
 _PLAIN = {str, int, float, bool, NoneType}
 _ONE_OF = {
@@ -49,6 +50,16 @@ def names_in(stored: str) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("not a list of names")
     return tuple(names)
+
+
+def tools_text(tools: Sequence[str]) -> str:
+    """Return the names of tools of a room as they are stored; empty for none."""
+    return dump(list(tools)) if tools else ""
+
+
+def tools_of(stored: str) -> tuple[str, ...]:
+    """Return what ``tools_text`` stored; raises ``ValueError`` for anything else."""
+    return names_in(stored) if stored else ()
 
 
 def damaged(kind: str, id_: str, field: str) -> StoreError:

@@ -20,10 +20,10 @@ from sqlalchemy import (
 )
 
 from agent_tui.backend.store import schema
-from agent_tui.backend.store.damage import damaged, damaged_field, damaged_place, intact
+from agent_tui.backend.store.damage import damaged, damaged_field, damaged_place, intact, tools_of
 from agent_tui.backend.store.messages import Page, that_fit, turn_message, user_message
-from agent_tui.backend.store.room_steps import has_called, steps, tools_of
 from agent_tui.backend.store.rows import Frame, RoomRow, TurnRow, UserSaid
+from agent_tui.backend.store.steps import has_called, steps
 from agent_tui.model.errors import NotFound
 from agent_tui.model.events import AgentInfo, QueuedMessage, Step, TextAdded
 from agent_tui.wire.log import event_name

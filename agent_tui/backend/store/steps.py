@@ -1,12 +1,13 @@
-"""Steps of turns: a row as a step, and of a turn under way what only the log says so far."""
+"""Steps of turns, in rooms and chats: those on record, and of turns under way what the log says so far."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, exists, select
 
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.rows import TurnRow
@@ -15,10 +16,64 @@ from agent_tui.model.tool_forms import stored_form
 from agent_tui.wire import log
 from agent_tui.wire.content import BETWEEN_STEPS
 
+IDS_PER_QUERY = 500
+
+has_called = exists().where(
+    schema.step.c.room_id == schema.turn.c.room_id,
+    schema.step.c.message_id == schema.turn.c.message_id,
+    schema.step.c.type == "tool_call",
+)
+"""Whether a turn called a tool: a condition on the table of turns."""
+
+_STEPS = select(schema.step).order_by(schema.step.c.message_id, schema.step.c.place)
+_ATTEMPTS = select(schema.turn.c.message_id).order_by(schema.turn.c.attempt)
 _OF_STEPS = tuple(map(log.event_name, (StepSet, StepAdded, TextAdded)))
 
 
-def step_of(row: Row[Any]) -> Step:
+def steps(connection: Connection, room_id: str, rows: Sequence[TurnRow]) -> dict[str, tuple[Step, ...]]:
+    """Return the steps of those of these turns that have any, by message; those under way as far as the
+    log says.
+    """
+    taken = _on_record(connection, room_id, [row.message_id for row in rows])
+    for turn in rows:
+        if turn.status == "streaming" and (logged := _logged(connection, room_id, turn)):
+            taken[turn.message_id] = {**logged, **taken.get(turn.message_id, {})}
+    return {id_: tuple(sorted(of.values(), key=lambda one: one.index)) for id_, of in taken.items()}
+
+
+def steps_before(
+    connection: Connection, room_id: str, turn: TurnRow, without: Collection[str] = ()
+) -> list[tuple[Step, ...]]:
+    """Return the steps of each attempt at this turn that was cut before, oldest first, but for the messages
+    ``without``.
+    """
+    cut = schema.turn.c.status == "interrupted"
+    mine = (schema.turn.c.room_id == room_id) & (schema.turn.c.round == turn.round)
+    mine &= (schema.turn.c.agent_id == turn.agent_id) & (schema.turn.c.attempt < turn.attempt)
+    ids = [id_ for id_ in connection.scalars(_ATTEMPTS.where(mine & cut)) if id_ not in without]
+    taken = _on_record(connection, room_id, ids)
+    return [tuple(taken[id_].values()) for id_ in ids if id_ in taken]
+
+
+def calls(connection: Connection, room_id: str, message_id: str) -> set[str]:
+    """Return the ids of the calls of that turn."""
+    mine = (schema.step.c.room_id == room_id) & (schema.step.c.message_id == message_id)
+    return set(connection.scalars(select(schema.step.c.id).where(mine & (schema.step.c.type == "tool_call"))))
+
+
+def _on_record(connection: Connection, room_id: str, ids: Sequence[str]) -> dict[str, dict[str, Step]]:
+    taken: dict[str, dict[str, Step]] = {}
+    mine = schema.step.c.room_id == room_id
+    if not ids or connection.scalar(select(schema.step.c.place).where(mine).limit(1)) is None:
+        return taken  # most rooms
+    for at in range(0, len(ids), IDS_PER_QUERY):
+        some = schema.step.c.message_id.in_(ids[at : at + IDS_PER_QUERY])
+        for row in connection.execute(_STEPS.where(mine & some)):
+            taken.setdefault(row.message_id, {})[row.id] = _step(row)
+    return taken
+
+
+def _step(row: Row[Any]) -> Step:
     """Return a step as it is on record."""
     return Step(
         id=row.id,
@@ -44,7 +99,7 @@ def _stored_ask(stored: str) -> ToolAsk:
     return ToolAsk(**fields, form=None if form is None else stored_form(form))
 
 
-def logged_steps(connection: Connection, room_id: str, turn: TurnRow) -> dict[str, Step]:
+def _logged(connection: Connection, room_id: str, turn: TurnRow) -> dict[str, Step]:
     """Return the steps of a turn as the log has them, by their ids: what was added to a step joined.
 
     A text that says which step it belongs to has a blank line before the first words of each text step but

@@ -21,9 +21,9 @@ from agent_tui.backend.store.chat_rows import (
     StepStands,
     Unsearchable,
 )
+from agent_tui.backend.store.damage import tools_text
 from agent_tui.backend.store.messages import with_notes
 from agent_tui.backend.store.queries import AGENT_COLUMNS
-from agent_tui.backend.store.room_steps import tools_text
 from agent_tui.backend.store.rows import (
     AgentSkips,
     AgentsSet,
