@@ -193,6 +193,7 @@ class Answer:
         try:
             try:
                 await self._listen(call, pricing, before)
+                self._note(call, written)
                 self.steps.hear(call.take(), written)
             except ModelError as error:  # it called more than we take
                 self.error = f"{self._ask.failed}: {failure(error)}"
@@ -215,10 +216,9 @@ class Answer:
         """Write what is heard: what comes meanwhile is joined into the next."""
         while not call.over:
             await call.news()
-            if notes := call.take_notes():
-                written = Written()
-                self.steps.note(notes, written)
-                self._trimmed = max(self._trimmed, *(note.count for note in notes))
+            written = Written()
+            self._note(call, written)
+            if written:
                 await self._write(written)
             if call.over:
                 return
@@ -230,6 +230,12 @@ class Answer:
                     await self._write(written)
                 cost = pricing.result() if pricing.done() else unknown_cost
                 self._look(call, self.steps.characters - before, cost)
+
+    def _note(self, call: Call, written: Written) -> None:
+        """Write what was told of what happens to the call; its end may come right behind that."""
+        notes = call.take_notes()
+        self.steps.note(notes, written)
+        self._trimmed = max(self._trimmed, *(note.count for note in notes), 0)
 
     def _look(self, call: Call, said: int, cost: Cost) -> None:
         now = replace(self._used)

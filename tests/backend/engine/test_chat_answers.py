@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     UsagePiece,
 )
+from agent_tui.backend.store.rows import Change, NewEvent
 from agent_tui.model.errors import ModelError
-from agent_tui.model.events import Note
+from agent_tui.model.events import Note, TurnNoted
 from tests.backend.engine.chat_house import call, kinds, open_chats, results, speaks, statuses, told
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 from tests.fakes.scripted_tools import TEXT, ScriptedTool, crash, hang, reader
@@ -283,3 +284,26 @@ async def test_what_happens_to_the_call_besides_words_is_told_before_them_and_wh
     assert told == [("loading", None), ("no_tools", None), ("trimmed", 4)]
     assert names.index("answer_note") < names.index("process_step")
     assert (answer.text, answer.trimmed, answer.notes) == ("Here.", 4, (Note("no_tools"),))
+
+
+async def test_a_note_that_comes_with_the_end_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ScriptedModel(lambda _: [NotePiece("loading"), NotePiece("no_tools"), "Here."])
+    async with open_chats(tmp_path / "a.db", model) as house:
+        append = house.store.append
+
+        async def late(room_id: str, events: Sequence[NewEvent] = (), changes: Sequence[Change] = ()) -> int:
+            seq = await append(room_id, events, changes)
+            if any(isinstance(new.event, TurnNoted) and new.event.note == "loading" for new in events):
+                model.calls[0].finish()
+                for _ in range(50):  # until the engine knows that the call has ended
+                    await asyncio.sleep(0)
+            return seq
+
+        monkeypatch.setattr(house.store, "append", late)
+        answer_id = await house.begin()
+        (await model.called(1)).release()
+        await house.ended(answer_id)
+        answer = await house.last()
+    assert (answer.text, answer.notes) == ("Here.", (Note("no_tools"),))
