@@ -73,7 +73,7 @@ def test_text_steps_are_told_as_words_a_blank_line_between_two(parallel: bool) -
         ev.StepSet("m1", ev.Step("step-3", 3)),
         ev.StepAdded("m1", "step-3", "So."),
     ]
-    written = [json.loads(one.data) for event in told for one in chunks(event)]
+    written = [encode(one.event)[1] for event in told for one in chunks(event)]
     assert "".join(one["content"] for one in written) == "I look.\n\nSo."
     assert [one.get("progress") for one in written] == ([0, 0, 0, 0] if parallel else [None] * 4)
     assert {one.get("agent_id", "") for one in written} == {"a" if parallel else ""}
