@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from agent_tui.clients.sse import SSEParser
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from agent_tui.wire.chat import ChatDecoder
+from agent_tui.wire.sse import SSEParser
 from benchmarks.load import Load
 from benchmarks.table import ms, row, times
 from benchmarks.terminal import played

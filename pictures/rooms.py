@@ -10,8 +10,8 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.clients.sse import Frame
 from agent_tui.model.events import RoomInfo
+from agent_tui.wire.sse import Frame
 from tui import runtime
 from tui.connect import rooms_client
 from tui.request import reach

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient, Question
-from agent_tui.clients.event_stream import Item
-from agent_tui.clients.sse import Frame
+from agent_tui.clients.log_stream import Item
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotOffered, Refused
 from agent_tui.model.inert import inert_line
@@ -19,6 +18,7 @@ from agent_tui.state.conversation import ChatTurn, ConversationState
 from agent_tui.wire.chat import TERMINAL, ChatDecoder
 from agent_tui.wire.chat_encode import answer_content, question_content
 from agent_tui.wire.content import encodable
+from agent_tui.wire.sse import Frame
 from tui import connect, output
 from tui.ask_formats import AskFormat, AskRecord, as_told, ask_format
 from tui.ask_input import Asked, AskOptions

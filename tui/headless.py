@@ -8,13 +8,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_tui.clients.event_stream import Item
+from agent_tui.clients.log_stream import Item
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.clients.sse import Frame
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused, TransportError
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.rooms import TERMINAL, decode
+from agent_tui.wire.sse import Frame
 from tui import connect, output
 from tui.answer import Answer
 from tui.commands import check_tools, note_line

@@ -8,14 +8,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from agent_tui.model.errors import ConnectFailed, StreamLost, TimedOut
 from agent_tui.model.events import Event, LinkChanged
 from tui.request import Server, Source, reach
 from tui.screens.words import say
 
 if TYPE_CHECKING:
     from agent_tui.clients.chat import ChatClient, Question  # noqa: F401  named below in quotes
-    from agent_tui.clients.event_stream import Item
+    from agent_tui.clients.log_stream import Item
+    from agent_tui.clients.log_stream import Source as FollowedSource
     from agent_tui.clients.rooms import RoomsClient  # noqa: F401  named below in quotes
 
 # How long a screen waits for its own backend before it looks whether that died and starts another.
@@ -30,7 +30,7 @@ class _Client(Protocol):
 
     async def delete(self, id_: str, /) -> None: ...
 
-    def follow(self, id_: str, /, *, give_up_seconds: float | None = None) -> AsyncGenerator[Event, None]: ...
+    def source(self, id_: str, give_up_seconds: float | None, /) -> FollowedSource: ...
 
 
 C = TypeVar("C", bound=_Client)
@@ -91,24 +91,25 @@ class Link(Generic[C]):
                 await self._client.aclose()
                 self._client = None
 
-    async def follow(self, id_: str) -> AsyncGenerator[Event, None]:
-        """Yield everything that happens in the room or chat, from what it is now.
+    def follow(self, id_: str) -> AsyncGenerator[Event, None]:
+        """Return everything that happens in the room or chat, from what it is now.
 
         Ends only for servers that offer no events. An embedded backend that died is started again.
         """
-        while True:
-            client = await self.client()
-            patience = EMBEDDED_PATIENCE_SECONDS if self._embedded else None
-            try:
-                async with aclosing(client.follow(id_, give_up_seconds=patience)) as events:
-                    async for event in events:
-                        yield event
-                return
-            except (ConnectFailed, StreamLost, TimedOut):
-                if not self._embedded:
-                    raise
-            yield LinkChanged("connecting", say("link.starting"))
-            await self.close(client)
+        # Brings nothing heavy, but no client may be loaded before the first frame.
+        from agent_tui.clients.log_stream import follow
+
+        patience = EMBEDDED_PATIENCE_SECONDS if self._embedded else None
+        failed: C | None = None
+
+        async def reach() -> FollowedSource:
+            nonlocal failed
+            if failed is not None:
+                await self.close(failed)
+            failed = client = await self.client()
+            return client.source(id_, patience)
+
+        return follow(reach, say("link.starting") if self._embedded else "")
 
 
 class RoomLink(Link["RoomsClient"]):
@@ -117,11 +118,8 @@ class RoomLink(Link["RoomsClient"]):
     _MODULE, _CLASS = "agent_tui.clients.rooms", "RoomsClient"
 
     async def run(self, room_id: str) -> AsyncGenerator[Event, None]:
-        """Yield one run of the room from a server that shows it only while it runs it; one POST, ever."""
-        client = await self.client()
-        async with aclosing(client.follow_run(room_id)) as events:
-            async for event in events:
-                yield event
+        """Return one run of the room from a server that shows it only while it runs it; one POST, ever."""
+        return (await self.client()).follow_run(room_id)
 
 
 class ChatLink(Link["ChatClient"]):
@@ -130,9 +128,8 @@ class ChatLink(Link["ChatClient"]):
     _MODULE, _CLASS = "agent_tui.clients.chat", "ChatClient"
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
-        """Ask, and yield the events of the answer: for servers that show it nowhere else. One POST, ever."""
-        client = await self.client()
-        events = client.ask(
+        """Return the events of an answer, for servers that show it nowhere else. One POST, ever."""
+        return (await self.client()).ask(
             conversation_id,
             question.content,
             attachments=question.attachments,
@@ -141,9 +138,6 @@ class ChatLink(Link["ChatClient"]):
             client_key=question.client_key,
             continues=question.continues,
         )
-        async with aclosing(events):
-            async for event in events:
-                yield event
 
     async def begin(self, conversation_id: str, question: Question) -> None:
         """Ask, and return once the answer began: it is followed elsewhere. Leaving it never stops it."""

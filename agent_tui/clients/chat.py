@@ -9,19 +9,20 @@ from itertools import count
 from typing import Any
 
 from agent_tui.clients.chat_calls import ChatCalls
-from agent_tui.clients.clock import SYSTEM_CLOCK, Clock, Naps
-from agent_tui.clients.event_log import (
+from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
+from agent_tui.clients.log_stream import (
     GIVE_UP_SECONDS,
-    Following,
-    Fresh,
+    Item,
     Loaded,
-    read_on,
+    LogStream,
+    Post,
+    Source,
+    follow,
     read_settled,
+    ready,
 )
-from agent_tui.clients.event_stream import EventStream, Item, Watch, read_frames
 from agent_tui.clients.net import EVENT_STREAM, Net
 from agent_tui.clients.offers import explained
-from agent_tui.clients.sse import Frame, SSEParser
 from agent_tui.model.errors import AgentBusy, AgentTuiError, NotFound, Refused, StreamLost, TimedOut
 from agent_tui.model.events import (
     LOCAL_ID,
@@ -36,6 +37,7 @@ from agent_tui.model.events import (
     TurnStarted,
 )
 from agent_tui.wire.chat import TERMINAL, ChatDecoder
+from agent_tui.wire.sse import Frame
 
 SILENCE_SECONDS = 30.0  # protocols.md §2: without a byte for so long, an answer is given up
 ENDED_DETAIL = "this server shows an answer only while it is given"
@@ -98,16 +100,11 @@ class ChatClient(ChatCalls):
         super().__init__(net, paths)
         self._clock = clock
         self._silence_seconds = silence_seconds
-        self._naps = Naps(clock)
         self._number = count(1)
-
-    def retry_now(self) -> None:
-        """End every wait for a next try that is going on."""
-        self._naps.wake()
 
     # --- one answer ------------------------------------------------------------------------------------
 
-    async def ask_frames(
+    def ask_frames(
         self, conversation_id: str, question: Question, *, give_up_seconds: float | None = GIVE_UP_SECONDS
     ) -> AsyncGenerator[Item, None]:
         """Ask, and yield the frames of the answer until its last.
@@ -117,39 +114,17 @@ class ChatClient(ChatCalls):
         otherwise ``StreamLost`` ("broke off"), or ``TimedOut`` after 30 s without a byte. Raises
         ``AgentBusy`` while another answer is under way, and ``Refused`` for what is not taken.
         """
-        items = read_on(
-            self._posted(conversation_id, question),
-            lambda after: self.event_frames(conversation_id, after, give_up_seconds=give_up_seconds),
-            lambda frame: frame.event in TERMINAL,
-        )
-        try:
-            async with aclosing(items):
-                async for item in items:
-                    yield item
-        except StreamLost as error:
-            if isinstance(error.__cause__, TimedOut):
-                raise error.__cause__ from None
-            raise
-
-    async def _posted(self, conversation_id: str, question: Question) -> AsyncGenerator[Item, None]:
-        yield LinkChanged("connecting")
-        # A POST cannot be asked again, so a sleep of the machine is no reason to break it off.
-        watch = Watch(self._clock, notice_sleep=False)
-        watch.limit = self._silence_seconds
         path = self._paths.of("messages", conversation_id)
-        frames = read_frames(
-            self._net, "POST", path, {}, parser=SSEParser(), watch=watch, headers=_FULL, json=question.json()
-        )
-        try:
-            async with watch, aclosing(frames):
-                async for item in frames:
-                    yield item
-        except NotFound as error:
-            raise await explained(self._net, "POST", path, "questions", error) from error
-        except Refused as error:
+
+        async def explain(error: Refused) -> Refused:
+            if isinstance(error, NotFound):
+                return await explained(self._net, "POST", path, "questions", error)
             if error.status == _CONFLICT and await self._is_busy(conversation_id):
-                raise AgentBusy(error.title, error.detail, status=error.status) from error
-            raise
+                return AgentBusy(error.title, error.detail, status=error.status)
+            return error
+
+        post = Post(path, {}, question.json(), self._silence_seconds, explain)
+        return aiter(self._log(conversation_id, None, post, give_up_seconds=give_up_seconds))
 
     async def _is_busy(self, conversation_id: str) -> bool:
         """Say whether a conflict means another answer; servers that do not show it know no other."""
@@ -158,36 +133,27 @@ class ChatClient(ChatCalls):
         except AgentTuiError:
             return True
 
-    async def event_frames(
+    def _log(
         self,
         conversation_id: str,
-        after: int,
+        after: int | None,
+        post: Post | None = None,
         *,
-        follow: bool = False,
-        give_up_seconds: float | None = None,
-    ) -> AsyncGenerator[Item, None]:
-        """Yield every frame of the conversation with an id above ``after``, each once: to the end of the
-        answer, or with ``follow`` live ones without end.
-
-        Reconnects without end, or until no byte came for ``give_up_seconds`` (``ConnectFailed``).
-        """
-        stream = EventStream(
+        give_up_seconds: float | None,
+    ) -> LogStream:
+        """Return a conversation's log: behind ``after`` and without end, or what answers ``post``."""
+        return LogStream(
             self._net,
             self._paths.of("events", conversation_id),
-            {"after": str(after), **({"follow": "1"} if follow else {})},
-            str(after) if after else "",
-            self._silence_seconds,
-            resume_param="after",
+            {"follow": "1"} if post is None else {},
+            idle_timeout=self._silence_seconds,
+            after=after,
+            post=post,
+            is_last=None if post is None else _is_last,
             headers=_FULL,
             give_up_seconds=give_up_seconds,
             clock=self._clock,
-            naps=self._naps,
         )
-        fresh = Fresh(after)
-        async with aclosing(aiter(stream)) as items:
-            async for item in items:
-                if isinstance(item, LinkChanged) or fresh.takes(item):
-                    yield item
 
     async def ask(
         self,
@@ -225,17 +191,31 @@ class ChatClient(ChatCalls):
 
     # --- a conversation --------------------------------------------------------------------------------
 
-    async def follow(
+    def follow(
         self, conversation_id: str, *, give_up_seconds: float | None = None
     ) -> AsyncGenerator[Event, None]:
         """Yield the conversation as it is stored (``ConversationLoaded``) and then everything that happens
-        in it; loads again when another branch of it is shown. See ``Following``.
+        in it; loads again when another branch of it is shown. See ``log_stream.follow``.
         """
-        source = _FollowedChat(self, conversation_id, give_up_seconds)
-        following = Following(source, self._clock, self._naps, give_up_seconds)
-        async with aclosing(following.events()) as events:
-            async for event in events:
-                yield event
+        return follow(ready(self.source(conversation_id, give_up_seconds)))
+
+    def source(self, conversation_id: str, give_up_seconds: float | None) -> Source:
+        """Return the conversation as something that can be followed."""
+
+        async def load() -> Loaded:
+            messages, conversation, as_of = await read_settled(
+                lambda: self.messages(conversation_id), lambda: self.conversation_as_known(conversation_id)
+            )
+            read = _Branch(messages[-1].id if messages else "").read
+            return Loaded(ConversationLoaded(conversation, tuple(messages)), as_of, read)
+
+        async def last_event_id() -> int:
+            return (await self.show(conversation_id)).last_event_id
+
+        def stream(after: int) -> LogStream:
+            return self._log(conversation_id, after, give_up_seconds=give_up_seconds)
+
+        return Source(load, stream, last_event_id, ENDED_DETAIL, self._clock, give_up_seconds)
 
 
 class _Answer:
@@ -286,27 +266,15 @@ class _Answer:
         return [MessageStored(said), start]
 
 
-class _FollowedChat:
-    """A conversation as ``Following`` reads it."""
+class _Branch:
+    """Decodes what follows the branch that was loaded, whose last message is ``newest``."""
 
-    ended_detail = ENDED_DETAIL
+    def __init__(self, newest: str) -> None:
+        self._newest = newest
+        self._decoder = ChatDecoder(newest)
 
-    def __init__(self, client: ChatClient, conversation_id: str, give_up_seconds: float | None) -> None:
-        self._client = client
-        self._id = conversation_id
-        self._give_up_seconds = give_up_seconds
-        self._decoder = ChatDecoder("")
-        self._newest = ""  # the message that the branch ends in, as far as we were told
-
-    async def load(self) -> Loaded:
-        messages, conversation, as_of = await read_settled(
-            lambda: self._client.messages(self._id), lambda: self._client.conversation_as_known(self._id)
-        )
-        self._newest = messages[-1].id if messages else ""
-        self._decoder = ChatDecoder(self._newest)
-        return Loaded(ConversationLoaded(conversation, tuple(messages)), as_of, self._read)
-
-    def _read(self, frame: Frame) -> Event | None:
+    def read(self, frame: Frame) -> Event | None:
+        """Return the event of ``frame``, ``None`` where somebody shows another branch."""
         event = self._decoder.decode(frame.event, frame.data)
         match event:
             case MessageStored(message):
@@ -316,13 +284,11 @@ class _FollowedChat:
             case ConversationChanged(conversation):
                 is_elsewhere = conversation.head not in ("", self._newest)
                 if is_elsewhere and conversation.status != "running":
-                    return None  # somebody shows another branch
+                    return None
             case _:
                 pass
         return event
 
-    def frames(self, after: int) -> AsyncGenerator[Item, None]:
-        return self._client.event_frames(self._id, after, follow=True, give_up_seconds=self._give_up_seconds)
 
-    async def last_event_id(self) -> int:
-        return (await self._client.show(self._id)).last_event_id
+def _is_last(frame: Frame) -> bool:
+    return frame.event in TERMINAL

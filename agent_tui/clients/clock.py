@@ -1,4 +1,5 @@
-"""Time for the clients: a clock that notices when the machine slept, and waits that can be broken off."""
+"""Time for the clients: a clock that notices when the machine slept, and waits that can
+be broken off."""
 
 from __future__ import annotations
 
@@ -6,9 +7,16 @@ import asyncio
 import sys
 import time
 from collections.abc import Awaitable
+from types import TracebackType
 from typing import Protocol, TypeVar
 
+from agent_tui.model.errors import StreamLost, TimedOut, TransportError
+
 T = TypeVar("T")
+
+TICK_SECONDS = 2.0  # how late silence may be noticed
+SLEPT_SECONDS = 10.0  # a tick this late was slept through, or the program was stopped
+NAP_SLICE_SECONDS = 1.0  # how late a wait may notice that its time passed while the machine slept
 
 # ``time.monotonic`` stands still on Linux while the machine sleeps; these clocks go on.
 _CLOCK_ID = time.CLOCK_BOOTTIME if sys.platform == "linux" else time.CLOCK_MONOTONIC
@@ -39,46 +47,85 @@ class SystemClock:
 SYSTEM_CLOCK = SystemClock()
 
 
-class Breakable:
-    """Awaits that another task may break off, as a time-out would."""
+async def nap(clock: Clock, seconds: float) -> None:
+    """Return after ``seconds``, or soon after the machine slept through them."""
+    end = clock.time() + seconds
+    while (left := end - clock.time()) > 0:
+        await clock.sleep(min(left, NAP_SLICE_SECONDS))
 
-    def __init__(self) -> None:
-        self._scopes: set[asyncio.Timeout] = set()
+
+class Watch:
+    """Breaks off a wait for bytes that lasts longer than ``limit`` seconds (``None``: for ever).
+
+    With ``notice_sleep`` also one that the machine slept through: whatever was connected then is
+    most likely dead, and asking again costs nothing. Used as ``async with``.
+    """
+
+    def __init__(self, clock: Clock, *, notice_sleep: bool) -> None:
+        self.limit: float | None = None
+        self.slept = False
+        self.fed = False  # has any byte of a good answer come
+        self._clock = clock
+        self._notice_sleep = notice_sleep
+        self._since: float | None = None
+        self._scope: asyncio.Timeout | None = None
+        self._error: TransportError | None = None
+        self._looking: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Watch:
+        self._looking = asyncio.create_task(self._look())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.wait([self._looking])
 
     async def run(self, awaitable: Awaitable[T]) -> T:
-        """Return what ``awaitable`` returns; raises ``TimeoutError`` when ``break_off`` came first."""
-        async with asyncio.timeout(None) as scope:
-            self._scopes.add(scope)
-            try:
-                return await awaitable
-            finally:
-                self._scopes.discard(scope)
+        """Return what ``awaitable`` returns; raises ``TimedOut`` or ``StreamLost`` when it took too long.
 
-    def break_off(self) -> None:
-        """Break off every await that runs now; those that come later are not touched."""
-        for scope in self._scopes:
-            if not scope.expired():
-                scope.reschedule(0)
-
-
-class Naps:
-    """Waits that somebody may cut short: a person who presses "retry now"."""
-
-    SLICE_SECONDS = 1.0  # how late a wait may notice that its time passed while the machine slept
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._breakable = Breakable()
-
-    async def nap(self, seconds: float) -> None:
-        """Return after ``seconds``, at the next ``wake``, or soon after the machine slept through it."""
-        end = self._clock.time() + seconds
+        A sleep of the machine that nobody waited through is told to the first who waits after it.
+        """
+        self._since = self._clock.time()
         try:
-            while (left := end - self._clock.time()) > 0:
-                await self._breakable.run(self._clock.sleep(min(left, self.SLICE_SECONDS)))
+            async with asyncio.timeout(None) as self._scope:
+                if self._error is not None:
+                    self._scope.reschedule(0)
+                result = await awaitable
         except TimeoutError:
-            return
+            if self._error is None:
+                raise
+        else:
+            if self._error is None:
+                return result
+        finally:
+            self._since = self._scope = None
+        raise self._error
 
-    def wake(self) -> None:
-        """End every nap that is going on."""
-        self._breakable.break_off()
+    async def _look(self) -> None:
+        while True:
+            before = self._clock.time()
+            await self._clock.sleep(self._tick(before))
+            now = self._clock.time()
+            if now - before > TICK_SECONDS + SLEPT_SECONDS:
+                if self._notice_sleep:
+                    self.slept = True
+                    self._break_off(StreamLost("this machine slept"))
+                elif self._since is not None:
+                    self._since = now  # what came meanwhile was not read yet: no silence so far
+            elif self.limit is not None and self._since is not None and now - self._since >= self.limit:
+                seconds = max(self.limit, 0.0)  # of somebody's patience nothing may be left
+                self._break_off(TimedOut(f"the server said nothing for {seconds:.3g} s"))
+
+    def _tick(self, now: float) -> float:
+        """Return how long nothing needs to be looked at."""
+        if self.limit is None or self._since is None:
+            return TICK_SECONDS
+        return min(TICK_SECONDS, max(self._since + self.limit - now, 0.01))
+
+    def _break_off(self, error: TransportError) -> None:
+        self._error = error
+        if self._scope is not None and not self._scope.expired():
+            self._scope.reschedule(0)

@@ -14,8 +14,8 @@ from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.clients.sse import Frame
 from agent_tui.model.errors import ModelError
+from agent_tui.wire.sse import Frame
 from tests.backend.in_process import TOKEN, Backend, backend
 from tests.backend.talk import A_TURN, HALF, TEXT, WORDS, names, run_to_end, said, until, until_said
 from tests.backend.wire_client import parse_frame

@@ -5,7 +5,7 @@ It knows nothing of chunks: the tests compare our parser, fed in any pieces, wit
 
 from __future__ import annotations
 
-from agent_tui.clients.sse import Frame
+from agent_tui.wire.sse import Frame
 
 
 class Reference:

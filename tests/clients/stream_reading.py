@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_tui.clients.event_stream import TICK_SECONDS, EventStream, Item
+from agent_tui.clients.clock import TICK_SECONDS
+from agent_tui.clients.log_stream import Item, LogStream
 from agent_tui.clients.net import Net
 from agent_tui.clients.retry import Backoff
-from agent_tui.clients.sse import Frame
 from agent_tui.model.events import LinkChanged
+from agent_tui.wire.sse import Frame
 from tests.fakes.clock import FakeClock
 from tests.fakes.collector import Collector
 
 
-def open_stream(net: Net, clock: FakeClock, **options: Any) -> EventStream:
+def open_stream(net: Net, clock: FakeClock, **options: Any) -> LogStream:
     backoff = Backoff(base=1, cap=8, random=lambda: 1.0)
-    return EventStream(net, "/s", clock=clock, backoff=backoff, **options)
+    return LogStream(net, "/s", clock=clock, backoff=backoff, **options)
 
 
-def read(stream: EventStream) -> Collector[Item]:
+def read(stream: LogStream) -> Collector[Item]:
     return Collector(aiter(stream))
 
 

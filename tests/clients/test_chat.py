@@ -5,8 +5,7 @@ import json
 import pytest
 
 from agent_tui.clients.chat import Question
-from agent_tui.clients.event_stream import TICK_SECONDS
-from agent_tui.clients.sse import Frame
+from agent_tui.clients.clock import TICK_SECONDS
 from agent_tui.model import events as ev
 from agent_tui.model.errors import (
     AgentBusy,
@@ -18,6 +17,7 @@ from agent_tui.model.errors import (
     TimedOut,
 )
 from agent_tui.state.conversation import ConversationState
+from agent_tui.wire.sse import Frame
 from tests.clients.chat_reading import (
     ASK,
     EVENTS,

@@ -6,9 +6,8 @@ from contextlib import aclosing
 
 import pytest
 
-from agent_tui.clients.event_stream import FRAMES_PER_TURN
+from agent_tui.clients.log_stream import FRAMES_PER_TURN
 from agent_tui.clients.net import Net
-from agent_tui.clients.sse import Frame
 from agent_tui.model.errors import (
     AgentTuiError,
     NotFound,
@@ -17,6 +16,7 @@ from agent_tui.model.errors import (
     Unauthorized,
 )
 from agent_tui.model.events import LinkChanged
+from agent_tui.wire.sse import Frame
 from tests.clients.stream_reading import data, links, open_stream, read, statuses, tick, wait_and_go_on, waits
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.http_server import (
@@ -53,7 +53,7 @@ async def test_it_goes_on_after_the_last_id(
         streams(b"id: 1\ndata: a\n\nid: 2\ndata: b\n\n", b"id: 3\ndata: half", then=then),
         streams(b"id: 3\ndata: c\n\n", then="stay"),
     )
-    async with read(open_stream(net, clock, resume_param="after", params={"after": "0"})) as reading:
+    async with read(open_stream(net, clock, after=0)) as reading:
         await wait_and_go_on(reading, clock, 1)
         await reading.until(lambda items: len(data(items)) == 3)
     assert data(reading.items) == ["a", "b", "c"]

@@ -4,11 +4,11 @@ import asyncio
 from contextlib import aclosing
 
 from agent_tui.clients.net import Net
-from agent_tui.clients.sse import Frame
 from agent_tui.model.errors import (
     ConnectFailed,
 )
 from agent_tui.model.events import LinkChanged
+from agent_tui.wire.sse import Frame
 from tests.clients.stream_reading import data, links, open_stream, read, statuses, tick, wait_and_go_on, waits
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.http_server import (
@@ -107,17 +107,6 @@ async def test_a_wait_the_machine_slept_through_is_over(
         clock.jump(3600)
         await reading.until(lambda items: statuses(items)[-1] == "live")
     assert waits(reading.items) == [50]
-
-
-async def test_retry_now_ends_the_wait(server: FakeServer, net: Net, clock: FakeClock) -> None:
-    server.on("GET", "/s", answers("", 503), streams(then="stay"))
-    stream = open_stream(net, clock)
-    async with read(stream) as reading:
-        await reading.until(lambda items: len(waits(items)) == 1)
-        await settle()
-        stream.retry_now()
-        await reading.until(lambda items: statuses(items)[-1] == "live")
-    assert clock.time() == 1000
 
 
 async def test_it_gives_up_when_told_to(clock: FakeClock) -> None:

@@ -7,13 +7,14 @@ from contextlib import aclosing
 
 import pytest
 
-from agent_tui.clients.event_stream import TICK_SECONDS, Item
+from agent_tui.clients.clock import TICK_SECONDS
+from agent_tui.clients.log_stream import Item
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.clients.sse import Frame
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConnectFailed, ProtocolError, StreamLost, TimedOut, TransportError
 from agent_tui.model.events import LinkChanged
+from agent_tui.wire.sse import Frame
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.collector import Collector
 from tests.fakes.http_server import FakeServer, Reply, Request, Responder, answers, answers_json, streams
@@ -242,19 +243,6 @@ async def test_a_server_that_stays_away_is_given_up_within_ten_seconds(
         await pass_waits(reading, clock)
     assert isinstance(reading.error, ConnectFailed)
     assert 1009 <= clock.time() <= 1010
-
-
-async def test_retry_now_ends_every_wait_of_the_client(server: FakeServer, client: RoomsClient) -> None:
-    server.on("GET", EVENTS, answers("", 503), streams(frame("room_paused", {}, 1), then="stay"))
-    async with Collector(client.event_frames("r1", 0)) as reading:
-        await reading.until(
-            lambda items: any(isinstance(i, LinkChanged) and i.status == "waiting" for i in items)
-        )
-        await settle()
-        client.retry_now()
-        await reading.until(lambda items: names(items) == ["room_paused"])
-    assert server.requests[0].query["after"] == "0"
-    assert "last-event-id" not in server.requests[0].headers
 
 
 async def test_frames_that_are_missing_are_asked_for_at_once(server: FakeServer, client: RoomsClient) -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agent_tui.clients.event_stream import TICK_SECONDS
+from agent_tui.clients.clock import TICK_SECONDS
 from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import ENDED_DETAIL, RoomsClient
 from agent_tui.model import events as ev
@@ -106,16 +106,6 @@ async def test_a_backend_that_is_not_there_is_waited_for(
     waits = [item for item in reading.items if isinstance(item, LinkChanged) and item.status == "waiting"]
     assert [wait.attempt for wait in waits] == [1, 2]
     assert "Connection refused" in waits[0].detail
-
-
-async def test_retry_now_loads_at_once(server: LogRoomsServer, client: RoomsClient, clock: FakeClock) -> None:
-    server.on("GET", ROOM, answers("", 503, {"Retry-After": "60"}), answers_json({"id": "r1"}))
-    async with Collector(client.follow("r1")) as reading:
-        await reading.until(lambda items: "waiting" in statuses(items))
-        await settle()
-        client.retry_now()
-        await live(reading)
-    assert clock.time() == 1000
 
 
 async def test_following_gives_up_when_told_to(

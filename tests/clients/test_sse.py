@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tui.clients.sse import MAX_RETRY_MS, Frame, SSEParser
 from agent_tui.model.errors import ProtocolError
+from agent_tui.wire.sse import MAX_RETRY_MS, Frame, SSEParser
 from tests.clients.event_stream_reference import Reference
 
 BOM = b"\xef\xbb\xbf"

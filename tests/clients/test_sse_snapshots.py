@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.clients.sse import SSEParser
+from agent_tui.wire.sse import SSEParser
 
 LONG = "слово 一 " * 500
 

@@ -102,5 +102,4 @@ class FakeChatLink(EventLink[FakeChatClient]):
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
         self.questions.append(question)
-        async for event in self.posted():
-            yield event
+        return self.posted()

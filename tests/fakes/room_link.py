@@ -172,5 +172,4 @@ class FakeLink(EventLink[FakeClient]):
 
     async def run(self, room_id: str) -> AsyncGenerator[Event, None]:
         self.runs += 1
-        async for event in self.posted():
-            yield event
+        return self.posted()

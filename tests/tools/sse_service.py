@@ -14,12 +14,12 @@ from contextlib import aclosing
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent_tui.clients.event_stream import EventStream
+from agent_tui.clients.log_stream import LogStream
 from agent_tui.clients.net import Net
 from agent_tui.clients.retry import Backoff
-from agent_tui.clients.sse import Frame
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import LinkChanged
+from agent_tui.wire.sse import Frame
 from tests.fakes.http_server import FakeServer, Request, Responder, answers, answers_json
 
 DEFAULT_PORT = 8000
@@ -65,7 +65,7 @@ async def _report(wanted: dict[str, Any]) -> None:
                 "POST", f"{urlsplit(wanted['callbackUrl']).path}/{next(numbers)}", json=message
             )
 
-        stream = EventStream(
+        stream = LogStream(
             net,
             _path(wanted["streamUrl"]),
             last_event_id=wanted.get("lastEventId") or "",

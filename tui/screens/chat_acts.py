@@ -246,7 +246,7 @@ class ChatActs(ChatAsking):
             await self._link.begin(self.state.conversation.id, question)
             self._taken(sending)
             return
-        answer = self._link.ask(self.state.conversation.id, question)
+        answer = await self._link.ask(self.state.conversation.id, question)
         is_taken = False
         try:
             async for event in answer:

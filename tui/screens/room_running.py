@@ -47,7 +47,7 @@ class RoomRunning(RoomAsking):
     async def _run_here(self) -> None:
         """Show a run of a server that shows a room only while it runs it. Never repeated by itself."""
         try:
-            async with aclosing(self._link.run(self.state.id)) as events:
+            async with aclosing(await self._link.run(self.state.id)) as events:
                 async for event in events:
                     await self._apply(event)
             await self._apply(ev.LinkChanged("ended"))

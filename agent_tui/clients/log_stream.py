@@ -1,0 +1,435 @@
+"""The one reader of event streams: each frame once, over as many connections as it takes.
+
+Bytes come from ``http``, ``LogStream`` makes frames of them, ``follow`` makes events: three generators from
+the socket to a screen's loop. A GET reconnects by itself: the same question asked twice has the same
+answer. A POST is never repeated: what it began is read on with GET, where its frames had ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, suppress
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from agent_tui.clients.clock import SYSTEM_CLOCK, Clock, Watch, nap
+from agent_tui.clients.net import Answer, Net
+from agent_tui.clients.patience import Patience
+from agent_tui.clients.retry import Backoff
+from agent_tui.model.errors import (
+    AgentTuiError,
+    ConnectFailed,
+    NotFound,
+    NotOffered,
+    Refused,
+    StreamLost,
+    TimedOut,
+    TransportError,
+)
+from agent_tui.model.events import Event, LinkChanged
+from agent_tui.wire.sse import MAX_EVENT_BYTES, Frame, SSEParser
+
+M = TypeVar("M")
+L = TypeVar("L", bound="Logged")
+Item = Frame | LinkChanged
+
+IDLE_SECONDS = 45.0  # three heartbeats of a backend of ours, which sends one every 15 s
+STEADY_SECONDS = 10.0  # a connection that held this long was no failed try
+FRAMES_PER_TURN = 64  # then the loop may run something else
+GIVE_UP_SECONDS = 10.0  # cli.md: without a screen at most 10 s
+
+_GONE = 410
+_NO_CONTENT = (204, 205)
+_RELOADS = 3  # in a row, without one event in between
+_REREADS = 3  # of what came to rest while it was read
+_MAX_ID_DIGITS = 18  # fits 63 bits; more is nobody's event id
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """The POST that a stream begins with: it is sent once.
+
+    Silence of ``silence_seconds`` breaks it off (``None``: only where a heartbeat was heard). ``explain``
+    returns the error to raise in place of a refusal.
+    """
+
+    path: str
+    params: Mapping[str, str]
+    json: object = None
+    silence_seconds: float | None = None
+    explain: Callable[[Refused], Awaitable[Refused]] | None = None
+
+
+class _FramesMissing(Exception):
+    """Frames before this one are missing: the server is asked for them."""
+
+
+class LogStream:
+    """``async for`` gives the frames of a stream and ``LinkChanged`` in between.
+
+    With ``after``, ids count the frames of a log (protocols.md §1): it begins behind that id, each frame
+    comes once, and those that are missing are asked for. Without, it is any event stream, whose ids go out
+    as ``Last-Event-ID``. It begins with ``post`` where there is one, and ends after the frame that
+    ``is_last``.
+
+    Silence of ``idle_timeout`` seconds counts as broken once the server was heard to send comments (its
+    heartbeat). It reconnects after transport errors, 408, 425, 429, 5xx and a clean end, and stops after 204
+    (``LinkChanged("ended")``). Raises ``Refused`` and ``ProtocolError`` as they come, ``ConnectFailed`` when
+    no byte came for ``give_up_seconds``, and ``StreamLost`` ("broke off") where the rest of a POST cannot be
+    had.
+    """
+
+    def __init__(
+        self,
+        net: Net,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        last_event_id: str = "",
+        idle_timeout: float = IDLE_SECONDS,
+        *,
+        after: int | None = None,
+        post: Post | None = None,
+        is_last: Callable[[Frame], bool] | None = None,
+        headers: Mapping[str, str] | None = None,
+        give_up_seconds: float | None = None,
+        backoff: Backoff | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        max_event_bytes: int = MAX_EVENT_BYTES,
+    ) -> None:
+        self._net = net
+        self._path = path
+        self._params = dict(params or {})
+        self._event_id = str(after) if after else last_event_id
+        self._is_log = after is not None or post is not None
+        self.last = None if post is not None else after  # the last decimal id of a log
+        self._asked_from: int | None = None
+        self._has_gaps = False  # that is how the server counts
+        self._post = post
+        self._lost: TransportError | None = None  # how the POST broke off
+        self._is_last = is_last
+        self._headers = headers or {}
+        self._idle_timeout = idle_timeout
+        self._patience = Patience(clock, backoff or Backoff(), give_up_seconds)
+        self._clock = clock
+        self._max_event_bytes = max_event_bytes
+        self._heartbeat = False  # was a comment ever heard
+        self._live_at: float | None = None  # when this connection's answer came
+        self._frames = 0  # that it brought
+
+    def __aiter__(self) -> AsyncGenerator[Item, None]:
+        return self._items()
+
+    @property
+    def _is_posting(self) -> bool:
+        return self._post is not None and self._lost is None
+
+    async def _items(self) -> AsyncGenerator[Item, None]:
+        self._patience.sign_of_life()  # time counts from here
+        while True:
+            yield LinkChanged("connecting", attempt=self._patience.backoff.attempt)
+            watch = Watch(self._clock, notice_sleep=not self._is_posting)
+            parser = SSEParser(self._event_id, self._max_event_bytes, self._heard(watch))
+            error: AgentTuiError = StreamLost("the stream ended")
+            try:
+                async with watch, AsyncExitStack() as opened:
+                    answer = await watch.run(opened.enter_async_context(self._opening(watch)))
+                    if answer.status in _NO_CONTENT:
+                        yield LinkChanged("ended", "the server has nothing more to send")
+                        break
+                    self._note_live(watch)
+                    yield LinkChanged("live")
+                    while chunk := await watch.run(anext(answer.aiter_bytes(), b"")):
+                        watch.fed = True
+                        for frame in parser.feed(chunk):
+                            if self._takes(frame):
+                                yield frame
+                                if self._is_last is not None and self._is_last(frame):
+                                    return
+                            self._frames += 1
+                            if self._frames % FRAMES_PER_TURN == 0:
+                                await asyncio.sleep(0)
+            except _FramesMissing:
+                self._event_id = str(self.last or "")
+                self._patience.backoff.reset()
+                self._patience.sign_of_life()
+                continue
+            except AgentTuiError as caught:
+                error = caught
+            waiting = await self._wait_after(error, parser, watch)
+            if waiting is not None:
+                yield waiting
+                await nap(self._clock, waiting.delay)
+        if self._post is not None:
+            raise await self._lost_post(self._post, self._lost or StreamLost("the stream has no last event"))
+
+    def _opening(self, watch: Watch) -> AbstractAsyncContextManager[Answer]:
+        """Return the request for the next connection; ``watch`` learns how long it may be silent."""
+        self._live_at, self._frames = None, 0
+        headers = {**self._headers, **_last_event_id_header(self._event_id)}
+        if self._post is not None and self._lost is None:
+            post, watch.limit = self._post, self._post.silence_seconds
+            return self._net.stream("POST", post.path, json=post.json, params=post.params, headers=headers)
+        watch.limit = self._patience.left()
+        after = {"after": self._event_id or "0"} if self._is_log else {}
+        return self._net.stream("GET", self._path, params={**self._params, **after}, headers=headers)
+
+    def _heard(self, watch: Watch) -> Callable[[str], None]:
+        def heard(_: str) -> None:
+            self._heartbeat = True
+            if not self._is_posting or watch.limit is None:
+                watch.limit = self._idle_timeout
+
+        return heard
+
+    def _note_live(self, watch: Watch) -> None:
+        self._live_at = self._clock.time()
+        if not self._is_posting:
+            watch.limit = self._idle_timeout if self._heartbeat else None
+
+    def _takes(self, frame: Frame) -> bool:
+        """Say whether ``frame`` is news; raises ``_FramesMissing`` where others are missing before it."""
+        if not self._is_log:
+            return True
+        if not frame.data:  # an empty frame behind a comment is no event (protocols.md §1, fault 7)
+            return False
+        number, last = decimal_id(frame.id), self.last
+        if number is not None and last is not None:
+            if number <= last:
+                # An error that could not be stored has no id of its own, and ends the run all the same.
+                return number == last and self._is_last is not None and self._is_last(frame)
+            if number > last + 1 and not self._is_posting and not self._has_gaps:
+                # They are asked for once: what the server does not give then, it does not have.
+                self._has_gaps = self._asked_from == last
+                self._asked_from = last
+                if not self._has_gaps:
+                    raise _FramesMissing
+        self.last = last if number is None else number
+        return True
+
+    async def _wait_after(self, error: AgentTuiError, parser: SSEParser, watch: Watch) -> LinkChanged | None:
+        """Return the wait before the next connection, ``None`` for none; raises what no other can mend."""
+        self._event_id = parser.last_event_id  # an id may have come without an event
+        backoff = self._patience.backoff
+        if self._post is not None and self._lost is None:
+            await self._after_post(self._post, error)
+            return None
+        if not isinstance(error, TransportError):
+            if self._post is not None and self._lost is not None and isinstance(error, NotFound | NotOffered):
+                error = await self._lost_post(self._post, self._lost)
+            raise error
+        if parser.retry is not None:
+            backoff.server_wishes(parser.retry)
+        steady = self._live_at is not None and self._clock.time() - self._live_at >= STEADY_SECONDS
+        if steady or self._frames:
+            backoff.reset()
+        if steady or watch.fed:
+            self._patience.sign_of_life()
+        delay = 0.0 if watch.slept else self._patience.delay_after(error)
+        return LinkChanged("waiting", str(error), delay, backoff.attempt)
+
+    async def _after_post(self, post: Post, error: AgentTuiError) -> None:
+        """Have the rest of a POST read from the log; raises where that cannot be."""
+        if self.last is None or not isinstance(error, StreamLost | TimedOut):
+            raise await self._lost_post(post, error)
+        self._lost = error
+        self._event_id = str(self.last)
+        self._patience.sign_of_life()
+
+    async def _lost_post(self, post: Post, error: AgentTuiError) -> AgentTuiError:
+        """Return the error to raise for a POST whose rest cannot be had."""
+        if isinstance(error, Refused) and post.explain is not None:
+            explained = await post.explain(error)
+            if explained is not error:
+                explained.__cause__ = error
+            return explained
+        if isinstance(error, StreamLost) or (isinstance(error, TimedOut) and post.silence_seconds is None):
+            broke_off = StreamLost("broke off", str(error))
+            broke_off.__cause__ = error
+            return broke_off
+        return error
+
+
+def decimal_id(frame_id: str) -> int | None:
+    """Return a decimal event id, ``None`` for any other."""
+    if frame_id.isascii() and frame_id.isdigit() and len(frame_id) <= _MAX_ID_DIGITS:
+        return int(frame_id)
+    return None
+
+
+def _last_event_id_header(last_event_id: str) -> dict[str, str]:
+    """Return the header, or none when the id is empty or holds what no header can carry."""
+    value = last_event_id.strip()
+    return {"Last-Event-ID": value} if value and all(char >= " " and char != "\x7f" for char in value) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A conversation as it is stored, and the event id to follow it from.
+
+    ``read`` makes an event of each frame behind that, ``None`` of one after which all must be loaded again.
+    """
+
+    event: Event
+    as_of: int
+    read: Callable[[Frame], Event | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What can be followed; every call raises what ``Net.call`` raises.
+
+    ``load`` returns it as it is stored now, ``stream`` the frames behind an id, ``last_event_id`` how far
+    its log goes. ``ended_detail`` says why nothing can be followed on a server without a log.
+    """
+
+    load: Callable[[], Awaitable[Loaded]]
+    stream: Callable[[int], LogStream]
+    last_event_id: Callable[[], Awaitable[int]]
+    ended_detail: str
+    clock: Clock
+    give_up_seconds: float | None
+
+
+class Logged(Protocol):
+    """What a server says of a room or a conversation."""
+
+    @property
+    def status(self) -> str: ...
+    @property
+    def last_event_id(self) -> int: ...
+
+
+async def read_settled(
+    messages: Callable[[], Awaitable[tuple[list[M], int | None]]], known: Callable[[], Awaitable[L]]
+) -> tuple[list[M], L, int]:
+    """Return a consistent snapshot: messages, what they belong to, the event id they are as of."""
+    read: list[M] = []
+    as_of: int | None = None
+    for _ in range(_REREADS):
+        with suppress(NotFound, NotOffered):  # no such call or no such thing: what follows tells them apart
+            read, as_of = await messages()
+        # Read after the messages: what happened in between comes again as events, and changes nothing.
+        logged = await known()
+        if as_of is None:
+            as_of = logged.last_event_id
+        if logged.status == "running" or logged.last_event_id <= as_of:
+            break  # else it came to rest in between, and those messages lack its last words
+    return read, logged, as_of or 0
+
+
+async def follow(reach: Callable[[], Awaitable[Source]], starting: str = "") -> AsyncGenerator[Event, None]:
+    """Yield a conversation as it is stored and then everything that happens in it.
+
+    ``LinkChanged`` in between says how the connection is. Waits for a server that is not there, for ever or
+    for the source's ``give_up_seconds`` (``ConnectFailed``). Loads again when the server lost our place.
+    Ends only for a server that has no log, after ``LinkChanged("ended")``. Raises ``NotFound`` when there is
+    no such conversation, or no longer. Where ``starting`` says so in words, a server that is lost is reached
+    anew with ``reach`` instead of raising.
+    """
+    yield LinkChanged("connecting")
+    place = _Place(await reach())
+    while True:
+        try:
+            first = await place.load()
+            yield first
+            if isinstance(first, LinkChanged):
+                await nap(place.source.clock, first.delay)
+                yield LinkChanged("connecting", attempt=first.attempt)
+                continue
+            async with aclosing(aiter(place.stream)) as items:
+                async for item in items:
+                    event = place.read(item) if isinstance(item, Frame) else await place.link_changed(item)
+                    if event is not None:
+                        yield event
+                    elif place.is_lost:
+                        break
+                else:
+                    return  # after 204
+        except Refused as error:
+            if (ended := place.refused(error)) is not None:
+                yield ended
+                return
+        except (ConnectFailed, StreamLost, TimedOut):
+            if not starting:
+                raise
+            yield LinkChanged("connecting", starting)
+            place = _Place(await reach())
+
+
+def ready(source: Source) -> Callable[[], Awaitable[Source]]:
+    """Return the way to a source that is there."""
+
+    async def reach() -> Source:
+        return source
+
+    return reach
+
+
+class _Place:
+    """How far a source was followed; ``is_lost`` when everything must be loaded again."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.is_lost = True
+        self.stream: LogStream
+        self._was_live = False
+        self._barren_loads = 0  # loads since the last event
+        self._loading = Patience(source.clock, Backoff(), source.give_up_seconds)
+        self._read: Callable[[Frame], Event | None]
+
+    async def load(self) -> Event:
+        """Return what is stored, or the wait before it is asked for again."""
+        patience = self._loading
+        watch = Watch(self.source.clock, notice_sleep=True)
+        watch.limit = patience.left()
+        try:
+            async with watch:
+                loaded = await watch.run(self.source.load())
+        except TransportError as error:
+            delay = 0.0 if watch.slept else patience.delay_after(error)
+            return LinkChanged("waiting", str(error), delay, patience.backoff.attempt)
+        self.stream, self._read = self.source.stream(loaded.as_of), loaded.read
+        self.is_lost = self._was_live = False
+        self._barren_loads += 1
+        return loaded.event
+
+    def read(self, frame: Frame) -> Event | None:
+        """Return the event of ``frame``, ``None`` of one that has everything loaded again."""
+        self._barren_loads = 0
+        event = self._read(frame)
+        if event is None:
+            self._lose()
+        return event
+
+    async def link_changed(self, link: LinkChanged) -> LinkChanged | None:
+        """Return what to say of the connection: nothing of the first, or of one that lost our place."""
+        if link.status == "live":
+            if self._was_live and await self._lost_us():
+                self._lose()
+                return None
+            self._was_live = True
+        is_known = link.status == "connecting" and not self._was_live and not link.attempt
+        return None if is_known else link  # the first "connecting" was said before it was loaded
+
+    def refused(self, error: Refused) -> LinkChanged | None:
+        """Return the end where there is no log, ``None`` to load again; raises ``error`` otherwise."""
+        if self.is_lost:
+            raise error  # it could not be loaded
+        if isinstance(error, NotFound | NotOffered) and not self._was_live:
+            return LinkChanged("ended", self.source.ended_detail)
+        if error.status != _GONE or self._barren_loads >= _RELOADS:
+            raise error
+        self._lose()
+        return None
+
+    def _lose(self) -> None:
+        self.is_lost = True
+        self._loading = Patience(self.source.clock, Backoff(), self.source.give_up_seconds)
+
+    async def _lost_us(self) -> bool:
+        """Say whether the server, connected to again, never got as far as we saw: it has another store."""
+        try:
+            return await self.source.last_event_id() < (self.stream.last or 0)
+        except TransportError:
+            return False  # the stream will meet the same failure and come back here
