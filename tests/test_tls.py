@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.model.errors import ConfigError, ConnectFailed
 from agent_tui.tls import tls_context
 from tests.fakes.http_server import answers_json, listening

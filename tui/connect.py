@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.room_file import FileAgent

@@ -19,7 +19,7 @@ from typing import Final
 
 from agent_tui import __version__
 from agent_tui.audio.check import WSLG_SERVER, check_sound
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.config.file import Config
 from agent_tui.config.voice import (
     DEFAULT_ROOM,

@@ -73,13 +73,13 @@ class Link(Generic[C]):
     async def _open(self) -> C:
         # The clients bring httpx and pydantic (200 ms): they load in a thread while the first frame
         # stands and the backend starts (architecture.md §3.7).
-        clients, net, server = await asyncio.gather(
+        clients, http, server = await asyncio.gather(
             asyncio.to_thread(importlib.import_module, self._MODULE),
-            asyncio.to_thread(importlib.import_module, "agent_tui.clients.net"),
+            asyncio.to_thread(importlib.import_module, "agent_tui.clients.http"),
             asyncio.to_thread(reach, self._source),
         )
         self._url = server.url
-        opened = net.Net(server.url, token=server.token, timeout=server.timeout)
+        opened = http.Net(server.url, token=server.token, timeout=server.timeout)
         make: Any = getattr(clients, self._CLASS)
         client: C = make(opened, server.paths)
         return client

@@ -12,7 +12,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.websocket import lost, open_socket, socket_url
 from agent_tui.model.errors import (
     AgentTuiError,

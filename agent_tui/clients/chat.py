@@ -10,6 +10,7 @@ from typing import Any
 
 from agent_tui.clients.chat_calls import ChatCalls
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
+from agent_tui.clients.http import EVENT_STREAM, Net
 from agent_tui.clients.log_stream import (
     GIVE_UP_SECONDS,
     Item,
@@ -21,7 +22,6 @@ from agent_tui.clients.log_stream import (
     read_settled,
     ready,
 )
-from agent_tui.clients.net import EVENT_STREAM, Net
 from agent_tui.clients.offers import explained
 from agent_tui.model.errors import AgentBusy, AgentTuiError, NotFound, Refused, StreamLost, TimedOut
 from agent_tui.model.events import (

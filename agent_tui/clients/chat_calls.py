@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_tui.clients.chat_answers import Hit, read_hits
 from agent_tui.clients.chat_paths import ChatPaths
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.offers import Offers, explained, not_offered
 from agent_tui.clients.pages import read_messages
 from agent_tui.clients.paths import Paths

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock, Watch, nap
-from agent_tui.clients.net import Answer, Net
-from agent_tui.clients.patience import Patience
-from agent_tui.clients.retry import Backoff
+from agent_tui.clients.http import Answer, Net
+from agent_tui.clients.retry import Backoff, Patience
 from agent_tui.model.errors import (
     AgentTuiError,
     ConnectFailed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.paths import Paths
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.model.errors import ProtocolError
 from agent_tui.wire.fields import page_marks
 

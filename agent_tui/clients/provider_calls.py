@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.offers import not_offered
 from agent_tui.clients.paths import Paths
 from agent_tui.clients.room_answers import (

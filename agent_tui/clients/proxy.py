@@ -1,22 +1,21 @@
-"""Which proxy leads to a URL: one answer for every client, however its library reads the environment.
+"""Which proxy leads to a URL: one answer for httpx and websockets, which read the environment each their way.
 
-The libraries disagree: one refuses ``HTTP_PROXY=host:port``, another ``ALL_PROXY=socks://…``, a third
-ignores ``ALL_PROXY``. So none of them looks; they are told. Rules as curl has them: the lower-case name
-first, ``NO_PROXY`` with suffixes, ports, addresses and networks. Loopback is never proxied.
+One refuses ``ALL_PROXY=socks://…``, as some desktops write it, the other ignores ``ALL_PROXY`` and refuses
+``HTTP_PROXY=host:port``. The standard library reads ``NO_PROXY``, but for networks. Loopback is never
+proxied.
 """
 
 from __future__ import annotations
 
 import ipaddress
-import re
-from collections.abc import Iterator, Mapping
-from urllib.parse import SplitResult, urlsplit
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 
-_VARIABLES = {"http": "http_proxy", "ws": "http_proxy", "https": "https_proxy", "wss": "https_proxy"}
-_DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
+_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 
 
@@ -27,10 +26,12 @@ def resolve_proxy(url: str, environ: Mapping[str, str]) -> str | None:
     """
     target = urlsplit(url)
     host = (target.hostname or "").rstrip(".")
-    port = target.port or _DEFAULT_PORTS.get(target.scheme)
-    if is_loopback(host) or _excluded(host, port, _lookup(environ, "no_proxy")[1]):
+    port = target.port or _PORTS.get(target.scheme, 80)
+    excluded = _lookup(environ, "no_proxy")[1].replace(",", " ").split()  # blanks separate too
+    by_name = proxy_bypass_environment(f"{host}:{port}", {"no": ",".join(excluded)})
+    if is_loopback(host) or by_name or any(_is_in(host, network) for network in excluded):
         return None
-    for name in (_VARIABLES.get(target.scheme, "http_proxy"), "all_proxy"):
+    for name in ("https_proxy" if target.scheme in ("https", "wss") else "http_proxy", "all_proxy"):
         variable, value = _lookup(environ, name)
         if value:
             return _checked(variable, value)
@@ -42,8 +43,18 @@ def is_loopback(host: str) -> bool:
     host = host.lower()
     if host == "localhost" or host.endswith(".localhost"):
         return True
-    address = _address(host)
-    return address is not None and address.is_loopback
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_in(host: str, network: str) -> bool:
+    """Say whether ``host`` is an address in ``network``: what the standard library does not read."""
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False
 
 
 def _lookup(environ: Mapping[str, str], name: str) -> tuple[str, str]:
@@ -65,7 +76,7 @@ def _checked(variable: str, value: str) -> str:
         raise _no_proxy(variable, "") from None
     if parts.scheme not in _SCHEMES:
         raise _no_proxy(variable, f"{inert_line(parts.scheme, 20)}:// is not one of {', '.join(_SCHEMES)}")
-    if not good or re.search(r"[\x00-\x20\x7f]", proxy):
+    if not good or any(char <= " " or char == "\x7f" for char in proxy):
         raise _no_proxy(variable, "")
     return proxy
 
@@ -75,48 +86,3 @@ def _no_proxy(variable: str, detail: str) -> ConfigError:
     return ConfigError(
         f"{variable} is not a proxy address", detail or "It should look like http://host:port."
     )
-
-
-def _excluded(host: str, port: int | None, no_proxy: str) -> bool:
-    address = _address(host)
-    for entry, entry_port in _entries(no_proxy):
-        if entry_port is not None and entry_port != port:
-            continue
-        if entry == "*" or (_in_network(address, entry) if address else _in_domain(host, entry)):
-            return True
-    return False
-
-
-def _entries(no_proxy: str) -> Iterator[tuple[str, int | None]]:
-    for entry in re.split(r"[\s,]+", no_proxy.lower()):
-        if not entry:
-            continue
-        if "://" in entry:
-            entry = urlsplit(entry).netloc
-        if entry.count(":") == 1 or entry.startswith("["):
-            parts = SplitResult("", entry, "", "", "")
-            try:
-                yield parts.hostname or "", parts.port
-            except ValueError:
-                continue
-        else:
-            yield entry, None
-
-
-def _in_domain(host: str, entry: str) -> bool:
-    domain = entry.removeprefix("*").strip(".")
-    return bool(domain) and (host.lower() == domain or host.lower().endswith("." + domain))
-
-
-def _in_network(address: ipaddress.IPv4Address | ipaddress.IPv6Address, entry: str) -> bool:
-    try:
-        return address in ipaddress.ip_network(entry, strict=False)
-    except ValueError:
-        return False
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_tui.clients.chat_calls import decision_fields
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.offers import Offers, explained
 from agent_tui.clients.provider_calls import ProviderCalls
 from agent_tui.clients.room_answers import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.offers import not_offered
 from agent_tui.clients.pages import read_messages
 from agent_tui.clients.paths import Paths

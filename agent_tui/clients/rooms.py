@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
+from agent_tui.clients.http import Net
 from agent_tui.clients.log_stream import (
     GIVE_UP_SECONDS,
     IDLE_SECONDS,
@@ -18,7 +19,6 @@ from agent_tui.clients.log_stream import (
     read_settled,
     ready,
 )
-from agent_tui.clients.net import Net
 from agent_tui.clients.room_acts import RoomActs
 from agent_tui.clients.room_answers import PausesSoon, pauses_soon
 from agent_tui.model.errors import (

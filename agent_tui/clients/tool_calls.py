@@ -12,7 +12,7 @@ from agent_tui.clients.chat_answers import (
     read_servers,
     read_tools,
 )
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.offers import explained, not_offered
 from agent_tui.clients.paths import Paths
 from agent_tui.model.errors import NotFound, NotOffered

@@ -22,7 +22,7 @@ from websockets.frames import Close, CloseCode
 
 from agent_tui.causes import reason, tls_cause
 from agent_tui.clients.answers import refusal
-from agent_tui.clients.routes import Routes
+from agent_tui.clients.proxy import resolve_proxy
 from agent_tui.config.tools import TOOL_HEADER, TOOL_VARIABLE
 from agent_tui.model.errors import (
     AgentBusy,
@@ -33,7 +33,7 @@ from agent_tui.model.errors import (
     TransportError,
 )
 from agent_tui.model.inert import inert_line
-from agent_tui.tls import tls_failure
+from agent_tui.tls import tls_context, tls_failure
 
 OPEN_SECONDS = 10.0
 CLOSE_SECONDS = 5.0
@@ -87,13 +87,14 @@ async def open_socket(
     handshake that fails. What is received may raise ``ConnectionClosed``: see ``lost``.
     """
     environ = os.environ if environ is None else environ
-    tls, proxy = Routes(environ, None).route(url)
+    proxy = resolve_proxy(url, environ)
+    is_tls = url.startswith("wss:")
     headers = {TOOL_HEADER: "1"} if TOOL_VARIABLE in environ else {}
     if authorization:
         headers["Authorization"] = authorization
     connecting = connect(
         url,
-        ssl=tls,
+        ssl=tls_context(None, environ) if is_tls else None,
         proxy=proxy,
         additional_headers=headers,
         open_timeout=OPEN_SECONDS,

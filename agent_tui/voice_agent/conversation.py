@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.config.tools import TOOL_VARIABLE
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ModelError, NotFound, NotOffered, ProtocolError

@@ -13,7 +13,7 @@ import pytest
 
 from agent_tui.backend.models.model import CallPiece, ThinkingPiece
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.model.errors import AgentBusy, NotFound
 from agent_tui.model.events import LinkChanged, StepAdded, TurnDone
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.model import events as ev
 from tests.backend.chat_backend import A_PATH, FULL, PLAIN, grown, names
 from tests.backend.processes import TOKEN, Process, running, serve

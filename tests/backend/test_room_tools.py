@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.models.model import ModelRequest
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import LinkChanged, RunCompleted, StepSet, ToolStatusChanged

@@ -12,7 +12,7 @@ import pytest
 from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.remote import RemoteProvider
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import ModelError
 from agent_tui.wire.sse import Frame

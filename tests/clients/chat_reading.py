@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tests.fakes.chat_server import QUESTION, Event, LogChatServer, done, user_message

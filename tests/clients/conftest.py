@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from tests.fakes.chat_server import LogChatServer
 from tests.fakes.clock import FakeClock
 from tests.fakes.http_server import FakeServer

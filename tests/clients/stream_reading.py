@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agent_tui.clients.clock import TICK_SECONDS
+from agent_tui.clients.http import Net
 from agent_tui.clients.log_stream import Item, LogStream
-from agent_tui.clients.net import Net
 from agent_tui.clients.retry import Backoff
 from agent_tui.model.events import LinkChanged
 from agent_tui.wire.sse import Frame

@@ -8,7 +8,7 @@ import pytest
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.chat_answers import Hit, ToolInfo, ToolRule
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.model.errors import ConfigError, NotFound, NotOffered, ProtocolError, Refused
 from tests.fakes.chat_server import LogChatServer, OriginalChatServer, user_message
 from tests.fakes.http_server import FakeServer, Request, answers, answers_json

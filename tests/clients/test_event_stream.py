@@ -6,8 +6,8 @@ from contextlib import aclosing
 
 import pytest
 
+from agent_tui.clients.http import Net
 from agent_tui.clients.log_stream import FRAMES_PER_TURN
-from agent_tui.clients.net import Net
 from agent_tui.model.errors import (
     AgentTuiError,
     NotFound,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.model.errors import (
     ConnectFailed,
 )

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.room_answers import ProviderInfo
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import NotFound, NotOffered, Refused, StreamLost

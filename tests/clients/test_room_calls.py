@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent_tui.clients import pages
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import NotFound, NotOffered, ProtocolError, Refused, Unauthorized
 from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import StreamLost
 from agent_tui.model.events import AgentInfo, RoomInfo, RoomLoaded

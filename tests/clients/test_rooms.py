@@ -8,8 +8,8 @@ from contextlib import aclosing
 import pytest
 
 from agent_tui.clients.clock import TICK_SECONDS
+from agent_tui.clients.http import Net
 from agent_tui.clients.log_stream import Item
-from agent_tui.clients.net import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConnectFailed, ProtocolError, StreamLost, TimedOut, TransportError

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agent_tui.clients.clock import TICK_SECONDS
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import ENDED_DETAIL, RoomsClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConnectFailed, NotFound, Refused

@@ -14,8 +14,8 @@ from contextlib import aclosing
 from typing import Any
 from urllib.parse import urlsplit
 
+from agent_tui.clients.http import Net
 from agent_tui.clients.log_stream import LogStream
-from agent_tui.clients.net import Net
 from agent_tui.clients.retry import Backoff
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import LinkChanged

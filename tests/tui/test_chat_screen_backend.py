@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from tests.backend.chat_backend import A_PATH, TOKEN, chat_backend
 from tests.backend.engine.chat_house import call, speaks
 from tests.fakes.chat_server import QUESTION, OriginalChatServer

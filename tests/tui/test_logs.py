@@ -33,11 +33,11 @@ def test_nothing_is_made_before_there_is_something_to_log(data: Path) -> None:
 def test_warnings_of_libraries_and_our_own_words_go_to_a_private_file(data: Path) -> None:
     start_logging()
     logging.getLogger("some.library").warning("careful")
-    logging.getLogger("agent_tui.clients.net").info("connected")
+    logging.getLogger("agent_tui.clients.http").info("connected")
     log = data / "agent-tui.log"
     text = log.read_text(encoding="utf-8")
     assert "WARNING some.library: careful" in text
-    assert "INFO agent_tui.clients.net: connected" in text
+    assert "INFO agent_tui.clients.http: connected" in text
     assert log.stat().st_mode & 0o777 == 0o600
 
 

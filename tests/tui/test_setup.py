@@ -19,7 +19,7 @@ from textual.widgets import OptionList, Static
 from agent_tui.backend.http.problem import ERROR_ANSWERS
 from agent_tui.backend.http.providers import Providers
 from agent_tui.backend.models.providers import Models
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import load
 from agent_tui.config.keys import keyring_fault

@@ -33,14 +33,14 @@ from tui.voice.session import NotSetUp, Speech, VoiceSession
 if TYPE_CHECKING:
     from agent_tui.audio.sound import Sound
     from agent_tui.clients.chat_calls import ChatCalls
-    from agent_tui.clients.net import Net
+    from agent_tui.clients.http import Net
     from agent_tui.clients.voice.tokens import Guest, Ticket, TokenSource
 
 LIVEKIT_LOG: Final = "livekit.log"
 NO_SERVER: Final = ("voice.no_server", "voice.no_network", "voice.server_failed")
 NO_AGENT: Final = "voice.no_agent"
 _HEAVY: Final = (
-    "agent_tui.clients.net",
+    "agent_tui.clients.http",
     "agent_tui.clients.chat",
     "agent_tui.clients.voice.room",
     "agent_tui.clients.voice.console",
@@ -175,7 +175,7 @@ class VoiceOpening:
         return ChatCalls(self._net or await self._backend())
 
     async def _backend(self) -> Net:
-        from agent_tui.clients.net import Net
+        from agent_tui.clients.http import Net
 
         server: Server = await asyncio.to_thread(reach, self._source)
         if self._net is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.config.voice import LiveKit
 from agent_tui.model.errors import ConfigError, NotFound, NotOffered, ProtocolError, Unauthorized
 from agent_tui.redaction import shown_url

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from agent_tui.clients.net import Net
+from agent_tui.clients.http import Net
 from agent_tui.clients.voice.signing import SignedTokens
 from agent_tui.clients.voice.tokens import (
     BackendTokens,

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from agent_tui.clients import net as net_module
-from agent_tui.clients.net import Answer, Net
+from agent_tui.clients import http as http_module
+from agent_tui.clients.http import PIECE_BYTES, Answer, Net
 from agent_tui.model.errors import (
     AgentTuiError,
     ConnectFailed,
@@ -127,7 +127,7 @@ async def test_an_endless_error_body_is_not_read_to_its_end(server: FakeServer, 
 async def test_an_error_body_that_stops_coming_is_not_waited_for(
     server: FakeServer, net: Net, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(net_module, "EXCERPT_SECONDS", 1.0)
+    monkeypatch.setattr(http_module, "EXCERPT_SECONDS", 1.0)
 
     async def respond(request: Request, reply: Reply) -> None:
         await reply.head(410)
@@ -144,7 +144,7 @@ async def test_an_error_body_that_stops_coming_is_not_waited_for(
 async def test_a_body_over_the_limit_is_refused(
     server: FakeServer, net: Net, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(net_module, "MAX_BODY_BYTES", 100_000)
+    monkeypatch.setattr(http_module, "MAX_BODY_BYTES", 100_000)
     bomb = gzip.compress(b"0" * 50_000_000)
     server.on(
         "GET", "/x", answers(bomb, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
@@ -322,6 +322,52 @@ async def test_a_packed_stream_is_unpacked_as_it_comes(server: FakeServer, net: 
         assert await ends_with(pieces, b"\n\n") == b"data: 1\n\n"
         go_on.set()
         assert b"".join([piece async for piece in pieces]) == b"data: 2\n\n"
+
+
+@pytest.mark.parametrize("length", [PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES])
+async def test_everything_that_arrived_packed_comes_out_at_once(
+    server: FakeServer, net: Net, length: int
+) -> None:
+    packer = zlib.compressobj(wbits=31)
+
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.head(200, {"Content-Type": "text/event-stream", "Content-Encoding": "x-gzip"})
+        await reply.send(packer.compress(b"x" * length + b"end") + packer.flush(zlib.Z_SYNC_FLUSH))
+        await reply.stay()
+
+    server.on("GET", "/s", respond)
+    async with net.stream("GET", "/s") as answer:
+        assert len(await ends_with(answer.aiter_bytes(), b"end")) == length + 3
+
+
+async def test_a_small_answer_never_becomes_a_huge_one_at_once(server: FakeServer, net: Net) -> None:
+    bomb = gzip.compress(b"\0" * 50_000_000)
+    headers = {"Content-Type": "text/event-stream", "Content-Encoding": "gzip"}
+    server.on("GET", "/s", answers(bomb, headers=headers))
+    async with net.stream("GET", "/s") as answer:
+        sizes = [len(piece) async for piece in answer.aiter_bytes()]
+    assert sum(sizes) == 50_000_000
+    assert max(sizes) <= PIECE_BYTES
+
+
+async def test_deflate_is_unpacked(server: FakeServer, net: Net) -> None:
+    server.on("GET", "/x", answers(zlib.compress(b"[1]"), headers={"Content-Encoding": "Deflate"}))
+    assert await net.call("GET", "/x") == [1]
+
+
+@pytest.mark.parametrize(
+    ("packing", "words"),
+    [("br", "did not ask for"), ("gzip, gzip", "did not ask for"), ("x\tx", "ask for"), ("gzip", "broken")],
+)
+async def test_a_packing_that_cannot_be_read_is_one_clear_error(
+    server: FakeServer, net: Net, packing: str, words: str
+) -> None:
+    """Gzip in gzip, which httpx would unpack, makes gigabytes of a few kilobytes."""
+    body = gzip.compress(gzip.compress(b"[]")) if packing == "gzip, gzip" else b"this is not packed"
+    server.on("GET", "/x", answers(body, headers={"Content-Encoding": packing}))
+    with pytest.raises(ProtocolError, match=words) as caught:
+        await net.call("GET", "/x")
+    assert "\t" not in str(caught.value)
 
 
 async def test_no_content_is_no_error(server: FakeServer, net: Net) -> None:

@@ -1,12 +1,16 @@
-"""The one place that speaks HTTP: connections, time-outs, proxies, TLS, the token, redirects.
+"""The one place that knows httpx: calls and streams, the token, and our own errors for what fails.
 
-What comes out is parsed JSON or a stream of bytes, and our own errors; no other module knows httpx.
+httpx pools connections and speaks to proxies. What is added here, each with a test that shows it is needed:
+bodies are unpacked in pieces of a bounded size (64 KiB of gzip in gzip make gigabytes), no POST is sent
+twice by a redirect, the token goes to one origin, and a cancelled call leaves no socket open.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import ssl
+import zlib
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -20,11 +24,8 @@ from socksio.exceptions import SOCKSError
 
 from agent_tui import __version__
 from agent_tui.causes import reason, tls_cause
-from agent_tui.clients.answers import EXCERPT_BYTES, parse_json, refusal, unexpected
-from agent_tui.clients.inflate import Inflater
-from agent_tui.clients.pools import Pools, Sockets
+from agent_tui.clients.answers import EXCERPT_BYTES, MAX_DETAIL_CHARACTERS, parse_json, refusal, unexpected
 from agent_tui.clients.proxy import resolve_proxy
-from agent_tui.clients.routes import Routes
 from agent_tui.config.tools import TOOL_HEADER, TOOL_VARIABLE
 from agent_tui.model.errors import (
     AgentTuiError,
@@ -37,22 +38,26 @@ from agent_tui.model.errors import (
 )
 from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redacted, shown_url
-from agent_tui.tls import tls_failure
+from agent_tui.tls import tls_context, tls_failure
 from agent_tui.wire.content import dump
 
 CONNECT_SECONDS = 10.0
 EXCERPT_SECONDS = 5.0
 # Shorter than the 5 s after which common servers close an idle connection: no call meets the close.
-KEEPALIVE_SECONDS = 3.0
+_CALLS = httpx.Limits(max_connections=None, keepalive_expiry=3.0)
+# A connection that streamed is not used again, so that nothing stays open behind a closed room.
+_STREAMS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 MAX_REDIRECTS = 10
 MAX_BODY_BYTES = 64 * 1024 * 1024
+PIECE_BYTES = 64 * 1024  # of what a packed body unpacks to
 EVENT_STREAM = "text/event-stream"
-SOCKETS = "agent_tui.sockets"  # the extension of a request that holds what it opened
+SOCKETS = "agent_tui.sockets"  # the extension of a request that holds what is to be closed behind it
 
 R = TypeVar("R")
 
 _UNDOING: set[asyncio.Task[None]] = set()
-_REDIRECTS = (301, 302, 303, 307, 308)
+_PLAIN, _PACKED = ("", "identity"), ("gzip", "x-gzip", "deflate")
+_ZLIB_OR_GZIP = zlib.MAX_WBITS | 32  # zlib looks at the header itself
 _NO_CONTENT = (204, 205)
 _FAILURES = (httpx.HTTPError, SOCKSError, OSError)  # OSError: a broken TLS record passes httpx as it is
 
@@ -94,13 +99,10 @@ class Net:
         self._authorization = authorization or (f"Bearer {token}" if token else "")
         self._timeout = timeout
         self._environ = dict(os.environ if environ is None else environ)
-        routes = Routes(self._environ, ca_bundle)
-        routes.route(str(self._base))  # complains now about what the first call would meet
-        keep = httpx.Limits(max_connections=None, keepalive_expiry=KEEPALIVE_SECONDS)
-        # A connection that streamed is not used again, so that nothing stays open behind a closed room.
-        once = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-        self._calls = httpx.AsyncClient(transport=Pools(routes, keep), trust_env=False)
-        self._streams = httpx.AsyncClient(transport=Pools(routes, once), trust_env=False)
+        self._ca_bundle = ca_bundle
+        self._tls: ssl.SSLContext | None = None
+        self._clients: dict[tuple[bool, str | None, bool], httpx.AsyncClient] = {}
+        self._client(self._base)  # complains now about what the first call would meet
         self._is_closed = False
 
     def __repr__(self) -> str:
@@ -122,8 +124,8 @@ class Net:
     async def aclose(self) -> None:
         """Close every connection; what is asked from now on raises ``ConnectFailed``."""
         self._is_closed = True
-        await self._calls.aclose()
-        await self._streams.aclose()
+        for client in list(self._clients.values()):  # a request under way may add one
+            await client.aclose()
 
     async def call(
         self,
@@ -146,7 +148,7 @@ class Net:
     async def _call(self, method: str, url: httpx.URL, json: object, patience: float) -> Any:
         wait = httpx.Timeout(self._timeout + patience, connect=CONNECT_SECONDS, pool=None)
         headers = {"Accept": "application/json"}
-        response = await self._open(self._calls, method, url, headers, json, wait)
+        response = await self._open(method, url, headers, json, wait)
         try:
             await self._check_status(response)
             body = await self._whole_body(response)
@@ -171,7 +173,7 @@ class Net:
 
     async def _methods(self, url: httpx.URL) -> frozenset[str] | None:
         wait = httpx.Timeout(self._timeout, connect=CONNECT_SECONDS, pool=None)
-        response = await self._open(self._calls, "OPTIONS", url, {}, None, wait)
+        response = await self._open("OPTIONS", url, {}, None, wait)
         try:
             await self._excerpt(response)  # read, so that the connection can be used again
         finally:
@@ -201,7 +203,7 @@ class Net:
         wait = httpx.Timeout(self._timeout, connect=CONNECT_SECONDS, read=None, pool=None)
         sent = {"Accept": EVENT_STREAM, "Cache-Control": "no-cache", **(headers or {})}
         url = self._url(path, params)
-        response = await _cancelled_once(self._open(self._streams, method, url, sent, json, wait), _close)
+        response = await _cancelled_once(self._open(method, url, sent, json, wait, is_stream=True), _close)
         try:
             await self._check_status(response)
             kind = _media_type(response)
@@ -211,7 +213,7 @@ class Net:
             async with aclosing(self._body(response)) as body:
                 yield Answer(response.status_code, dict(response.headers), body)
         finally:
-            await _close(response, is_stream=True)
+            await _close(response)
 
     def _url(self, path: str, params: Mapping[str, str] | None) -> httpx.URL:
         try:
@@ -220,23 +222,48 @@ class Net:
         except httpx.InvalidURL as error:  # of an id or a cursor that the server gave us
             raise ProtocolError("the server cannot be asked that", inert_line(str(error))) from error
 
+    def _client(self, url: httpx.URL, *, is_stream: bool = False) -> httpx.AsyncClient:
+        """Return the client for the way to ``url``: straight or through a proxy, with TLS or without.
+
+        The context for TLS costs tens of ms: it is built when something needs it. Raises ``ConfigError`` for
+        a proxy or CA bundle that cannot be used.
+        """
+        proxy = resolve_proxy(str(url), self._environ)
+        proxy_has_tls = (proxy or "").startswith("https:")
+        has_tls = url.scheme == "https" or proxy_has_tls
+        way = (has_tls, proxy, is_stream)
+        if way not in self._clients:
+            if has_tls and self._tls is None:
+                self._tls = tls_context(self._ca_bundle, self._environ)
+            self._clients[way] = httpx.AsyncClient(
+                # A context that trusts nobody costs nothing and can do no harm where no TLS is spoken.
+                verify=self._tls if has_tls and self._tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+                proxy=httpx.Proxy(proxy, ssl_context=self._tls if proxy_has_tls else None) if proxy else None,
+                limits=_STREAMS if is_stream else _CALLS,
+                trust_env=False,
+            )
+        return self._clients[way]
+
     async def _open(
         self,
-        client: httpx.AsyncClient,
         method: str,
         url: httpx.URL,
         headers: Mapping[str, str],
         json: object,
         wait: httpx.Timeout,
+        *,
+        is_stream: bool = False,
     ) -> httpx.Response:
         """Send a request and return the answer's head, following redirects for GET only."""
         content = None if json is None else dump(json).encode()
+        all_headers = self._headers(headers, content)
         for _ in range(MAX_REDIRECTS + 1):
-            request = client.build_request(
-                method, url, headers=self._headers(url, headers, content), content=content, timeout=wait
-            )
-            response = await self._send(client, request)
-            if response.status_code not in _REDIRECTS:
+            client = self._client(url, is_stream=is_stream)
+            request = client.build_request(method, url, headers=all_headers, content=content, timeout=wait)
+            if self._authorization and _origin(url) == _origin(self._base):  # to our server alone
+                request.headers["Authorization"] = self._authorization
+            response = await self._send(client, request, is_stream)
+            if not response.has_redirect_location:
                 return response
             await _close(response)
             url = _redirect_target(response, method)
@@ -244,28 +271,29 @@ class Net:
             "the server redirects without end", f"{MAX_REDIRECTS} times, last to {_origin(url)}"
         )
 
-    def _headers(
-        self, url: httpx.URL, headers: Mapping[str, str], content: bytes | None
-    ) -> list[tuple[bytes, bytes]]:
-        """Return the headers for a request to ``url``; the token only when that is our server."""
+    def _headers(self, headers: Mapping[str, str], content: bytes | None) -> list[tuple[bytes, bytes]]:
         all_headers = {
             "User-Agent": f"agent-tui/{__version__}",
             "Accept-Encoding": "identity",
             **({TOOL_HEADER: "1"} if TOOL_VARIABLE in self._environ else {}),
             **headers,
+            **({"Content-Type": "application/json"} if content is not None else {}),
         }
-        if content is not None:
-            all_headers["Content-Type"] = "application/json"
-        if self._authorization and _origin(url) == _origin(self._base):
-            all_headers["Authorization"] = self._authorization
         return [(name.encode("ascii"), value.encode()) for name, value in all_headers.items()]
 
-    async def _send(self, client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
+    async def _send(
+        self, client: httpx.AsyncClient, request: httpx.Request, is_stream: bool
+    ) -> httpx.Response:
         if self._is_closed:  # httpx would raise a bare RuntimeError
             raise ConnectFailed(f"cannot connect to {_origin(request.url)}", "this connection was closed")
         seconds = CONNECT_SECONDS + (request.extensions["timeout"]["read"] or self._timeout)
-        sockets = Sockets()
-        request.extensions |= {"trace": sockets.trace, SOCKETS: sockets}
+        sockets: list[Any] = []
+
+        async def trace(event: str, info: Mapping[str, Any]) -> None:
+            if event.endswith("connect_tcp.complete"):
+                sockets.append(info["return_value"])
+
+        request.extensions |= {"trace": trace, SOCKETS: sockets if is_stream else []}
         response = None
         try:
             # httpx bounds each step; this bounds them all, handshakes with SOCKS proxies among them.
@@ -274,13 +302,17 @@ class Net:
                 return response
         except TimeoutError as error:
             raise TimedOut(f"no answer from {_origin(request.url)}", f"{seconds:g} s passed") from error
+        except httpx.RemoteProtocolError as error:
+            if "location header" in str(error):  # httpx reads where a redirect leads
+                raise _leads_nowhere(str(error)) from error
+            raise self._failure(error, request.url) from error
         except httpx.InvalidURL as error:
-            raise ProtocolError("the server redirects to no valid address", inert_line(str(error))) from error
+            raise _leads_nowhere(str(error)) from error
         except _FAILURES as error:
             raise self._failure(error, request.url) from error
         finally:
-            if response is None:
-                await sockets.aclose()
+            if response is None:  # a handshake that is cancelled or fails leaves them open
+                await _close_sockets(sockets)
 
     def _failure(self, error: Exception, url: httpx.URL) -> AgentTuiError:
         """Return our error for a request that got no answer."""
@@ -310,17 +342,32 @@ class Net:
         status = response.status_code
         if status >= 400:
             raise refusal(status, response.headers, await self._excerpt(response))
+        if response.is_redirect:
+            raise ProtocolError(
+                "the server redirects without saying where", f"HTTP {status} without a Location"
+            )
         if not 200 <= status < 300:
             raise unexpected(status, _media_type(response), await self._excerpt(response), "answer of ours")
 
     async def _body(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
-        inflater = Inflater(response.headers.get("content-encoding", ""))
+        """Yield the body as it comes, unpacked in pieces of at most 64 KiB, however small it was packed."""
+        packing = response.headers.get("content-encoding", "").strip().lower()
+        if packing not in (*_PLAIN, *_PACKED):
+            raise ProtocolError("the server's answer is packed in a way we did not ask for", _shown(packing))
+        unpacker = zlib.decompressobj(_ZLIB_OR_GZIP) if packing in _PACKED else None
         try:
             # Not ``aiter_raw``, which closes the answer at its end: that could be cancelled.
             assert isinstance(response.stream, httpx.AsyncByteStream)
             async for chunk in response.stream:
-                for piece in inflater.pieces(chunk):
+                if unpacker is None:
+                    yield chunk
+                    continue
+                piece = unpacker.decompress(chunk, PIECE_BYTES)
+                while piece:
                     yield piece
+                    piece = unpacker.decompress(unpacker.unconsumed_tail, PIECE_BYTES)
+        except zlib.error as error:
+            raise ProtocolError("the server's answer is packed, but broken", _shown(str(error))) from error
         except httpx.TimeoutException as error:
             raise TimedOut("the answer stopped coming", f"{self._timeout:g} s without a byte") from error
         except _FAILURES as error:
@@ -373,23 +420,17 @@ def _drop(undo: Callable[[R], Coroutine[Any, Any, None]] | None, done: asyncio.T
         undoing.add_done_callback(_UNDOING.discard)
 
 
-async def _close(response: httpx.Response, *, is_stream: bool = False) -> None:
-    """Close an answer, to the end, however often the caller is cancelled.
-
-    httpx leaves the socket open when it is cancelled while it closes.
-    """
-
-    async def close() -> None:
-        await response.aclose()
-        if is_stream:  # its connection is not used again, and httpx may have been interrupted before
-            await response.request.extensions[SOCKETS].aclose()
-
-    closing = asyncio.create_task(close())
+async def _close(response: httpx.Response) -> None:
+    """Close an answer, and of a stream its socket too: httpx may have been interrupted before."""
     try:
-        await asyncio.shield(closing)
-    except asyncio.CancelledError:
-        await asyncio.wait({closing})
-        raise
+        await response.aclose()
+    finally:
+        await _close_sockets(response.request.extensions[SOCKETS])
+
+
+async def _close_sockets(sockets: list[Any]) -> None:
+    for stream in sockets:
+        await stream.aclose()
 
 
 def _base_url(text: str) -> httpx.URL:
@@ -434,20 +475,24 @@ def _media_type(response: httpx.Response) -> str:
 
 def _redirect_target(response: httpx.Response, method: str) -> httpx.URL:
     """Return where a redirect leads; raises ``ProtocolError`` when it leads nowhere we go."""
-    status, location = response.status_code, response.headers.get("location", "").strip()
-    if not location:
-        raise ProtocolError("the server redirects without saying where", f"HTTP {status} without a Location")
-    shown = inert_line(redacted(location))
+    request = response.next_request
+    assert request is not None, "httpx made it of the Location"
+    url = request.url
+    shown = _shown(redacted(response.headers["location"]))
     if method != "GET":
         raise ProtocolError(
-            f"the server redirects a {method}", f"HTTP {status} to {shown}; use that address."
+            f"the server redirects a {method}", f"HTTP {response.status_code} to {shown}; use that address."
         )
-    try:
-        url = response.url.join(location)
-    except httpx.InvalidURL as error:
-        raise ProtocolError("the server redirects to no valid address", shown) from error
     if url.scheme not in ("http", "https") or not url.host or not _port_is_valid(url):
-        raise ProtocolError("the server redirects to no valid address", shown)
+        raise _leads_nowhere(shown)
     if response.url.scheme == "https" and url.scheme == "http":
         raise ProtocolError("the server redirects from https to http", f"{shown} is not followed.")
     return url
+
+
+def _leads_nowhere(detail: str) -> ProtocolError:
+    return ProtocolError("the server redirects to no valid address", _shown(detail))
+
+
+def _shown(text: str) -> str:
+    return inert_line(text, MAX_DETAIL_CHARACTERS)
