@@ -42,9 +42,7 @@ class _DataText:
         self._text = ""
 
     def of(self, line: Line, start: int) -> str:
-        """Return what stands in ``line`` from ``start`` on."""
-        if len(line) < _LONG_BYTES:
-            return str(line[start:], "utf-8", "replace")
+        """Return what stands in the long ``line`` from ``start`` on."""
         known = self._line
         cut = max(len(known) - _CHANGING_BYTES, 0)
         while cut and known[cut] & 0xC0 == 0x80:  # not within a character
@@ -98,7 +96,10 @@ class SSEParser:
         *lines, rest = self._split(chunk)
         self._is_long = len(rest) >= _LONG_BYTES
         for line in lines:
-            whole = self._whole_line(line)
+            if self._rest or self._at_start or len(line) >= _LONG_BYTES:
+                whole = self._whole_line(line)
+            else:
+                whole = line
             if whole:
                 self._field(whole)
             elif (frame := self._dispatch()) is not None:
@@ -141,7 +142,9 @@ class SSEParser:
     def _field(self, line: Line) -> None:
         if line.startswith(_DATA):  # not cut up: it may be long
             start = len(_DATA) + (line[len(_DATA) : len(_DATA) + 1] == b" ")
-            self._add_data(self._text.of(line, start), len(line) - start)
+            is_long = len(line) >= _LONG_BYTES
+            text = self._text.of(line, start) if is_long else str(line[start:], "utf-8", "replace")
+            self._add_data(text, len(line) - start)
             return
         name, colon, value = line.partition(b":")
         if colon and not name:

@@ -18,12 +18,13 @@ from tests.fakes.chat_server import (
     LogChatServer,
     OriginalChatServer,
     done,
+    frame,
     text,
     user_message,
 )
 from tests.fakes.clock import FakeClock
 from tests.fakes.collector import Collector
-from tests.fakes.http_server import answers_json
+from tests.fakes.http_server import answers_json, streams
 
 
 def streaming(words: str) -> dict[str, Any]:
@@ -84,6 +85,18 @@ async def test_a_break_while_following_is_read_on_and_each_event_comes_once(
             await read.until(lambda items, words=words: said(items) == words)  # type: ignore[misc]
     await client.aclose()
     assert said(read.items) == "One."
+
+
+async def test_frames_that_are_missing_are_asked_for_at_once(ours: LogChatServer, clock: FakeClock) -> None:
+    frames = [frame(name, data, n) for n, (name, data) in enumerate(our_answer(), 1)]
+    ours.on("GET", EVENTS, streams(*frames[:4], *frames[6:], then="stay"), streams(*frames[4:], then="stay"))
+    client = client_of(ours, clock)
+    async with Collector(client.follow("c1")) as read:
+        await read.until(lambda items: any(isinstance(item, ev.TurnDone) for item in items))
+    await client.aclose()
+    assert said(read.items) == "One."
+    assert [request.query["after"] for request in ours.asked("GET", EVENTS)] == ["0", "4"]
+    assert "waiting" not in [getattr(item, "status", "") for item in read.items]
 
 
 async def test_another_branch_that_somebody_shows_is_loaded(ours: LogChatServer, clock: FakeClock) -> None:
