@@ -88,7 +88,9 @@ async def test_a_break_while_following_is_read_on_and_each_event_comes_once(
 
 
 async def test_frames_that_are_missing_are_asked_for_at_once(ours: LogChatServer, clock: FakeClock) -> None:
-    frames = [frame(name, data, n) for n, (name, data) in enumerate(our_answer(), 1)]
+    ours.publish(*our_answer())
+    ours.as_of = 0
+    frames = [frame(name, data, id_) for id_, name, data in ours.log]
     ours.on("GET", EVENTS, streams(*frames[:4], *frames[6:], then="stay"), streams(*frames[4:], then="stay"))
     client = client_of(ours, clock)
     async with Collector(client.follow("c1")) as read:
