@@ -15,7 +15,7 @@ from os.path import commonprefix
 from typing import Any, Generic, Protocol, TypeVar
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.chat_answers import ToolInfo, ToolServer
+from agent_tui.clients.records import ToolInfo, ToolServer
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.chat_answers import Hit, read_hits
+from agent_tui.clients.records import Hit, read_hits
 from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.chat_encode import conversation_fields
@@ -151,7 +151,7 @@ def _found(hit: Hit, short: Mapping[str, str]) -> str:
     return f"{'  '.join(text for text in about if text)}\n  {words}"
 
 
-_KNOWN: Final = ChatClient.conversation_as_known
+_KNOWN: Final = ChatClient.as_known
 CONVERSATIONS: Final = Kind(
     connect.chat_client, connect.conversation_id, _KNOWN, _called, _described, conversation_fields
 )

@@ -58,9 +58,9 @@ async def fetch(client: ChatClient, conversation_id: str) -> ExportedChat:
     try:
         messages = await client.messages_raw(conversation_id)
     except (NotFound, NotOffered) as error:
-        await client.conversation_as_known(conversation_id)
+        await client.as_known(conversation_id)
         raise NotOffered("this server does not offer what was said", str(error)) from error
-    conversation = await client.conversation_as_known(conversation_id)
+    conversation = await client.as_known(conversation_id)
     raw: object = conversation_fields(conversation)
     with contextlib.suppress(AgentTuiError):
         raw = await client.show_raw(conversation_id)

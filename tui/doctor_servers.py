@@ -14,8 +14,8 @@ from urllib.parse import quote, urlsplit
 
 import agent_tui
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.chat_answers import ToolServer
 from agent_tui.clients.http import Net
+from agent_tui.clients.records import ToolServer
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import BackendConfig, Config, ProviderConfig
 from agent_tui.config.tools import McpConfig

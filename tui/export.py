@@ -122,9 +122,9 @@ async def fetch(client: RoomsClient, wanted: str, *, with_messages: bool = True)
         try:
             messages = await client.messages_raw(room_id)
         except (NotFound, NotOffered) as error:
-            await client.room_as_known(room_id)
+            await client.as_known(room_id)
             raise NotOffered("this server does not offer what was said in a room", str(error)) from error
-    room = await client.room_as_known(room_id)
+    room = await client.as_known(room_id)
     raw_room: object = room_fields(room)
     with contextlib.suppress(AgentTuiError):
         raw_room = await client.show_raw(room_id)

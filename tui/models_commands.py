@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from agent_tui.clients.room_answers import ProviderInfo
+from agent_tui.clients.records import ProviderInfo
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import DEMO_PROVIDER, load
 from agent_tui.model.errors import AgentTuiError, TransportError

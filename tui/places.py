@@ -50,7 +50,7 @@ from widgets.signs import twin
 from widgets.units import duration
 
 if TYPE_CHECKING:
-    from agent_tui.clients.room_answers import PausesSoon
+    from agent_tui.clients.records import PausesSoon
     from tui.app import AgentTuiApp
 
 NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already

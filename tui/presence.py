@@ -15,7 +15,7 @@ from agent_tui.model.errors import AgentTuiError, Refused
 from tui.link import EMBEDDED_PATIENCE_SECONDS, RoomLink
 
 if TYPE_CHECKING:
-    from agent_tui.clients.room_answers import PausesSoon
+    from agent_tui.clients.records import PausesSoon
 
 REPORT_SECONDS: Final = 60.0  # between two reports of keys, at least
 RETRY_SECONDS: Final = 2.0  # between tries to reach a backend that is gone

@@ -119,5 +119,5 @@ def _spoken_for(agent: AgentInfo) -> str:
 
 
 ROOMS: Final = Kind(
-    connect.rooms_client, connect.room_id, RoomsClient.room_as_known, _called, _described, room_fields
+    connect.rooms_client, connect.room_id, RoomsClient.as_known, _called, _described, room_fields
 )

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.chat_answers import ToolInfo, ToolRule
+from agent_tui.clients.records import ToolInfo, ToolRule
 from agent_tui.config.tool_rules import WRITING_TOOLS, spelled_out
 from agent_tui.model.errors import ConfigError, NotFound
 from agent_tui.model.inert import inert_line, visible_line

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
-from agent_tui.clients.chat_calls import ChatCalls
+from agent_tui.clients.calls import Calls, FieldValue
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.http import EVENT_STREAM, Net
 from agent_tui.clients.log_stream import (
@@ -23,11 +23,22 @@ from agent_tui.clients.log_stream import (
     ready,
 )
 from agent_tui.clients.offers import explained
-from agent_tui.model.errors import AgentBusy, AgentTuiError, NotFound, Refused, StreamLost, TimedOut
+from agent_tui.clients.paths import CHAT_PATHS, Paths
+from agent_tui.clients.records import Hit, read_hits
+from agent_tui.model.errors import (
+    AgentBusy,
+    AgentTuiError,
+    NotFound,
+    ProtocolError,
+    Refused,
+    StreamLost,
+    TimedOut,
+)
 from agent_tui.model.events import (
     LOCAL_ID,
     Attachment,
     ConversationChanged,
+    ConversationInfo,
     ConversationLoaded,
     Event,
     LinkChanged,
@@ -36,7 +47,13 @@ from agent_tui.model.events import (
     TurnEnded,
     TurnStarted,
 )
-from agent_tui.wire.chat import TERMINAL, ChatDecoder
+from agent_tui.wire.chat import (
+    TERMINAL,
+    ChatDecoder,
+    decode_conversation,
+    decode_conversations,
+    decode_messages,
+)
 from agent_tui.wire.sse import Frame
 
 SILENCE_SECONDS = 30.0  # protocols.md §2: without a byte for so long, an answer is given up
@@ -82,12 +99,29 @@ class Question:
         return body
 
 
-class ChatClient(ChatCalls):
-    """Everything a program may do with the conversations of one server.
+class ChatClient(Calls[ConversationInfo]):
+    """Everything a program may do with the conversations of one server. ``paths`` overrides ``CHAT_PATHS``.
 
     Streams are async generators: close them (``contextlib.aclosing``) when leaving early. That never stops
     an answer of ours. ``ask`` and ``follow`` tell the same events: a state is fed from one of them.
     """
+
+    ONE = "conversation"
+    OFFERS: ClassVar[Mapping[str, tuple[str, str, str]]] = {
+        "conversations": ("GET", "conversations", "a list of conversations"),
+        "create": ("POST", "conversations", "making conversations"),
+        "change": ("PATCH", "conversation", "changing conversations"),
+        "delete": ("DELETE", "conversation", "deleting conversations"),
+        "messages": ("GET", "messages", "stored messages"),
+        "ask": ("POST", "messages", "questions"),
+        "stop": ("POST", "stop", "stopping an answer"),
+        "events": ("GET", "events", "following a conversation"),
+        "answer": ("POST", "ask", "asking before a tool runs"),
+        "search": ("GET", "search", "searching"),
+        "tools": ("GET", "tools", "a list of tools"),
+        "rules": ("GET", "rules", "a list of rules"),
+        "providers": ("GET", "providers", "a list of providers"),
+    }
 
     def __init__(
         self,
@@ -97,10 +131,75 @@ class ChatClient(ChatCalls):
         clock: Clock = SYSTEM_CLOCK,
         silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
-        super().__init__(net, paths)
+        super().__init__(net, Paths(CHAT_PATHS, paths or {}))
         self._clock = clock
         self._silence_seconds = silence_seconds
         self._number = count(1)
+
+    # --- all conversations -----------------------------------------------------------------------------
+
+    async def conversations_raw(self, archived: bool = False) -> Any:
+        """Return the list of conversations as it was answered."""
+        params = {"archived": "1"} if archived else None
+        return await self._plain_call("GET", "conversations", "a list of conversations", params=params)
+
+    async def conversations(self, archived: bool = False) -> list[ConversationInfo]:
+        """Return all conversations, newest activity first; those that were put away only with
+        ``archived``.
+        """
+        value = await self.conversations_raw(archived)
+        items = value.get("conversations") if isinstance(value, Mapping) else value
+        if not isinstance(items, list):
+            raise ProtocolError("the server's answer is no list of conversations")
+        return decode_conversations(items)
+
+    async def listed(self) -> list[ConversationInfo]:
+        return await self.conversations()
+
+    async def create(self, **fields: FieldValue) -> ConversationInfo:
+        """Make a conversation of ``fields``, by the wire's names; the server chooses what is not given."""
+        json = {name: value for name, value in fields.items() if value is not None}
+        return self._decoded(
+            await self._plain_call("POST", "conversations", "making conversations", json=json)
+        )
+
+    async def search_raw(self, words: str, limit: int = 50) -> Any:
+        """Return what a search in all conversations found, as it was answered."""
+        params = {"q": words, "limit": str(limit)}
+        return await self._plain_call("GET", "search", "searching", params=params)
+
+    async def search(self, words: str, limit: int = 50) -> list[Hit]:
+        """Return the messages that hold ``words``, newest first."""
+        return read_hits(await self.search_raw(words, limit))
+
+    # --- one conversation ------------------------------------------------------------------------------
+
+    async def stop(self, conversation_id: str) -> ConversationInfo:
+        """End the answer under way, its words kept; nothing happens where there is none."""
+        return await self._about("POST", "stop", conversation_id, "stopping an answer")
+
+    async def record(self, conversation_id: str, **fields: object) -> str:
+        """Put on record what was said in a voice session; return the id of its message.
+
+        ``fields``: ``spoken`` (of ``Spoken``, as a mapping) and either ``message_id`` of a message on record,
+        or ``client_key, role, content, speaker, interrupted`` of a whole one. Raises ``Refused`` (409) for a
+        whole one while an answer is under way.
+        """
+        what = "keeping what was said"
+        answer = await self._call("POST", "messages", (conversation_id,), what, {"recorded": fields})
+        message_id = answer.get("message_id") if isinstance(answer, dict) else None
+        if not isinstance(message_id, str):
+            raise ProtocolError("the server's answer names no message")
+        return message_id
+
+    def _decode(self, value: object) -> ConversationInfo:
+        return decode_conversation(value)
+
+    def _decode_messages(self, values: list[Any]) -> list[Message]:
+        return decode_messages(values)
+
+    def _bare(self, id_: str) -> ConversationInfo:
+        return ConversationInfo(id_)
 
     # --- one answer ------------------------------------------------------------------------------------
 
@@ -204,7 +303,7 @@ class ChatClient(ChatCalls):
 
         async def load() -> Loaded:
             messages, conversation, as_of = await read_settled(
-                lambda: self.messages(conversation_id), lambda: self.conversation_as_known(conversation_id)
+                lambda: self.messages(conversation_id), lambda: self.as_known(conversation_id)
             )
             read = _Branch(messages[-1].id if messages else "").read
             return Loaded(ConversationLoaded(conversation, tuple(messages)), as_of, read)

@@ -1,4 +1,4 @@
-"""Where the calls of a protocol are: the paths of cli.md, each of which an existing deployment may move."""
+"""Where the calls are: the paths of cli.md and protocols.md §2, each of which a deployment may move."""
 
 from __future__ import annotations
 
@@ -10,17 +10,61 @@ from agent_tui.model.errors import ConfigError, NotFound
 from agent_tui.model.inert import inert_line
 
 _PLACE = re.compile(r"\{\w+\}")
+# What belongs into each place, for a person.
+_PLACES: Mapping[str, str] = {
+    "{message_id}": "the message's id",
+    "{step_id}": "the step's id",
+    "{agent_id}": "the agent's id",
+    "{rule_id}": "the rule's id",
+    "{provider_id}": "the provider's name",
+}
+_COMMON: Mapping[str, str] = {
+    "tools": "/api/tools",
+    "rules": "/api/tools/rules",
+    "rule": "/api/tools/rules/{rule_id}",
+    "rule_confirm": "/api/tools/rules/{rule_id}/confirm",
+    "providers": "/api/providers",
+    "provider_models": "/api/providers/{provider_id}/models",
+    "provider_test": "/api/providers/test",
+}
+ROOM_PATHS: Mapping[str, str] = {
+    "rooms": "/api/rooms",
+    "room": "/api/rooms/{id}",
+    "messages": "/api/rooms/{id}/messages",
+    "run": "/api/rooms/{id}/run",
+    "events": "/api/rooms/{id}/events",
+    "pause": "/api/rooms/{id}/pause",
+    "resume": "/api/rooms/{id}/resume",
+    "queue": "/api/rooms/{id}/queue",
+    "queued": "/api/rooms/{id}/queue/{message_id}",
+    "stop": "/api/rooms/{id}/agents/{agent_id}/stop",
+    "skip": "/api/rooms/{id}/agents/{agent_id}/skip",
+    "retry": "/api/rooms/{id}/agents/{agent_id}/retry",
+    "continue": "/api/rooms/{id}/agents/{agent_id}/continue",
+    "ask": "/api/rooms/{id}/asks/{message_id}/{step_id}",
+    "presence": "/api/presence",
+    **_COMMON,
+}
+CHAT_PATHS: Mapping[str, str] = {
+    "conversations": "/api/conversations",
+    "conversation": "/api/conversations/{id}",
+    "messages": "/api/conversations/{id}/messages",
+    "events": "/api/conversations/{id}/events",
+    "stop": "/api/conversations/{id}/stop",
+    "ask": "/api/conversations/{id}/asks/{message_id}/{step_id}",
+    "search": "/api/search",
+    **_COMMON,
+}
 
 
 class Paths:
     """Templates with a place for each id they need; ``paths`` replaces some of the ``defaults``.
 
-    ``places`` says for a person what belongs into each place. Raises ``ConfigError`` for an unusable path.
+    Raises ``ConfigError`` for an unusable path.
     """
 
-    def __init__(
-        self, defaults: Mapping[str, str], places: Mapping[str, str], paths: Mapping[str, str]
-    ) -> None:
+    def __init__(self, defaults: Mapping[str, str], paths: Mapping[str, str]) -> None:
+        self._defaults = defaults
         for name, path in paths.items():
             shown = inert_line(f"paths.{name}")
             if name not in defaults:
@@ -29,9 +73,7 @@ class Paths:
                 raise ConfigError(f"{shown} must begin with /", inert_line(path))
             for place in _PLACE.findall(defaults[name]):
                 if place not in path:
-                    raise ConfigError(f"{shown} must have {place} for {places[place]}", inert_line(path))
-        self._defaults = defaults
-        self._places = places
+                    raise ConfigError(f"{shown} must have {place} for {self._place(place)}", inert_line(path))
         self._paths = {**defaults, **paths}
 
     def of(self, name: str, *ids: str) -> str:
@@ -42,9 +84,13 @@ class Paths:
         path = self._paths[name]
         for place, id_ in zip(_PLACE.findall(self._defaults[name]), ids, strict=True):
             if not id_:
-                raise NotFound(f"a path needs {self._places[place]}")
+                raise NotFound(f"a path needs {self._place(place)}")
             path = path.replace(place, _encoded(id_))
         return path
+
+    def _place(self, place: str) -> str:
+        """Return what belongs into a place, for a person."""
+        return _PLACES.get(place) or f"the {'room' if 'room' in self._defaults else 'conversation'}'s id"
 
     def places(self, name: str) -> int:
         """Return how many ids the path of one call has."""

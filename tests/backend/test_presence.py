@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from agent_tui.backend.engine.unwatched import Notice, Presence
 from agent_tui.backend.http.presence import Attendance
 from agent_tui.clients.http import Net
-from agent_tui.clients.room_answers import PausesSoon
+from agent_tui.clients.records import PausesSoon
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import NotFound
 from tests.backend.served import served

@@ -127,7 +127,7 @@ async def test_whoever_follows_the_room_is_asked_and_answers(tmp_path: Path) -> 
         assert [step.type for step in turn.steps.all.values()] == ["text", "tool_call", "tool_result", "text"]
         assert (turn.text, len(change.ran)) == ("I change it.\n\nSo it is.", 1)
         again = RoomState()  # who comes later sees the same
-        again.apply((await client.load(room_id)).event)
+        again.apply((await client.source(room_id, None).load()).event)
         steps = again.turns[turn.id].steps
         assert steps is not None
         assert [(s.type, s.content.text, s.status) for s in steps.all.values()] == [

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.chat_answers import Hit, ToolInfo, ToolRule
 from agent_tui.clients.http import Net
+from agent_tui.clients.records import Hit, ToolInfo, ToolRule
 from agent_tui.model.errors import ConfigError, NotFound, NotOffered, ProtocolError, Refused
 from tests.fakes.chat_server import LogChatServer, OriginalChatServer, user_message
 from tests.fakes.http_server import FakeServer, Request, answers, answers_json
@@ -62,13 +62,6 @@ async def test_conversations_are_listed_made_shown_changed_and_deleted(
     assert changed.archived
     await client.delete("c1")
     assert (last(ours).method, last(ours).path) == ("DELETE", ONE)
-
-
-async def test_fields_that_no_conversation_has_are_never_sent(client: ChatClient) -> None:
-    with pytest.raises(ValueError, match="archived"):
-        await client.create(archived=True)
-    with pytest.raises(ValueError, match="name"):
-        await client.change("c1", name="x")
 
 
 async def test_messages_come_with_the_event_they_are_as_of(ours: LogChatServer, client: ChatClient) -> None:

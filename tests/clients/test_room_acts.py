@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from agent_tui.clients.http import Net
-from agent_tui.clients.room_answers import ProviderInfo
+from agent_tui.clients.records import ProviderInfo
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import NotFound, NotOffered, Refused, StreamLost
 from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent_tui.clients.chat import Question
-from agent_tui.clients.chat_answers import ToolInfo, ToolServer
-from agent_tui.clients.room_answers import ProviderInfo
+from agent_tui.clients.records import ProviderInfo, ToolInfo, ToolServer
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import ConversationInfo, Event, Message
 from tests.fakes.event_link import EventLink

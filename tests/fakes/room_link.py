@@ -8,8 +8,15 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent_tui.clients.chat_answers import ToolInfo, ToolServer
-from agent_tui.clients.room_answers import PausesSoon, ProviderInfo, ProviderTest, RoomChanges, Said
+from agent_tui.clients.records import (
+    PausesSoon,
+    ProviderInfo,
+    ProviderTest,
+    RoomChanges,
+    Said,
+    ToolInfo,
+    ToolServer,
+)
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import Event, LinkChanged, QueuedMessage, RoomInfo
 from tests.fakes.event_link import EventLink

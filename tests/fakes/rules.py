@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_tui.clients.chat_answers import ToolRule
+from agent_tui.clients.records import ToolRule
 
 
 class FakeRules:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent_tui.clients.chat_answers import Hit
+from agent_tui.clients.records import Hit
 from agent_tui.model import events as ev
 from tests.fakes.chat_link import FakeChatLink
 from tests.state.chat_events import loaded, message, status

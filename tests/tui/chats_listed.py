@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent_tui.backend.engine.chats import Question
-from agent_tui.clients.chat_answers import Hit, ToolInfo, ToolServer
-from agent_tui.clients.room_answers import ProviderInfo
+from agent_tui.clients.records import Hit, ProviderInfo, ToolInfo, ToolServer
 from agent_tui.config.file import Config, ScreenConfig
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationInfo, Message

@@ -7,8 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent_tui.clients.chat_answers import ToolInfo, ToolServer
-from agent_tui.clients.room_answers import ProviderInfo, RoomChanges
+from agent_tui.clients.records import ProviderInfo, RoomChanges, ToolInfo, ToolServer
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import AgentInfo, RoomInfo
 from tests.fakes.rules import FakeRules

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from textual.widget import Widget
 
-from agent_tui.clients.room_answers import ProviderInfo
+from agent_tui.clients.records import ProviderInfo
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConnectFailed, NotOffered
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened

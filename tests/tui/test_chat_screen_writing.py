@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.clients.chat_answers import ToolRule
+from agent_tui.clients.records import ToolRule
 from agent_tui.model import events as ev
 from agent_tui.model.errors import Refused
 from tests.state.chat_events import message, started

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from textual.events import Key
 
 from agent_tui.backend.engine.chat_asks import Word
-from agent_tui.clients.chat_answers import Hit
+from agent_tui.clients.records import Hit
 from agent_tui.model.errors import Refused
 from tests.backend.engine.chat_house import call, speaks
 from tests.fakes.scripted_tools import writer

@@ -12,7 +12,7 @@ import pytest
 
 from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.tool import ToolError
-from agent_tui.clients.chat_answers import ToolServer
+from agent_tui.clients.records import ToolServer
 from agent_tui.config.tools import McpConfig
 from tests.fakes import mcp_server
 from tests.fakes.http_server import FakeServer, Reply, Request, Responder

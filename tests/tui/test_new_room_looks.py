@@ -11,7 +11,7 @@ from textual import events
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from agent_tui.clients.chat_answers import ToolServer
+from agent_tui.clients.records import ToolServer
 from agent_tui.config.agent_templates import templates
 from agent_tui.model.errors import NotOffered, Refused
 from tests.thorough import of_many

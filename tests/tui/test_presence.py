@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.clients.room_answers import PausesSoon
+from agent_tui.clients.records import PausesSoon
 from agent_tui.model.errors import NotFound
 from tests.tui.whole_app import opened_app
 

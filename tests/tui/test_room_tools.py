@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList
 
-from agent_tui.clients.chat_answers import ToolRule
+from agent_tui.clients.records import ToolRule
 from agent_tui.model import events as ev
 from agent_tui.model.errors import NotOffered, Refused
 from agent_tui.model.tool_forms import FormField, ToolForm

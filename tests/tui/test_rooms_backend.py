@@ -6,7 +6,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, cast
 
-from agent_tui.clients.room_answers import ProviderInfo, RoomChanges
+from agent_tui.clients.records import ProviderInfo, RoomChanges
 from agent_tui.model.errors import ConnectFailed
 from agent_tui.model.events import LinkChanged
 from tests.fakes.room_link import FakeLink

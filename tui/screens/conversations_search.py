@@ -24,7 +24,7 @@ from tui.screens.list_texts import ago
 from tui.screens.words import count, say
 
 if TYPE_CHECKING:
-    from agent_tui.clients.chat_answers import Hit
+    from agent_tui.clients.records import Hit
 
 MOST: Final = 50  # hits that are asked for
 INDENT: Final = 2  # cells of the words below where they were said

@@ -16,7 +16,7 @@ from tui.screens.form_fields import MAX_LINE_CHARACTERS, Choice, Field, Picking
 from tui.screens.words import say
 
 if TYPE_CHECKING:
-    from agent_tui.clients.room_answers import ProviderInfo
+    from agent_tui.clients.records import ProviderInfo
 
 R = TypeVar("R")
 

@@ -19,7 +19,7 @@ from tui.screens.question import QuestionScreen
 from tui.screens.words import say
 
 if TYPE_CHECKING:
-    from agent_tui.clients.chat_answers import ToolRule
+    from agent_tui.clients.records import ToolRule
     from tui.link import Link
 
 MAX_ROW_CHARACTERS: Final = 200

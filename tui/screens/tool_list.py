@@ -17,7 +17,7 @@ from tui.screens.words import say
 from widgets.signs import DONE, FAILED, TASK
 
 if TYPE_CHECKING:
-    from agent_tui.clients.chat_answers import ToolInfo, ToolServer
+    from agent_tui.clients.records import ToolInfo, ToolServer
 
 MUTED: Final = "$text-muted"
 MAX_NAME_CHARACTERS: Final = 60

@@ -17,7 +17,7 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.voice import SpokenItem
 
 if TYPE_CHECKING:
-    from agent_tui.clients.chat_calls import ChatCalls
+    from agent_tui.clients.chat import ChatClient
 
 ROLES: Final = ("user", "assistant")
 FLUSH_SECONDS: Final = 3.0
@@ -31,7 +31,7 @@ class Keeper:
 
     def __init__(
         self,
-        open_client: Callable[[], Awaitable[ChatCalls]],
+        open_client: Callable[[], Awaitable[ChatClient]],
         room: str,
         where: str,
         *,

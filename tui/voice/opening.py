@@ -32,7 +32,7 @@ from tui.voice.session import NotSetUp, Speech, VoiceSession
 
 if TYPE_CHECKING:
     from agent_tui.audio.sound import Sound
-    from agent_tui.clients.chat_calls import ChatCalls
+    from agent_tui.clients.chat import ChatClient
     from agent_tui.clients.http import Net
     from agent_tui.clients.voice.tokens import Guest, Ticket, TokenSource
 
@@ -169,10 +169,10 @@ class VoiceOpening:
         session = _with_program(request, voice, agent_script(python, script), say("voice.place.local"))
         return replace(session, keeper=Keeper(self._chats, script.name, secrets.token_hex(8)))
 
-    async def _chats(self) -> ChatCalls:
-        from agent_tui.clients.chat_calls import ChatCalls
+    async def _chats(self) -> ChatClient:
+        from agent_tui.clients.chat import ChatClient
 
-        return ChatCalls(self._net or await self._backend())
+        return ChatClient(self._net or await self._backend())
 
     async def _backend(self) -> Net:
         from agent_tui.clients.http import Net

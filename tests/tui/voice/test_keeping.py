@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any, cast
 
-from agent_tui.clients.chat_calls import ChatCalls
+from agent_tui.clients.chat import ChatClient
 from agent_tui.model.errors import AgentTuiError, ConnectFailed
 from agent_tui.model.events import ConversationInfo
 from agent_tui.model.voice import SpokenItem, TurnTimes
@@ -34,8 +34,8 @@ class FakeCalls:
 
 
 def keeper(calls: FakeCalls) -> Keeper:
-    async def opened() -> ChatCalls:
-        return cast("ChatCalls", calls)
+    async def opened() -> ChatClient:
+        return cast("ChatClient", calls)
 
     return Keeper(opened, "demo", "livekit.example", today=lambda: date(2026, 11, 22))
 

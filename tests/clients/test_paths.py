@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tui.clients.room_paths import RoomPaths
+from agent_tui.clients.paths import ROOM_PATHS, Paths
 from agent_tui.model.errors import ConfigError, NotFound
 
 
@@ -20,11 +20,11 @@ from agent_tui.model.errors import ConfigError, NotFound
     ],
 )
 def test_ids_are_encoded_into_the_path(room_id: str, path: str) -> None:
-    assert RoomPaths({}).of("run", room_id) == path
+    assert Paths(ROOM_PATHS, {}).of("run", room_id) == path
 
 
 def test_a_path_may_lie_elsewhere() -> None:
-    paths = RoomPaths({"run": "/v2/room-runs/{id}/stream?x=1", "rooms": "/v2/rooms"})
+    paths = Paths(ROOM_PATHS, {"run": "/v2/room-runs/{id}/stream?x=1", "rooms": "/v2/rooms"})
     assert paths.of("run", "a b") == "/v2/room-runs/a%20b/stream?x=1"
     assert paths.of("rooms") == "/v2/rooms"
     assert paths.of("room", "r") == "/api/rooms/r"
@@ -42,18 +42,20 @@ def test_a_path_may_lie_elsewhere() -> None:
 )
 def test_an_unusable_path_is_one_line(paths: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        RoomPaths(paths)
+        Paths(ROOM_PATHS, paths)
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize(("name", "ids"), [("room", ("",)), ("stop", ("r", "")), ("queued", ("", "m"))])
 def test_an_empty_id_names_no_other_call(name: str, ids: tuple[str, ...]) -> None:
     with pytest.raises(NotFound):
-        RoomPaths({}).of(name, *ids)
+        Paths(ROOM_PATHS, {}).of(name, *ids)
 
 
 def test_each_id_goes_to_its_own_place() -> None:
-    assert RoomPaths({}).of("stop", "{agent_id}", "a/b") == "/api/rooms/%7Bagent_id%7D/agents/a%2Fb/stop"
-    moved = RoomPaths({"queued": "/q/{message_id}/of/{id}"})
+    assert (
+        Paths(ROOM_PATHS, {}).of("stop", "{agent_id}", "a/b") == "/api/rooms/%7Bagent_id%7D/agents/a%2Fb/stop"
+    )
+    moved = Paths(ROOM_PATHS, {"queued": "/q/{message_id}/of/{id}"})
     assert moved.of("queued", "r", "m") == "/q/m/of/r"
     assert [moved.places(name) for name in ("rooms", "room", "queued")] == [0, 1, 2]
