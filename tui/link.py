@@ -91,22 +91,23 @@ class Link(Generic[C]):
                 await self._client.aclose()
                 self._client = None
 
-    def follow(self, id_: str) -> AsyncGenerator[Event, None]:
+    async def follow(self, id_: str) -> AsyncGenerator[Event, None]:
         """Return everything that happens in the room or chat, from what it is now.
 
         Ends only for servers that offer no events. An embedded backend that died is started again.
         """
-        # Brings nothing heavy, but no client may be loaded before the first frame.
+        patience = EMBEDDED_PATIENCE_SECONDS if self._embedded else None
+        client = await self.client()  # loads the clients, in a thread: none is loaded before the first frame
         from agent_tui.clients.log_stream import follow
 
-        patience = EMBEDDED_PATIENCE_SECONDS if self._embedded else None
-        failed: C | None = None
+        is_first = True
 
         async def reach() -> FollowedSource:
-            nonlocal failed
-            if failed is not None:
-                await self.close(failed)
-            failed = client = await self.client()
+            nonlocal client, is_first
+            if not is_first:
+                await self.close(client)
+                client = await self.client()
+            is_first = False
             return client.source(id_, patience)
 
         return follow(reach, say("link.starting") if self._embedded else "")

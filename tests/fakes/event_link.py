@@ -48,13 +48,11 @@ class EventLink(Generic[C]):
             self._posted.put_nowait(event)
 
     async def follow(self, id_: str) -> AsyncGenerator[Event, None]:
-        async for event in _drain(self._events):
-            yield event
+        return _drain(self._events)
 
-    async def posted(self) -> AsyncGenerator[Event, None]:
-        """Yield what the stream of a POST has."""
-        async for event in _drain(self._posted):
-            yield event
+    def posted(self) -> AsyncGenerator[Event, None]:
+        """Return what the stream of a POST has."""
+        return _drain(self._posted)
 
 
 async def _drain(queue: Events) -> AsyncGenerator[Event, None]:

@@ -47,7 +47,7 @@ async def generators_of(events: AsyncGenerator[Event, None], happen: Callable[[]
 
 
 async def follow_room(server: FakeServer) -> AsyncGenerator[Event, None]:
-    return RoomLink(Server(server.url)).follow("r1")
+    return await RoomLink(Server(server.url)).follow("r1")
 
 
 async def run_room(server: FakeServer) -> AsyncGenerator[Event, None]:
@@ -55,7 +55,7 @@ async def run_room(server: FakeServer) -> AsyncGenerator[Event, None]:
 
 
 async def follow_chat(server: FakeServer) -> AsyncGenerator[Event, None]:
-    return ChatLink(Server(server.url)).follow("c1")
+    return await ChatLink(Server(server.url)).follow("c1")
 
 
 async def ask_chat(server: FakeServer) -> AsyncGenerator[Event, None]:

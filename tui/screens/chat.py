@@ -98,10 +98,10 @@ class ChatScreen(ChatCommands):
 
     # --- what comes in ---------------------------------------------------------------------------------
 
-    def _events(self) -> AsyncGenerator[ev.Event, None]:
+    async def _events(self) -> AsyncGenerator[ev.Event, None]:
         if self._new is not None:
             return self._new.events()
-        return self._link.follow(self.state.conversation.id)
+        return await self._link.follow(self.state.conversation.id)
 
     def on_screen_resume(self) -> None:
         """Show a new chat's default model as it is now: it may have been set up meanwhile."""

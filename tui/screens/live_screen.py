@@ -57,8 +57,8 @@ class LiveScreen(FindingScreen[None]):
     # --- what comes in ---------------------------------------------------------------------------------
 
     @abstractmethod
-    def _events(self) -> AsyncGenerator[ev.Event, None]:
-        """Follow what goes on."""
+    async def _events(self) -> AsyncGenerator[ev.Event, None]:
+        """Return what goes on."""
 
     @abstractmethod
     async def _apply(self, event: ev.Event) -> None:
@@ -67,7 +67,7 @@ class LiveScreen(FindingScreen[None]):
     @work(group="follow", exclusive=True)
     async def _begin_to_follow(self) -> None:
         try:
-            async with aclosing(self._events()) as events:
+            async with aclosing(await self._events()) as events:
                 async for event in events:
                     if not self.is_attached:  # it is being left: its parts may be gone
                         return

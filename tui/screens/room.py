@@ -62,8 +62,8 @@ class RoomScreen(RoomActs):
 
     # --- what comes in ---------------------------------------------------------------------------------
 
-    def _events(self) -> AsyncGenerator[ev.Event, None]:
-        return self._link.follow(self.state.id)
+    async def _events(self) -> AsyncGenerator[ev.Event, None]:
+        return await self._link.follow(self.state.id)
 
     async def _apply(self, event: ev.Event) -> None:
         self.state.apply(event)

@@ -58,7 +58,7 @@ class VoiceAsks:
         if session is None or not session.conversation_id or not session.is_owner:
             return
         try:
-            async with aclosing(self._link.follow(session.conversation_id)) as events:
+            async with aclosing(await self._link.follow(session.conversation_id)) as events:
                 async for event in events:
                     self._state.apply(event)
                     self._forward(event)
