@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
+from agent_tui.clients.clock import Clock
 from agent_tui.clients.http import Net
+from agent_tui.clients.log_stream import Loaded, LogStream, Source, follow, read_settled, ready
 from agent_tui.clients.offers import Offers, explained, not_offered
 from agent_tui.clients.pages import read_messages
 from agent_tui.clients.paths import Paths
@@ -24,7 +26,7 @@ from agent_tui.clients.records import (
     read_tools,
 )
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, ProtocolError, Refused
-from agent_tui.model.events import ConversationInfo, Message, RoomInfo
+from agent_tui.model.events import ConversationInfo, Event, Message, RoomInfo
 
 PROVIDER_SECONDS = 60.0  # how much longer than other calls one may take that asks a provider
 
@@ -40,10 +42,12 @@ class Calls(Generic[I]):
     """
 
     ONE: ClassVar[str]  # "room" or "conversation": also the name of its path, and with an s of the list's
+    ENDED_DETAIL: ClassVar[str]  # why nothing can be followed on a server without a log
     OFFERS: ClassVar[Mapping[str, tuple[str, str, str]]]  # see ``Offers``
 
-    def __init__(self, net: Net, paths: Paths) -> None:
+    def __init__(self, net: Net, paths: Paths, clock: Clock) -> None:
         self._net = net
+        self._clock = clock
         self._paths = paths
         self._offers = Offers(net, paths, self.OFFERS)
 
@@ -53,6 +57,14 @@ class Calls(Generic[I]):
 
     @abstractmethod
     def _decode_messages(self, values: list[Any]) -> list[Message]: ...
+
+    @abstractmethod
+    def _followed(self, id_: str, after: int, give_up_seconds: float | None) -> LogStream:
+        """Return the frames behind ``after``, as a screen follows them."""
+
+    @abstractmethod
+    def _loaded(self, one: I, messages: list[Message], as_of: int) -> Loaded:
+        """Return what was loaded, and how what follows it is read."""
 
     @abstractmethod
     async def listed(self) -> list[I]:
@@ -143,6 +155,29 @@ class Calls(Generic[I]):
         named = (("pattern", pattern or None), ("reason", reason or None), ("values", values))
         json = {"decision": decision} | {name: value for name, value in named if value is not None}
         await self._call("POST", "ask", (id_, message_id, step_id), "asking before a tool runs", json)
+
+    # --- followed --------------------------------------------------------------------------------------
+
+    def follow(self, id_: str, *, give_up_seconds: float | None = None) -> AsyncGenerator[Event, None]:
+        """Yield one as it is stored (``RoomLoaded``, ``ConversationLoaded``), then everything that happens in
+        it; a chat is loaded again when another branch of it is shown. See ``log_stream.follow``.
+        """
+        return follow(ready(self.source(id_, give_up_seconds)))
+
+    def source(self, id_: str, give_up_seconds: float | None) -> Source:
+        """Return one as something that can be followed."""
+
+        async def load() -> Loaded:
+            messages, one, as_of = await read_settled(lambda: self.messages(id_), lambda: self.as_known(id_))
+            return self._loaded(one, messages, as_of)
+
+        async def last_event_id() -> int:
+            return (await self.show(id_)).last_event_id
+
+        def stream(after: int) -> LogStream:
+            return self._followed(id_, after, give_up_seconds)
+
+        return Source(load, stream, last_event_id, self.ENDED_DETAIL, self._clock, give_up_seconds)
 
     # --- providers and tools ---------------------------------------------------------------------------
 

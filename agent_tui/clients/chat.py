@@ -17,10 +17,6 @@ from agent_tui.clients.log_stream import (
     Loaded,
     LogStream,
     Post,
-    Source,
-    follow,
-    read_settled,
-    ready,
 )
 from agent_tui.clients.offers import explained
 from agent_tui.clients.paths import CHAT_PATHS, Paths
@@ -107,6 +103,7 @@ class ChatClient(Calls[ConversationInfo]):
     """
 
     ONE = "conversation"
+    ENDED_DETAIL = ENDED_DETAIL
     OFFERS: ClassVar[Mapping[str, tuple[str, str, str]]] = {
         "conversations": ("GET", "conversations", "a list of conversations"),
         "create": ("POST", "conversations", "making conversations"),
@@ -131,8 +128,7 @@ class ChatClient(Calls[ConversationInfo]):
         clock: Clock = SYSTEM_CLOCK,
         silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
-        super().__init__(net, Paths(CHAT_PATHS, paths or {}))
-        self._clock = clock
+        super().__init__(net, Paths(CHAT_PATHS, paths or {}), clock)
         self._silence_seconds = silence_seconds
         self._number = count(1)
 
@@ -288,33 +284,12 @@ class ChatClient(Calls[ConversationInfo]):
                 yield event
             raise
 
-    # --- a conversation --------------------------------------------------------------------------------
+    def _followed(self, id_: str, after: int, give_up_seconds: float | None) -> LogStream:
+        return self._log(id_, after, give_up_seconds=give_up_seconds)
 
-    def follow(
-        self, conversation_id: str, *, give_up_seconds: float | None = None
-    ) -> AsyncGenerator[Event, None]:
-        """Yield the conversation as it is stored (``ConversationLoaded``) and then everything that happens
-        in it; loads again when another branch of it is shown. See ``log_stream.follow``.
-        """
-        return follow(ready(self.source(conversation_id, give_up_seconds)))
-
-    def source(self, conversation_id: str, give_up_seconds: float | None) -> Source:
-        """Return the conversation as something that can be followed."""
-
-        async def load() -> Loaded:
-            messages, conversation, as_of = await read_settled(
-                lambda: self.messages(conversation_id), lambda: self.as_known(conversation_id)
-            )
-            read = _Branch(messages[-1].id if messages else "").read
-            return Loaded(ConversationLoaded(conversation, tuple(messages)), as_of, read)
-
-        async def last_event_id() -> int:
-            return (await self.show(conversation_id)).last_event_id
-
-        def stream(after: int) -> LogStream:
-            return self._log(conversation_id, after, give_up_seconds=give_up_seconds)
-
-        return Source(load, stream, last_event_id, ENDED_DETAIL, self._clock, give_up_seconds)
+    def _loaded(self, one: ConversationInfo, messages: list[Message], as_of: int) -> Loaded:
+        read = _Branch(messages[-1].id if messages else "").read
+        return Loaded(ConversationLoaded(one, tuple(messages)), as_of, read)
 
 
 class _Answer:

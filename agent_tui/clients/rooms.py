@@ -16,10 +16,6 @@ from agent_tui.clients.log_stream import (
     Loaded,
     LogStream,
     Post,
-    Source,
-    follow,
-    read_settled,
-    ready,
 )
 from agent_tui.clients.paths import ROOM_PATHS, Paths
 from agent_tui.clients.records import (
@@ -54,6 +50,7 @@ class RoomsClient(Calls[RoomInfo]):
     """
 
     ONE = "room"
+    ENDED_DETAIL = ENDED_DETAIL
     OFFERS: ClassVar[Mapping[str, tuple[str, str, str]]] = {
         "say": ("POST", "messages", "messages from people"),
         "queue": ("GET", "queue", "a list of waiting messages"),
@@ -77,8 +74,7 @@ class RoomsClient(Calls[RoomInfo]):
         clock: Clock = SYSTEM_CLOCK,
         idle_timeout: float = IDLE_SECONDS,
     ) -> None:
-        super().__init__(net, Paths(ROOM_PATHS, paths or {}))
-        self._clock = clock
+        super().__init__(net, Paths(ROOM_PATHS, paths or {}), clock)
         self._idle_timeout = idle_timeout
 
     # --- all rooms -------------------------------------------------------------------------------------
@@ -292,29 +288,11 @@ class RoomsClient(Calls[RoomInfo]):
         except AgentTuiError:
             return None
 
-    def follow(self, room_id: str, *, give_up_seconds: float | None = None) -> AsyncGenerator[Event, None]:
-        """Yield the room as it is stored (``RoomLoaded``) and then everything that happens in it.
+    def _followed(self, id_: str, after: int, give_up_seconds: float | None) -> LogStream:
+        return self._log(id_, after, give_up_seconds=give_up_seconds, answers_asks=True)
 
-        See ``log_stream.follow``.
-        """
-        return follow(ready(self.source(room_id, give_up_seconds)))
-
-    def source(self, room_id: str, give_up_seconds: float | None) -> Source:
-        """Return the room as something that can be followed."""
-
-        async def load() -> Loaded:
-            messages, room, as_of = await read_settled(
-                lambda: self.messages(room_id), lambda: self.as_known(room_id)
-            )
-            return Loaded(RoomLoaded(room, tuple(messages)), as_of, _event)
-
-        async def last_event_id() -> int:
-            return (await self.show(room_id)).last_event_id
-
-        def stream(after: int) -> LogStream:
-            return self._log(room_id, after, give_up_seconds=give_up_seconds, answers_asks=True)
-
-        return Source(load, stream, last_event_id, ENDED_DETAIL, self._clock, give_up_seconds)
+    def _loaded(self, one: RoomInfo, messages: Messages, as_of: int) -> Loaded:
+        return Loaded(RoomLoaded(one, tuple(messages)), as_of, _event)
 
 
 def _event(frame: Frame) -> Event:
