@@ -112,6 +112,9 @@ class Script(RoomLink):
         self.opened = asyncio.Event()
 
     async def follow(self, room_id: str) -> AsyncGenerator[ev.Event, None]:
+        return self._told(room_id)
+
+    async def _told(self, room_id: str) -> AsyncGenerator[ev.Event, None]:
         """Yield the room, full of earlier words, then what the load says."""
         load, meter = self._load, self._meter
         await self._app.screen.mount(Echo())
@@ -286,6 +289,9 @@ class ChatScript(ChatLink):
         self._app = app
 
     async def follow(self, conversation_id: str) -> AsyncGenerator[ev.Event, None]:
+        return self._told(conversation_id)
+
+    async def _told(self, conversation_id: str) -> AsyncGenerator[ev.Event, None]:
         """Yield the chat with an earlier answer, then the one that the load says."""
         load, meter = self._load, self._meter
         await self._app.screen.mount(Echo())
