@@ -253,6 +253,7 @@ async def test_frames_that_are_missing_are_asked_for_at_once(server: FakeServer,
         await reading.until(lambda items: len(names(items)) == 6)
     assert names(reading.items) == [name for name, _ in run_events()[:6]]
     assert [request.query["after"] for request in server.requests] == ["0", "2"]
+    assert [request.headers.get("last-event-id") for request in server.requests] == [None, "2"]
 
 
 async def test_a_server_that_does_not_count_every_frame_is_asked_once_and_believed(
