@@ -195,7 +195,7 @@ class Hub:
         self.on_watchers: list[Callable[[], None]] = []
         self._store = store
         self._rooms: dict[str, _Room] = {}
-        self._closed = False
+        self._closed = asyncio.Event()
         store.subscribe(self.publish)
 
     def publish(self, frames: list[Frame]) -> None:
@@ -218,7 +218,7 @@ class Hub:
         self._rooms.setdefault(room_id, _Room()).readers.add(reader)
         self._tell()
         try:
-            if self._closed or not await self._exists(room_id):
+            if self._closed.is_set() or not await self._exists(room_id):
                 return
             last, in_log = after, True
             while in_log or not reader.done:
@@ -265,9 +265,13 @@ class Hub:
             for reader in room.readers:
                 reader.end(error)
 
+    async def closed(self) -> None:
+        """Wait until nothing more will be said: the backend stops."""
+        await self._closed.wait()
+
     def close(self) -> None:
         """End all readers, now and later."""
-        self._closed = True
+        self._closed.set()
         for room_id in self._rooms:
             self.end(room_id)
 

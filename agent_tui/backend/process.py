@@ -24,6 +24,8 @@ from agent_tui.backend.engine.room_commands import RoomCommands
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
+from agent_tui.backend.http.agent_tasks import AgentService
+from agent_tui.backend.http.agent_ws import AgentSockets
 from agent_tui.backend.http.app import Face, Traffic, build_app
 from agent_tui.backend.http.auth import KnownHosts, is_loopback
 from agent_tui.backend.http.chats import Conversations
@@ -160,6 +162,8 @@ class _Process:
             *Tools(inside.chats, inside.toolbox).routes(),
             *Attendance(inside.presence).routes(),
             *Voice(inside.voice).routes(),
+            *AgentService(inside.chats, inside.hub, workspaces).routes(),
+            *AgentSockets(inside.chats, inside.hub, workspaces).routes(),
         ]
         app = build_app(inside.engine, inside.hub, face, self.traffic, inside.models, more, workspaces)
         server = HttpServer(app, lambda: self._ready(token))

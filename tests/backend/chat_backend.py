@@ -12,6 +12,8 @@ from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.http.agent_tasks import AgentService
+from agent_tui.backend.http.agent_ws import AgentSockets
 from agent_tui.backend.http.app import Face, Traffic, build_app
 from agent_tui.backend.http.auth import KnownHosts
 from agent_tui.backend.http.chats import Conversations
@@ -87,8 +89,13 @@ async def chat_backend(
     known = KnownHosts("127.0.0.1")
     face = Face(known, TOKEN, "instance-1", lambda: None, keep_alive_seconds, chats.running)
     traffic = Traffic()
-    routes = Conversations(chats, hub, Workspaces(workspaces), keep_alive_seconds).routes()
-    more = [*routes, *Tools(chats, box).routes()]
+    folders = Workspaces(workspaces)
+    more = [
+        *Conversations(chats, hub, folders, keep_alive_seconds).routes(),
+        *Tools(chats, box).routes(),
+        *AgentService(chats, hub, folders).routes(),
+        *AgentSockets(chats, hub, folders).routes(),
+    ]
     try:
         await engine.start(resume=False)
         await chats.start()

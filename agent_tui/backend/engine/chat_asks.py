@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from agent_tui.backend.engine.answer_tools import Allowed, Denied, Waiting
@@ -35,6 +35,8 @@ FORM_DECISIONS: Mapping[str, FormAction] = {"answer": "accept", "decline": "decl
 NOBODY = "not run: nobody was there to allow it"
 NOBODY_TO_FILL_IN = "nobody was there to answer"
 MAX_REASON_CHARACTERS = 1_000
+
+T = TypeVar("T")
 
 # (conversation, message, step) of a call that asks.
 Key = tuple[str, str, str]
@@ -118,9 +120,9 @@ class Asks:
                 del self._readers[room_id]
             self._look(room_id)
 
-    def gate(self, room_id: str, message_id: str) -> RoomGate:
-        """Return what an answer asks."""
-        return RoomGate(self, room_id, message_id)
+    def gate(self, room_id: str, message_id: str, *, is_alone: bool = False) -> RoomGate:
+        """Return what an answer asks; with ``is_alone`` only rules let its calls run."""
+        return RoomGate(self, room_id, message_id, is_alone)
 
     def allows(self, room_id: str, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
         """Return whether a rule lets the call run without asking."""
@@ -137,9 +139,9 @@ class Asks:
             for rule in mine
         )
 
-    def could_allow(self, room_id: str, tool: str) -> bool:
+    def could_allow(self, room_id: str, tool: str, *, is_alone: bool = False) -> bool:
         """Return whether somebody is there to be asked, or a rule speaks of the tool."""
-        if self._is_somebody_there(room_id):
+        if self._is_somebody_there(room_id) and not is_alone:
             return True
         is_named = any(speaks_of(pattern, tool) for pattern in self._patterns())
         return is_named or any(rule.tool == tool for rule in self._holding(room_id))
@@ -153,10 +155,9 @@ class Asks:
         self, key: Key, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk
     ) -> Waiting:
         """Wait for a person's decision on the call; without anybody there it is no."""
-        word: Waiting = asyncio.get_running_loop().create_future()
         if not self._is_somebody_there(key[0]):
-            word.set_result(Denied(NOBODY))
-            return word
+            return _settled(Denied(NOBODY))
+        word: Waiting = asyncio.get_running_loop().create_future()
         self._waiting[key] = _Open(call, arguments, place, ask, word)
         word.add_done_callback(lambda _: self._waiting.pop(key, None))
         self._look(key[0])
@@ -164,10 +165,9 @@ class Asks:
 
     def fill_in(self, key: Key, form: ToolForm) -> asyncio.Future[FormAnswer]:
         """Wait for what a person makes of a form; without anybody there it is declined."""
-        word: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
         if not self._is_somebody_there(key[0]):
-            word.set_result(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
-            return word
+            return _settled(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
+        word: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
         self._forms[key] = _OpenForm(form, word)
         word.add_done_callback(lambda _: self._forms.pop(key, None))
         self._look(key[0])
@@ -308,6 +308,7 @@ class RoomGate:
     asks: Asks
     room_id: str
     message_id: str
+    is_alone: bool = False  # whoever is there, nobody is asked
 
     def allows(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
         """Return whether a rule lets the call run without asking."""
@@ -315,7 +316,7 @@ class RoomGate:
 
     def could_allow(self, tool: str) -> bool:
         """Return whether any call of the tool might be let run."""
-        return self.asks.could_allow(self.room_id, tool)
+        return self.asks.could_allow(self.room_id, tool, is_alone=self.is_alone)
 
     def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
         """Return the pattern of a suspended rule that would let the call run, or ""."""
@@ -323,8 +324,18 @@ class RoomGate:
 
     def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
         """Return what will be somebody's decision."""
+        if self.is_alone:
+            return _settled(Denied(NOBODY))
         return self.asks.ask((self.room_id, self.message_id, call.id), call, arguments, place, ask)
 
     def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:
         """Return what a person will make of a form."""
+        if self.is_alone:
+            return _settled(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
         return self.asks.fill_in((self.room_id, self.message_id, call.id), form)
+
+
+def _settled(value: T) -> asyncio.Future[T]:
+    word: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    word.set_result(value)
+    return word

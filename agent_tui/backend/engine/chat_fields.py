@@ -92,6 +92,9 @@ class Question:
     of the shown branch. ``again`` is the id of a question that is to be answered once more, ``continues``
     that of an answer which is to be finished, both without content. The same ``client_key`` again is the
     same question.
+
+    ``system_prompt`` holds for this answer alone, in place of the conversation's. ``answer_id`` is what its
+    answer shall be called, empty: a new id. With ``is_alone`` nobody is asked what a tool may do.
     """
 
     content: str = ""
@@ -102,6 +105,9 @@ class Question:
     again: str = ""
     continues: str = ""
     client_key: str = ""
+    system_prompt: str | None = None
+    answer_id: str = ""
+    is_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +224,7 @@ def checked_question(question: Question) -> Question:
         attachments=tuple(map(_checked_attachment, question.attachments)),
         client_key=checked_key(question.client_key),
         tools=_tools(question.tools),
+        system_prompt=None if question.system_prompt is None else _checked_prompt(question.system_prompt),
     )
 
 

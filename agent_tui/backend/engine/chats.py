@@ -50,6 +50,7 @@ from agent_tui.wire.rooms_encode import token_count
 
 __all__ = ["Asked", "Chats", "ConversationChange", "NewConversation", "Question", "Recorded"]
 
+ANSWER_RUNNING = "conversation.answering"  # code of the refusal to do two things at once
 MAX_HITS = 500
 MESSAGES_PER_DELETE = 100  # from the full text search, which takes its time; others' words wait meanwhile
 
@@ -152,6 +153,24 @@ class Chats(Runs[ChatRow, ChatRun]):
         """Ask the answer under way, if there is one, to stop; the rest follows by itself."""
         return await self._whole(self._stop(room_id))
 
+    async def stop_answer(self, message_id: str) -> bool:
+        """Ask this answer to stop; return whether it was under way."""
+        running = (room_id for room_id, run in self._runs.items() if run.message_id == message_id)
+        room_id = next(running, None)
+        if room_id is not None:
+            await self._whole(self._stop(room_id, message_id))
+        return room_id is not None
+
+    async def answered(self, room_id: str) -> None:
+        """Wait for the end of the answer under way, if there is one."""
+        run = self._runs.get(room_id)
+        if run is not None:
+            await run.ended()
+
+    async def first_event(self, room_id: str, message_id: str) -> int | None:
+        """Return the seq with which this answer began, None where the chat has no such answer."""
+        return await self._store.read(chat_queries.first_event, room_id, message_id)
+
     async def answer(self, room_id: str, message_id: str, step_id: str, word: Word) -> None:
         """Give a person's word on a call that asks.
 
@@ -235,7 +254,8 @@ class Chats(Runs[ChatRow, ChatRun]):
             links = await self._store.read(chat_queries.links, room_id)
             if question.continues:
                 question = replace(question, continues=await self._to_continue(room_id, question.continues))
-            begun = begin(row, links, question, uuid4().hex, uuid4().hex, self._timing.now().isoformat())
+            answer_id = question.answer_id or uuid4().hex
+            begun = begin(row, links, question, uuid4().hex, answer_id, self._timing.now().isoformat())
             return await self._begin(begun, question)
 
     async def _record(self, room_id: str, recorded: Recorded) -> str:
@@ -279,11 +299,12 @@ class Chats(Runs[ChatRow, ChatRun]):
         elif question.continues:
             history = joined(history)
             before = history.pop().steps
-        turn = replace(begun.turn, trimmed=left_out(self._models, row, history, opened, before))
+        told = row if question.system_prompt is None else replace(row, system_prompt=question.system_prompt)
+        turn = replace(begun.turn, trimmed=left_out(self._models, told, history, opened, before))
         written = answer_begun(row, begun.said, turn)
         first = await self._store.append(row.id, written.events, written.changes)
         given = Given(
-            row=row,
+            row=told,
             turn=turn,
             history=history,
             thinking=row.thinking if question.thinking is None else question.thinking,
@@ -291,7 +312,7 @@ class Chats(Runs[ChatRow, ChatRun]):
             opened=opened,
             before=before,
         )
-        gate = self._asks.gate(row.id, turn.message_id)
+        gate = self._asks.gate(row.id, turn.message_id, is_alone=question.is_alone)
         self._go(row.id, ChatRun(self._store, self._models, self._toolbox, gate, self._timing, given))
         return Asked(turn.message_id, first - 1)
 
@@ -304,10 +325,10 @@ class Chats(Runs[ChatRow, ChatRun]):
         if self._stopping:
             raise Refused("The backend is stopping", "Ask again when it is back.", status=503)
 
-    async def _stop(self, room_id: str) -> ConversationInfo:
+    async def _stop(self, room_id: str, message_id: str = "") -> ConversationInfo:
         async with self._lock(room_id):
             run = self._runs.get(room_id)
-            if run is not None and not run.reason:
+            if run is not None and not run.reason and message_id in ("", run.message_id):
                 # On record first: a process that dies right after this was stopped, and did not crash.
                 stopped = RoomSet({"interrupted": "stop"}, while_running=True)
                 await self._store.append(room_id, (), [stopped])
@@ -363,4 +384,4 @@ class Chats(Runs[ChatRow, ChatRun]):
 
 def _busy() -> Refused:
     detail = "Wait for its end, or stop it first."
-    return Refused("An answer is under way in this conversation", detail, status=409)
+    return Refused("An answer is under way in this conversation", detail, status=409, code=ANSWER_RUNNING)

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_tui import BACKEND_PROTOCOL, __version__
@@ -82,7 +82,7 @@ def build_app(
     face: Face,
     traffic: Traffic,
     models: Models | None = None,
-    more: Sequence[Route] = (),
+    more: Sequence[BaseRoute] = (),
     workspaces: Workspaces = Workspaces(None),  # noqa: B008 - never changes
 ) -> Starlette:
     """Return the ASGI app with the calls about rooms and those of ``more``; those about providers need
@@ -110,7 +110,7 @@ def build_app(
         face.stop()
         return json_answer({"status": "stopping", **cut}, HTTPStatus.ACCEPTED)
 
-    routes: list[Route] = [by_method("/health", GET=health), by_method("/api/backend", GET=backend)]
+    routes: list[BaseRoute] = [by_method("/health", GET=health), by_method("/api/backend", GET=backend)]
     if face.token is not None:
         routes.append(by_method("/api/backend/stop", POST=stop))
     routes += Rooms(engine, hub, face.keep_alive_seconds, workspaces).routes()

@@ -29,6 +29,8 @@ HEAD_SECONDS = 10.0
 MAX_HEAD_BYTES = 64 * 1024
 KEEP_ALIVE_SECONDS = 75  # longer than clients keep idle connections, so that they close first
 CUT_OFF_SECONDS = 0.6  # how long clients may take to read the rest at the end
+MAX_MESSAGE_BYTES = 8 * 1024 * 1024  # of a WebSocket
+PING_SECONDS = 20.0  # between two pings of a WebSocket, and how long the answer to one may take
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -108,6 +110,14 @@ class HttpConnection(H11Protocol):
         self.transport.close()
 
 
+def _websocket(**named: Any) -> asyncio.Protocol:
+    """Return a new WebSocket connection."""
+    # Imported with the first handshake: a backend whose clients speak HTTP alone starts without it.
+    from agent_tui.backend.http.websocket import WebSocketConnection
+
+    return WebSocketConnection(**named)
+
+
 class HttpServer(Server):
     """uvicorn for one app on one bound socket; ``ready`` is called once it accepts connections.
 
@@ -121,7 +131,11 @@ class HttpServer(Server):
         config = Config(
             app,
             http=cast("type[asyncio.Protocol]", connection),  # uvicorn only calls it
-            ws="none",
+            ws=cast("type[asyncio.Protocol]", _websocket),  # uvicorn only calls it
+            ws_max_size=MAX_MESSAGE_BYTES,
+            ws_ping_interval=PING_SECONDS,
+            ws_ping_timeout=PING_SECONDS,
+            ws_per_message_deflate=False,  # costs more than it saves on the way to this machine
             lifespan="off",
             log_config=None,
             access_log=False,

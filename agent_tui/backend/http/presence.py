@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from http import HTTPStatus
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -42,7 +42,7 @@ class Attendance:
         return json_answer({}, HTTPStatus.ACCEPTED)
 
 
-def is_child(request: Request) -> bool:
+def is_child(request: HTTPConnection) -> bool:
     """Return whether a program asks that a tool of ours started: nobody is there because of it."""
     return TOOL_HEADER in request.headers
 

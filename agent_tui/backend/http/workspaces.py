@@ -14,6 +14,11 @@ class Workspaces:
     def __init__(self, roots: Sequence[Path] | None) -> None:
         self._roots = None if roots is None else tuple(root.resolve() for root in roots)
 
+    @property
+    def default(self) -> str:
+        """Return the folder of conversations whose protocol names none: the first of the roots, or none."""
+        return str(self._roots[0]) if self._roots else ""
+
     def checked(self, workspace: str | None) -> str | None:
         """Return the folder, where it matters without links in its path; raises ``Refused`` (422)."""
         if not workspace:

@@ -185,6 +185,14 @@ def answer_start(connection: Connection, room_id: str, seq: int) -> int:
     return connection.execute(query).scalar() or 0
 
 
+def first_event(connection: Connection, room_id: str, message_id: str) -> int | None:
+    """Return the seq of the event with which this answer began, None where there is no such answer."""
+    turn = schema.turn.c
+    query = select(turn.first_seq).where(turn.room_id == room_id, turn.message_id == message_id)
+    found: int | None = connection.execute(query).scalar()
+    return found
+
+
 def asked(connection: Connection, room_id: str, client_key: str) -> tuple[str, int] | None:
     """Return (id of its answer, seq before its first event) of the question that was called so before."""
     turn, user = schema.turn.c, schema.user_message.c

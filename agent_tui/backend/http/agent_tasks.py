@@ -1,0 +1,387 @@
+"""The agent service (protocols.md §3): tasks are posted, and their answers told to who subscribed.
+
+A session is a chat of ours, a task one of its questions: the id of a task is that of its answer. So both
+last, and what a subscriber missed is in the log. A session that nobody knows begins anew under its name: a
+client forgets a session only when it is told that it ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from contextlib import aclosing, nullcontext, suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from uuid import uuid4
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from agent_tui.backend.engine.chat_fields import id_of
+from agent_tui.backend.engine.chats import ANSWER_RUNNING, Chats, NewConversation, Question
+from agent_tui.backend.http.body import Fields, read_fields, wrong_field
+from agent_tui.backend.http.chat_requests import MAX_QUESTION_BYTES
+from agent_tui.backend.http.presence import is_child
+from agent_tui.backend.http.problem import json_answer
+from agent_tui.backend.http.room_requests import path_id
+from agent_tui.backend.http.routing import by_method
+from agent_tui.backend.http.workspaces import Workspaces
+from agent_tui.backend.hub import Hub
+from agent_tui.backend.store.rows import Frame
+from agent_tui.model.errors import AgentTuiError, NotFound, Refused
+from agent_tui.model.events import Attachment
+from agent_tui.wire.agent_tasks_encode import (
+    MAX_ID_CHARACTERS,
+    UNKNOWN_TASK,
+    AgentTaskEncoder,
+    error_event,
+    prompt_asked,
+    session_ended,
+    subscription,
+    task_id_of,
+)
+
+STOPPED = "Stopped"  # as of a chat
+MAX_SUBSCRIPTIONS = 100  # of one socket
+MAX_QUEUED_TASKS = 20  # of one session
+MAX_LOST_TASKS = 1_000  # remembered: tasks that failed before they were on record
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Queued:
+    """A task that waits for the end of the one before; ``is_asked``: it is being put on record."""
+
+    task_id: str
+    question: Question
+    is_asked: bool = False
+    is_cancelled: bool = False
+
+
+@dataclass(slots=True)
+class _Subscription:
+    """What one socket is told of one session: of ``tasks``, None: of all. ``seen`` is the newest event read,
+    ``told`` that of each task.
+    """
+
+    session_id: str
+    chat_id: str = ""  # empty: there is no such session yet
+    seen: int = 0
+    tasks: set[str] | None = None
+    told: dict[str, int] = field(default_factory=dict)
+    encoders: dict[str, AgentTaskEncoder] = field(default_factory=dict)  # of tasks that are not over
+    reader: asyncio.Task[None] | None = None
+
+    def wants(self, task_id: str) -> bool:
+        """Return whether the task is one of those subscribed to."""
+        return self.tasks is None or task_id in self.tasks
+
+    def name(self, task_id: str) -> None:
+        """Want this task, and no more the whole session."""
+        self.tasks = {task_id, *(self.tasks or ())}
+
+    def frames(self, frame: Frame) -> list[str]:
+        """Return what is said of one event that was not told before."""
+        self.seen = max(self.seen, frame.seq)
+        task_id = frame.message_id
+        if not task_id or not self.wants(task_id) or frame.seq <= self.told.get(task_id, 0):
+            return []
+        encoder = self.encoders.get(task_id)
+        if encoder is None:
+            if frame.name != "turn_started":
+                return []  # a question, or the rest of a task that is over
+            encoder = self.encoders[task_id] = AgentTaskEncoder(task_id)
+        self.told[task_id] = frame.seq
+        if frame.name in ("turn_done", "run_failed"):
+            del self.encoders[task_id]
+        return encoder.encode(frame.event)
+
+
+class AgentService:
+    """The routes of the agent service."""
+
+    def __init__(self, chats: Chats, hub: Hub, workspaces: Workspaces) -> None:
+        self._chats = chats
+        self._hub = hub
+        self._workspaces = workspaces
+        self._listeners: set[_Listener] = set()
+        self._queues: dict[str, deque[_Queued]] = {}  # by chat, while somebody works on it
+        self._workers: set[asyncio.Task[None]] = set()
+        self._lost: dict[str, str] = {}  # task id → why it never began
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes of tasks and of the socket."""
+        return [
+            by_method("/api/v1/agent/tasks", POST=self.post),
+            by_method("/api/v1/agent/tasks/{task_id}/cancel", POST=self.cancel),
+            WebSocketRoute("/ws/agent", self.listen),
+        ]
+
+    # --- tasks -----------------------------------------------------------------------------------------
+
+    async def post(self, request: Request) -> Response:
+        """Begin a task, or queue it behind the one that runs; answer with the ids."""
+        fields = await read_fields(request, MAX_QUESTION_BYTES)
+        question = _question(fields)
+        session_id, chat_id = await self._session(fields.text("sessionId") or "")
+        task_id = question.answer_id
+        if not await self._asked(chat_id, question):
+            self._queue(chat_id, _Queued(task_id, question))
+        return json_answer({"sessionId": session_id, "taskId": task_id}, HTTPStatus.CREATED)
+
+    async def cancel(self, request: Request) -> Response:
+        """Stop a task that runs or waits."""
+        task_id = path_id(request, "task_id", "task")
+        for chat_id, queue in self._queues.items():
+            for queued in queue:
+                if queued.task_id == task_id:
+                    queued.is_cancelled = True
+                    if not queued.is_asked:
+                        queue.remove(queued)
+                        await self._lose(chat_id, task_id, STOPPED)
+                    return json_answer({})
+        if not await self._chats.stop_answer(task_id):
+            raise NotFound("There is no such task under way")
+        return json_answer({})
+
+    async def chat_of(self, session_id: str) -> str:
+        """Return the id of the chat that is this session, empty for an unknown one."""
+        for chat_id in (session_id, _id_named(session_id)):
+            try:
+                if (await self._chats.conversation(chat_id)).kind == "chat":
+                    return chat_id
+            except NotFound:
+                pass
+        return ""
+
+    async def _session(self, session_id: str) -> tuple[str, str]:
+        """Return (session id, chat id), making the chat of a new or unknown session."""
+        if len(session_id) > MAX_ID_CHARACTERS:
+            raise wrong_field("sessionId", f"may have {MAX_ID_CHARACTERS} characters")
+        chat_id = await self.chat_of(session_id) if session_id else ""
+        if not chat_id:
+            key = _key(session_id) if session_id else ""
+            new = NewConversation(workspace=self._workspaces.default, client_key=key)
+            chat_id = (await self._chats.create(new)).id
+            for listener in self._listeners:
+                listener.session_made(session_id, chat_id)
+        return session_id or chat_id, chat_id
+
+    async def _asked(self, chat_id: str, question: Question) -> bool:
+        """Ask; return False where something else is answered first."""
+        if chat_id in self._queues:
+            return False
+        try:
+            await self._chats.ask(chat_id, question)
+        except Refused as error:
+            if error.code != ANSWER_RUNNING:
+                raise
+            return False
+        return True
+
+    def _queue(self, chat_id: str, queued: _Queued) -> None:
+        queue = self._queues.get(chat_id)
+        if queue is None:
+            queue = self._queues[chat_id] = deque()
+            worker = asyncio.create_task(self._work(chat_id, queue))
+            self._workers.add(worker)
+            worker.add_done_callback(self._workers.discard)
+        if len(queue) >= MAX_QUEUED_TASKS:
+            detail = f"{MAX_QUEUED_TASKS} tasks of a session may wait."
+            raise Refused("Too many tasks wait", detail, status=HTTPStatus.TOO_MANY_REQUESTS)
+        queue.append(queued)
+
+    async def _work(self, chat_id: str, queue: deque[_Queued]) -> None:
+        """Ask what is queued, one after the other."""
+        try:
+            while queue:
+                await self._chats.answered(chat_id)
+                if queue and await self._is_settled(chat_id, queue[0]):
+                    queue.popleft()
+        finally:
+            del self._queues[chat_id]
+
+    async def _is_settled(self, chat_id: str, queued: _Queued) -> bool:
+        """Ask what was queued; return False where something else is answered first."""
+        queued.is_asked = True
+        try:
+            await self._chats.ask(chat_id, queued.question)
+        except AgentTuiError as error:
+            if isinstance(error, Refused) and error.code == ANSWER_RUNNING and not queued.is_cancelled:
+                queued.is_asked = False
+                return False
+            await self._lose(chat_id, queued.task_id, STOPPED if queued.is_cancelled else str(error))
+        if queued.is_cancelled:  # while it was put on record
+            await self._chats.stop_answer(queued.task_id)
+        return True
+
+    async def _lose(self, chat_id: str, task_id: str, why: str) -> None:
+        """Tell that a task ended which is not on record."""
+        self._lost[task_id] = why
+        while len(self._lost) > MAX_LOST_TASKS:
+            del self._lost[next(iter(self._lost))]
+        for listener in list(self._listeners):
+            await listener.task_lost(chat_id, task_id, why)
+
+    # --- the socket ------------------------------------------------------------------------------------
+
+    async def listen(self, socket: WebSocket) -> None:
+        """Tell a socket what happens in the sessions and tasks that it subscribes to."""
+        await socket.accept()
+        async with asyncio.TaskGroup() as tasks:
+            listener = _Listener(self, self._chats, self._hub, socket, tasks)
+            self._listeners.add(listener)
+            try:
+                while True:
+                    message = await socket.receive()
+                    if message["type"] == "websocket.disconnect":
+                        break
+                    asked = subscription(message.get("text") or "")
+                    if asked is not None:
+                        await listener.subscribe(*asked)
+            except WebSocketDisconnect:
+                pass
+            finally:
+                self._listeners.discard(listener)
+                listener.leave()
+
+    def why_lost(self, task_id: str) -> str | None:
+        """Return why a task is not on record and will not be; None for one that waits to begin."""
+        if any(queued.task_id == task_id for queue in self._queues.values() for queued in queue):
+            return None
+        return self._lost.get(task_id, UNKNOWN_TASK)
+
+
+class _Listener:
+    """One open socket and its subscriptions."""
+
+    def __init__(
+        self, service: AgentService, chats: Chats, hub: Hub, socket: WebSocket, tasks: asyncio.TaskGroup
+    ) -> None:
+        self._service = service
+        self._chats = chats
+        self._hub = hub
+        self._socket = socket
+        self._tasks = tasks
+        self._subscriptions: dict[str, _Subscription] = {}  # by the session's id
+
+    async def subscribe(self, session_id: str, task_id: str) -> None:
+        """Tell from now on what happens in a session, or in this task of it from its first event on."""
+        found = self._subscriptions.get(session_id)
+        if found is None:
+            if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
+                await self._socket.close(1008, f"{MAX_SUBSCRIPTIONS} sessions are the most")
+                raise WebSocketDisconnect(1008)
+            found = self._subscriptions[session_id] = _Subscription(session_id)
+            chat_id = await self._service.chat_of(session_id)
+            seen = await self._now(chat_id) if chat_id else 0
+            if chat_id and not found.chat_id:  # else it was made meanwhile
+                found.chat_id, found.seen = chat_id, seen
+        if task_id:
+            await self._name(found, task_id)
+        if found.chat_id and found.reader is None:
+            self._read(found)
+
+    def session_made(self, session_id: str, chat_id: str) -> None:
+        """A session that was subscribed to before there was one begins."""
+        found = self._subscriptions.get(session_id)
+        if found is not None and found.reader is None:
+            found.chat_id, found.seen = chat_id, 0
+            self._read(found)
+
+    async def task_lost(self, chat_id: str, task_id: str, why: str) -> None:
+        """Tell that a task ended which is not on record."""
+        for found in list(self._subscriptions.values()):
+            if found.chat_id == chat_id and found.wants(task_id):
+                await self._send([error_event(task_id, why)])
+
+    def leave(self) -> None:
+        """End all reading."""
+        for found in self._subscriptions.values():
+            if found.reader is not None:
+                found.reader.cancel()
+
+    async def _now(self, chat_id: str) -> int:
+        """Return the event after which a new subscriber is told: before the task that runs, if one does."""
+        chat = await self._chats.conversation(chat_id)
+        if chat.status != "running":
+            return chat.last_event_id
+        return max(await self._hub.answer_start(chat_id, chat.last_event_id) - 1, 0)
+
+    async def _name(self, found: _Subscription, task_id: str) -> None:
+        """Read the task from its beginning, but for what was told of it."""
+        found.name(task_id)
+        first = await self._chats.first_event(found.chat_id, task_id)
+        if first is None:
+            if (why := self._service.why_lost(task_id)) is not None:
+                await self._send([error_event(task_id, why)])
+        elif first <= found.seen:
+            if found.reader is not None:
+                found.reader.cancel()
+                found.reader = None
+            found.seen = first - 1
+
+    def _read(self, found: _Subscription) -> None:
+        found.reader = self._tasks.create_task(self._tell(found))
+
+    async def _tell(self, found: _Subscription) -> None:
+        counts = not is_child(self._socket)
+        waiting = self._chats.wait_for(found.chat_id) if counts else nullcontext()
+        try:
+            with waiting:
+                async with aclosing(self._hub.read(found.chat_id, found.seen, counts=counts)) as batches:
+                    async for batch in batches:
+                        for frame in batch:
+                            await self._send(found.frames(frame))
+            if not await self._service.chat_of(found.session_id):  # else the backend stops
+                open_tasks = list(found.encoders)
+                found.encoders.clear()
+                found.reader = None
+                await self._send([session_ended(task_id) for task_id in open_tasks])
+        except AgentTuiError as error:
+            log.error("a session cannot be read: %s", error)
+            await self._send([error_event(task_id, str(error)) for task_id in found.encoders])
+            found.reader = None
+
+    async def _send(self, frames: list[str]) -> None:
+        with suppress(WebSocketDisconnect, RuntimeError):  # it has gone: ``listen`` hears of that
+            for frame in frames:
+                await self._socket.send_text(frame)
+
+
+def _question(fields: Fields) -> Question:
+    files = tuple(_file(one, place) for place, one in enumerate(fields.objects("attachments") or (), 1))
+    prompt = prompt_asked(fields.text("prompt") or "", has_files=bool(files))
+    if not prompt.strip() and not files:
+        raise wrong_field("prompt", "is empty")
+    task_id = task_id_of(uuid4().hex, voice_mode=fields.flag("voiceMode") or False)
+    return Question(
+        content=prompt,
+        attachments=files,
+        system_prompt=fields.text("systemPrompt") or None,
+        answer_id=task_id,
+        is_alone=True,
+    )
+
+
+def _file(fields: Fields, place: int) -> Attachment:
+    """Return a file of a task; its fields are nowhere fixed."""
+    names = ("name", "filename", "fileName")
+    name = next((found for one in names if (found := fields.text(one))), f"attachment {place}")
+    types = ("type", "mimeType", "mime_type")
+    type_ = next((found for one in types if (found := fields.text(one))), "text/plain")
+    content = next((found for one in ("text", "data") if (found := fields.text(one)) is not None), None)
+    return Attachment(name, fields.needed_text("content") if content is None else content, type_)
+
+
+def _key(session_id: str) -> str:
+    return f"agent_tasks:{session_id}"
+
+
+def _id_named(session_id: str) -> str:
+    """Return the id of the chat that was made for a session of this name."""
+    return id_of(_key(session_id))

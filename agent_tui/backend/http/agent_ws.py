@@ -1,0 +1,268 @@
+"""The agent socket (protocols.md §4): one WebSocket per chat, one client and one question at a time.
+
+A chat id is a chat of ours, which is made with its first question and lasts. Its attachments, and the files
+that tools wrote, lie in the workspace of that chat.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, nullcontext, suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+
+from starlette.routing import BaseRoute, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from agent_tui.backend.engine.chat_fields import MAX_ATTACHMENTS
+from agent_tui.backend.engine.chats import ANSWER_RUNNING, Asked, Chats, NewConversation, Question
+from agent_tui.backend.http.presence import is_child
+from agent_tui.backend.http.problem import problem
+from agent_tui.backend.http.room_requests import ID
+from agent_tui.backend.http.workspaces import Workspaces
+from agent_tui.backend.hub import Hub
+from agent_tui.backend.store.rows import Frame
+from agent_tui.backend.tools.tool import ToolError, ToolPlace
+from agent_tui.backend.tools.workspace import Workspace
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError, Refused
+from agent_tui.model.inert import inert_line
+from agent_tui.wire.agent_socket import (
+    CHAT_BUSY,
+    FILE_OFFERED,
+    GRACEFUL_DISCONNECT,
+    PARSE_ERROR,
+    STATUS,
+    TERMINAL,
+    UNEXPECTED_MSG_TYPE,
+    SocketFrame,
+    UserMessage,
+    client_frame,
+    parse_frame,
+)
+from agent_tui.wire.agent_socket_encode import AgentSocketEncoder, error_frame
+
+WRITERS = frozenset({"write_file", "patch_file"})  # tools whose result is a file
+MAX_FILE_BYTES = 1024 * 1024
+MAX_FAULTS = 100  # frames of one connection that are none of the protocol's
+LAST_SECONDS = 0.3  # for the end of an answer, when the backend stops
+
+
+class AgentSockets:
+    """The route of the agent socket, and which chats are held."""
+
+    def __init__(self, chats: Chats, hub: Hub, workspaces: Workspaces) -> None:
+        self._chats = chats
+        self._hub = hub
+        self._workspaces = workspaces
+        self._held: set[str] = set()
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the one route."""
+        return [WebSocketRoute("/v1/agent_ws/{chat_id}/", self.connect)]
+
+    async def connect(self, socket: WebSocket) -> None:
+        """Serve one client, or refuse it where another one holds the chat."""
+        chat_id: str = socket.path_params["chat_id"]
+        if not ID.fullmatch(chat_id):
+            await socket.send_denial_response(problem(HTTPStatus.NOT_FOUND, "There is no such chat"))
+            return
+        if chat_id in self._held:
+            # As the original's client tells it: not accepted, with 403.
+            detail = "Another client holds it."
+            busy = problem(HTTPStatus.FORBIDDEN, "The chat is busy", detail, code=CHAT_BUSY)
+            await socket.send_denial_response(busy)
+            return
+        self._held.add(chat_id)
+        try:
+            new = NewConversation(workspace=self._workspaces.default, client_key=f"agent_ws:{chat_id}")
+            await _Connection(self._chats, self._hub, socket, new).serve()
+        finally:
+            self._held.discard(chat_id)
+
+
+class _Connection:
+    """One client."""
+
+    def __init__(self, chats: Chats, hub: Hub, socket: WebSocket, new: NewConversation) -> None:
+        self._chats = chats
+        self._hub = hub
+        self._socket = socket
+        self._new = new
+        self._answering: asyncio.Task[None] | None = None
+        self._asked: Asked | None = None
+        self._is_left = False
+
+    async def serve(self) -> None:
+        """Answer questions until the client leaves or the backend stops. An answer whose client left is
+        stopped; what it said is kept.
+        """
+        await self._socket.accept()
+        await self._send(SocketFrame(STATUS))
+        async with asyncio.TaskGroup() as tasks:
+            listening = tasks.create_task(self._listen(tasks))
+            stopping = tasks.create_task(self._hub.closed())
+            try:
+                await asyncio.wait({listening, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                if not listening.done():
+                    await self._say_goodbye()
+            finally:
+                listening.cancel()
+                stopping.cancel()
+                await self._leave()
+
+    async def _listen(self, tasks: asyncio.TaskGroup) -> None:
+        faults = 0
+        while faults < MAX_FAULTS:
+            message = await self._socket.receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            try:
+                asked = _user_message(message.get("text"))
+            except _Fault as fault:
+                faults += 1
+                await self._send(error_frame(str(fault), fault.code))
+                continue
+            if self._answering is not None and not self._answering.done():
+                await self._send(error_frame("A question is being answered", CHAT_BUSY))
+            else:
+                self._asked = None
+                self._answering = tasks.create_task(self._answer(asked))
+        await self._socket.close(1008, "too many frames that are not of the protocol")
+
+    async def _answer(self, message: UserMessage) -> None:
+        """Answer one question to its end, well or badly."""
+        try:
+            chat = await self._chats.create(self._new)
+            files = await asyncio.to_thread(_attachments, chat.workspace, message.attachments)
+            question = Question(content=message.text, attachments=files, is_alone=True)
+            counts = not is_child(self._socket)
+            with self._chats.wait_for(chat.id) if counts else nullcontext():
+                self._asked = asked = await self._chats.ask(chat.id, question)
+                if self._is_left:
+                    await self._chats.stop_answer(asked.message_id)
+                    return
+                offers = _Offers(asked.message_id, chat.workspace)
+                async with aclosing(self._hub.read(chat.id, asked.after, counts=counts)) as batches:
+                    await self._tell(batches, AgentSocketEncoder(), offers)
+        except Refused as error:
+            await self._send(error_frame(str(error), CHAT_BUSY if error.code == ANSWER_RUNNING else ""))
+        except (AgentTuiError, ToolError) as error:
+            await self._send(error_frame(str(error)))
+
+    async def _tell(
+        self, batches: AsyncGenerator[list[Frame], None], encoder: AgentSocketEncoder, offers: _Offers
+    ) -> None:
+        """Send the frames of one answer up to its end."""
+        async for batch in batches:
+            for event in [one.event for one in batch if one.message_id == offers.turn_id]:
+                for said in (event, *await offers.made_by(event)):
+                    for frame in encoder.encode(said):
+                        await self._send(frame)
+                        if frame.type in TERMINAL:
+                            return
+        await self._send(error_frame("The conversation was deleted"))
+
+    async def _say_goodbye(self) -> None:
+        if self._answering is not None:
+            await asyncio.wait({self._answering}, timeout=LAST_SECONDS)
+        await self._send(SocketFrame(GRACEFUL_DISCONNECT))
+        with suppress(WebSocketDisconnect, RuntimeError):  # it has gone
+            await self._socket.close(1001)
+
+    async def _leave(self) -> None:
+        """Stop the answer that nobody waits for any more."""
+        self._is_left = True
+        answering = self._answering
+        if answering is None or answering.done():
+            return
+        if self._asked is not None:
+            await self._chats.stop_answer(self._asked.message_id)
+            answering.cancel()
+        await asyncio.wait({answering})  # one that is just being put on record stops then
+
+    async def _send(self, frame: SocketFrame) -> None:
+        with suppress(WebSocketDisconnect, RuntimeError):  # it has gone: ``_listen`` hears of that
+            await self._socket.send_text(frame.json())
+
+
+class _Fault(Exception):
+    """What a client sent is not of the protocol; the text is for the client."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def _user_message(text: str | None) -> UserMessage:
+    """Return the question in a frame; raises ``_Fault``."""
+    if text is None:
+        raise _Fault(PARSE_ERROR, "binary frames are not of this protocol")
+    try:
+        frame = parse_frame(text)
+    except ValueError as error:
+        raise _Fault(PARSE_ERROR, str(error)) from None
+    try:
+        message = client_frame(frame)
+    except ValueError as error:
+        raise _Fault(UNEXPECTED_MSG_TYPE, str(error)) from None
+    if not isinstance(message, UserMessage):
+        raise _Fault(UNEXPECTED_MSG_TYPE, "no tool of the client was called")
+    return message
+
+
+def _attachments(workspace: str, paths: tuple[str, ...]) -> tuple[ev.Attachment, ...]:
+    """Return the files at ``paths`` of the workspace; raises ``ToolError`` for what cannot be read."""
+    if len(paths) > MAX_ATTACHMENTS:
+        raise ToolError(f"{MAX_ATTACHMENTS} attachments are the most")
+    if not paths:
+        return ()
+    files = Workspace.of(ToolPlace(Path(workspace) if workspace else None))
+    found = []
+    for path in paths:
+        data = files.read(path, MAX_FILE_BYTES)
+        try:
+            found.append(ev.Attachment(path, data.decode("utf-8")))
+        except UnicodeDecodeError:
+            raise ToolError(f"{inert_line(path, 200)}: is no text") from None
+    return tuple(found)
+
+
+@dataclass(slots=True)
+class _Offers:
+    """Tells the files that the tools of one answer wrote."""
+
+    turn_id: str
+    workspace: str
+    _paths: dict[str, str] = field(default_factory=dict)  # call → where it writes
+
+    async def made_by(self, event: ev.Event) -> list[ev.TurnNoted]:
+        """Return the offer of the file that an event says was written, if it does."""
+        if not isinstance(event, ev.StepSet) or event.step.name not in WRITERS or not self.workspace:
+            return []
+        step = event.step
+        if step.type == "tool_call" and step.arguments:
+            self._paths[step.id] = _path_in(step.arguments)
+        path = self._paths.pop(step.id_ref, "") if step.type == "tool_result" and step.success else ""
+        real = await asyncio.to_thread(self._real, path) if path else ""
+        return [ev.TurnNoted(self.turn_id, FILE_OFFERED, about=real)] if real else []
+
+    def _real(self, path: str) -> str:
+        """Return the path relative to the workspace and without links, empty where there is no such file."""
+        try:
+            with Workspace(Path(self.workspace)).find(path) as found:
+                return found.path if found.status is not None else ""
+        except ToolError:
+            return ""
+
+
+def _path_in(arguments: str) -> str:
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return ""
+    path = value.get("path") if isinstance(value, dict) else None
+    return path if isinstance(path, str) else ""
