@@ -116,7 +116,7 @@ def test_a_backend_that_starts_loads_no_real_model_and_no_migrations(tmp_path: P
     loaded = loaded_after("import agent_tui.backend.process", tmp_path)
     assert "sqlalchemy" in loaded
     assert not loaded & {"pydantic", "pydantic_ai", "openai", "alembic", "httpx"}
-    assert not loaded & {"livekit", "aiohttp", "jwt"}  # before anybody talks
+    assert not loaded & {"livekit", "aiohttp", "jwt", "websockets"}  # before anybody talks
 
 
 @pytest.mark.parametrize("name", ["tui", "widgets", "themes", "agent_tui"])

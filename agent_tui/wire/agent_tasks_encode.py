@@ -16,6 +16,7 @@ from agent_tui.wire.agent_tasks import ONLY_FILES
 from agent_tui.wire.content import BETWEEN_STEPS, dump, encodable
 
 MAX_ID_CHARACTERS: Final = 200
+MAX_FRAME_CHARACTERS: Final = 64 * 1024
 TERMINAL: Final = frozenset({"completed", "error"})
 SESSION_ENDED: Final = "The session was aborted: its conversation was deleted"  # told by "aborted"
 UNKNOWN_TASK: Final = "There is no such task: the service ended before it began, or it never was"
@@ -38,6 +39,8 @@ def prompt_asked(prompt: str, *, has_files: bool) -> str:
 
 def subscription(frame: str) -> tuple[str, str] | None:
     """Return (session id, task id or "") of a ``subscribe_session``, ``None`` for any other frame."""
+    if len(frame) > MAX_FRAME_CHARACTERS:
+        return None
     try:
         message = json.loads(frame)
     except (ValueError, RecursionError):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import InvalidStatus
 
 from agent_tui.backend.models.model import ModelRequest, ThinkingPiece
 from agent_tui.backend.tools.files import ReadFile
@@ -23,12 +23,12 @@ from agent_tui.model.errors import AgentBusy, ModelError
 from tests.backend.chat_backend import A_PATH, FULL, TOKEN, ChatBackend, chat_backend
 from tests.backend.engine.chat_house import call, speaks
 from tests.backend.processes import running
+from tests.backend.sockets import send_all, until_closed, until_quiet
 from tests.backend.wire_client import WireClient
 from tests.fakes.agent_socket_original import Busy, OriginalClient, OriginalError
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import reader, writer
 
-PATIENCE_SECONDS = 60.0
 SLOW = "10"  # tokens/s of the demo model
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
 UPGRADE = {
@@ -178,18 +178,20 @@ async def test_a_second_question_meanwhile_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_question_while_a_person_is_answered_there_is_refused(tmp_path: Path) -> None:
-    async with chat_backend(tmp_path, ScriptedModel(lambda _: ["one ", "two"])) as backend:
-        async with socket_of(backend) as socket:
-            await socket.send(user_message("Well?"))
-            (await backend.model.called(1)).finish()
-            await answer_of(socket)
-            path = f"{A_PATH}/{(await the_chat(backend.client))['id']}/messages"
-            async with backend.client.open("POST", path, {"content": "And?"}, FULL):
-                spoken = await backend.model.called(2)
-                await socket.send(user_message("Me too?"))
-                [busy] = await answer_of(socket)
-                assert busy["code"] == "CHAT_BUSY"
-                spoken.finish()
+    async with (
+        chat_backend(tmp_path, ScriptedModel(lambda _: ["one ", "two"])) as backend,
+        socket_of(backend) as socket,
+    ):
+        await socket.send(user_message("Well?"))
+        (await backend.model.called(1)).finish()
+        await answer_of(socket)
+        path = f"{A_PATH}/{(await the_chat(backend.client))['id']}/messages"
+        async with backend.client.open("POST", path, {"content": "And?"}, FULL):
+            spoken = await backend.model.called(2)
+            await socket.send(user_message("Me too?"))
+            [busy] = await answer_of(socket)
+            assert busy["code"] == "CHAT_BUSY"
+            spoken.finish()
 
 
 async def test_an_answer_whose_client_leaves_is_stopped_and_its_words_are_kept(tmp_path: Path) -> None:
@@ -198,9 +200,7 @@ async def test_an_answer_whose_client_leaves_is_stopped_and_its_words_are_kept(t
             await socket.send(user_message("Well?"))
             (await backend.model.called(1)).release()
             assert said([json.loads(await socket.recv())]) == "one "
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while backend.chats.running() or backend.traffic.under_way:
-                await asyncio.sleep(0)
+        await until_quiet(backend)
         assert backend.model.open_calls() == []
         assert await messages(backend.client) == [("user", "Well?", ""), ("assistant", "one ", "stop")]
         async with socket_of(backend) as socket:
@@ -213,9 +213,7 @@ async def test_a_question_whose_client_leaves_at_once_is_not_answered_for_nobody
     async with chat_backend(tmp_path, ScriptedModel(lambda _: ["one ", "two"])) as backend:
         async with socket_of(backend) as socket:
             await socket.send(user_message("Well?"))
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while backend.chats.running() or backend.traffic.under_way:
-                await asyncio.sleep(0)
+        await until_quiet(backend)
         assert backend.model.open_calls() == []
 
 
@@ -267,15 +265,16 @@ async def test_without_a_workspace_an_attachment_is_an_error(tmp_path: Path) -> 
 async def test_a_file_that_a_tool_wrote_is_offered(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
-    (tmp_path / "config.toml").write_text('[tools]\nallow = ["write_file(*)"]\n')
     script = speaks(
         [call("write_file", {"path": "./out/../a.txt", "content": "blue"}), call("look", {}, 1)], ["Done."]
     )
     tools = (AllowedWriter(), reader(), ReadFile())
-    async with chat_backend(tmp_path, script, *tools, workspaces=(folder,)) as backend:
-        async with socket_of(backend) as socket:
-            await socket.send(user_message("Write it."))
-            frames = await answer_of(socket)
+    async with (
+        chat_backend(tmp_path, script, *tools, workspaces=(folder,)) as backend,
+        socket_of(backend) as socket,
+    ):
+        await socket.send(user_message("Write it."))
+        frames = await answer_of(socket)
     offers = [frame for frame in frames if frame["type"] == "AGENT_EVENT_SEND_FILE"]
     assert offers == [{"type": "AGENT_EVENT_SEND_FILE", "path": "a.txt"}]
     assert (folder / "a.txt").read_text() == "blue"
@@ -336,18 +335,11 @@ async def test_what_is_too_large_or_too_much_ends_the_connection(tmp_path: Path)
     async with chat_backend(tmp_path, model) as backend:
         for number, (sent, code) in enumerate(floods):
             async with socket_of(backend, str(number)) as socket:
-                with pytest.raises(ConnectionClosed) as closed:
-                    for frame in sent:
-                        await socket.send(frame)
-                    while True:
-                        await socket.recv()
-                assert closed.value.rcvd is not None
-                assert closed.value.rcvd.code == code
+                await send_all(socket, sent)
+                assert (await until_closed(socket))[1] == code
         async with socket_of(backend, "2") as socket:
-            with pytest.raises(ConnectionClosed):
-                await socket.send(["x"] * 20_000)  # fragments
-                while True:
-                    await socket.recv()
+            await send_all(socket, [["x"] * 20_000])  # fragments
+            await until_closed(socket)
         async with socket_of(backend) as socket:  # the chat is free again
             await socket.send(user_message("Well?"))
             assert said(await answer_of(socket)) == "1: Well?"
@@ -380,9 +372,7 @@ async def test_an_answer_that_its_process_cut_is_on_record_and_the_chat_goes_on(
             frames = [json.loads(await socket.recv()) for _ in range(4)]
             begun = asyncio.get_running_loop().time()
             ending = asyncio.create_task(process.end(end))
-            with pytest.raises(ConnectionClosed):
-                while True:
-                    frames.append(json.loads(await socket.recv()))
+            frames += (await until_closed(socket))[0]
             await ending
             assert asyncio.get_running_loop().time() - begun < 10
             if not is_killed:
@@ -410,23 +400,24 @@ async def test_an_idle_client_is_told_that_the_backend_stops(tmp_path: Path) -> 
 
 
 async def test_a_question_fails_clearly_where_the_chat_was_deleted_meanwhile(tmp_path: Path) -> None:
-    async with chat_backend(tmp_path, ScriptedModel(lambda _: ["one ", "two"])) as backend:
-        async with socket_of(backend) as socket:
-            await socket.send(user_message("Well?"))
-            (await backend.model.called(1)).release()
-            assert said([json.loads(await socket.recv())]) == "one "
-            chat = await the_chat(backend.client)
-            await backend.client.call("DELETE", f"{A_PATH}/{chat['id']}")
-            assert (await answer_of(socket))[-1]["type"] == "ERROR"
-            backend.model.free = True
-            await socket.send(user_message("Again?"))  # a new conversation
-            assert said(await answer_of(socket)) == "one two"
+    async with (
+        chat_backend(tmp_path, ScriptedModel(lambda _: ["one ", "two"])) as backend,
+        socket_of(backend) as socket,
+    ):
+        await socket.send(user_message("Well?"))
+        (await backend.model.called(1)).release()
+        assert said([json.loads(await socket.recv())]) == "one "
+        chat = await the_chat(backend.client)
+        await backend.client.call("DELETE", f"{A_PATH}/{chat['id']}")
+        assert (await answer_of(socket))[-1]["type"] == "ERROR"
+        backend.model.free = True
+        await socket.send(user_message("Again?"))  # a new conversation
+        assert said(await answer_of(socket)) == "one two"
 
 
 async def test_an_original_client_reports_errors_by_their_code(tmp_path: Path) -> None:
-    async with running(*open_backend(tmp_path), folder=tmp_path) as process:
-        async with original(process.url) as client:
-            with pytest.raises(OriginalError) as failed:
-                await client.ask("Read it.", ["missing.txt"])
-            assert failed.value.code == "AGENT_ERROR"
-            assert (await client.ask("Well?")).text
+    async with running(*open_backend(tmp_path), folder=tmp_path) as process, original(process.url) as client:
+        with pytest.raises(OriginalError) as failed:
+            await client.ask("Read it.", ["missing.txt"])
+        assert failed.value.code == "AGENT_ERROR"
+        assert (await client.ask("Well?")).text

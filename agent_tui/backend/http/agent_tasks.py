@@ -245,6 +245,9 @@ class AgentService:
                         await listener.subscribe(*asked)
             except WebSocketDisconnect:
                 pass
+            except AgentTuiError as error:
+                log.error("a subscription failed: %s", error)
+                await socket.close(1011)
             finally:
                 self._listeners.discard(listener)
                 listener.leave()

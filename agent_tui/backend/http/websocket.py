@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
@@ -19,9 +20,13 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             self.conn.fail(1009, f"a message may have {MAX_FRAGMENTS} fragments")
             self.handle_parser_exception()
 
-    def handle_parser_exception(self) -> None:
-        if self.conn.close_sent is None:  # the head of the handshake, which has no close frame
+    async def send(self, message: ASGISendEvent) -> None:
+        await super().send(message)
+        # A refusal with a body ends the handshake, too; uvicorn would log that nobody completed it.
+        self.handshake_complete = self.handshake_complete or self.close_sent
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self.handshake_initiated:  # the whole head was given at once, and is none of a handshake
             self.transport.write(REFUSED_HEAD)
             self.transport.close()
-        else:
-            super().handle_parser_exception()
