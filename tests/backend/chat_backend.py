@@ -78,10 +78,13 @@ async def chat_backend(
     timing: Timing | None = None,
     keep_alive_seconds: float = 60.0,
     models: FakeModels | None = None,
+    allow: tuple[str, ...] = (),
 ) -> AsyncIterator[ChatBackend]:
-    """Give a backend on a new database in ``folder``; ``models`` says for whom ``model`` speaks."""
+    """Give a backend on a new database in ``folder``; ``models`` says for whom ``model`` speaks, ``allow`` is
+    what the config file lets tools do.
+    """
     store = Store(folder / "chats.db")
-    hub, models, box = Hub(store), models or FakeModels(model), ScriptedBox(*tools)
+    hub, models, box = Hub(store), models or FakeModels(model), ScriptedBox(*tools, allow=allow)
     quick = timing or Timing(retries=(), grace=0.05, tool_grace=0.05)
     chats = Chats(store, hub, models, box, unwatched_seconds=None, timing=quick)
     in_rooms = RoomTools(store, box, chats.asks)

@@ -15,7 +15,6 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
 from agent_tui.backend.models.model import ModelRequest, ThinkingPiece
-from agent_tui.backend.tools.files import ReadFile
 from agent_tui.backend.tools.writing import WriteFile
 from agent_tui.clients.agent_socket import AgentSocketClient
 from agent_tui.model import events as ev
@@ -262,28 +261,24 @@ async def test_without_a_workspace_an_attachment_is_an_error(tmp_path: Path) -> 
         assert "no workspace" in error["details"]
 
 
-async def test_a_file_that_a_tool_wrote_is_offered(tmp_path: Path) -> None:
+async def test_what_a_rule_allows_is_run_and_its_file_offered_and_the_rest_is_denied(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
-    script = speaks(
-        [call("write_file", {"path": "./out/../a.txt", "content": "blue"}), call("look", {}, 1)], ["Done."]
-    )
-    tools = (AllowedWriter(), reader(), ReadFile())
-    async with (
-        chat_backend(tmp_path, script, *tools, workspaces=(folder,)) as backend,
-        socket_of(backend) as socket,
-    ):
-        await socket.send(user_message("Write it."))
+    wanted = ({"path": "./out/../a.txt", "content": "blue"}, {"path": "b.txt", "content": "red"})
+    calls = [call("write_file", arguments, place) for place, arguments in enumerate(wanted)]
+    async with chat_backend(
+        tmp_path, speaks(calls, ["Done."]), WriteFile(), workspaces=(folder,), allow=("write_file(*a.txt)",)
+    ) as backend, socket_of(backend) as socket:
+        await socket.send(user_message("Write them."))
         frames = await answer_of(socket)
     offers = [frame for frame in frames if frame["type"] == "AGENT_EVENT_SEND_FILE"]
     assert offers == [{"type": "AGENT_EVENT_SEND_FILE", "path": "a.txt"}]
+    results = [frame["result"] for frame in frames if frame["type"] == "AGENT_EVENT_TOOL_RESULT"]
+    assert [json.loads(one)["error"] for one in results if one.startswith("{")] == [
+        "not run: nobody was there to allow it"
+    ]
+    assert [path.name for path in folder.iterdir() if path.is_file()] == ["a.txt"]
     assert (folder / "a.txt").read_text() == "blue"
-
-
-class AllowedWriter(WriteFile):
-    """``write_file`` where it need not be asked for."""
-
-    permission = "read"
 
 
 async def test_nobody_is_asked_what_a_tool_may_do(tmp_path: Path) -> None:

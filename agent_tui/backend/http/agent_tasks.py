@@ -142,7 +142,7 @@ class AgentService:
                     queued.is_cancelled = True
                     if not queued.is_asked:
                         queue.remove(queued)
-                        await self._lose(chat_id, task_id, STOPPED)
+                        self._lose(chat_id, task_id, STOPPED)
                     return json_answer({})
         if not await self._chats.stop_answer(task_id):
             raise NotFound("There is no such task under way")
@@ -214,18 +214,18 @@ class AgentService:
             if isinstance(error, Refused) and error.code == ANSWER_RUNNING and not queued.is_cancelled:
                 queued.is_asked = False
                 return False
-            await self._lose(chat_id, queued.task_id, STOPPED if queued.is_cancelled else str(error))
+            self._lose(chat_id, queued.task_id, STOPPED if queued.is_cancelled else str(error))
         if queued.is_cancelled:  # while it was put on record
             await self._chats.stop_answer(queued.task_id)
         return True
 
-    async def _lose(self, chat_id: str, task_id: str, why: str) -> None:
+    def _lose(self, chat_id: str, task_id: str, why: str) -> None:
         """Tell that a task ended which is not on record."""
         self._lost[task_id] = why
         while len(self._lost) > MAX_LOST_TASKS:
             del self._lost[next(iter(self._lost))]
-        for listener in list(self._listeners):
-            await listener.task_lost(chat_id, task_id, why)
+        for listener in self._listeners:
+            listener.task_lost(chat_id, task_id, why)
 
     # --- the socket ------------------------------------------------------------------------------------
 
@@ -296,11 +296,11 @@ class _Listener:
             found.chat_id, found.seen = chat_id, 0
             self._read(found)
 
-    async def task_lost(self, chat_id: str, task_id: str, why: str) -> None:
-        """Tell that a task ended which is not on record."""
-        for found in list(self._subscriptions.values()):
+    def task_lost(self, chat_id: str, task_id: str, why: str) -> None:
+        """Tell that a task ended which is not on record; who does not read holds up nobody else."""
+        for found in self._subscriptions.values():
             if found.chat_id == chat_id and found.wants(task_id):
-                await self._send([error_event(task_id, why)])
+                self._tasks.create_task(self._send([error_event(task_id, why)]))
 
     def leave(self) -> None:
         """End all reading."""
