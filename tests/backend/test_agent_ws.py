@@ -266,9 +266,16 @@ async def test_what_a_rule_allows_is_run_and_its_file_offered_and_the_rest_is_de
     folder.mkdir()
     wanted = ({"path": "./out/../a.txt", "content": "blue"}, {"path": "b.txt", "content": "red"})
     calls = [call("write_file", arguments, place) for place, arguments in enumerate(wanted)]
-    async with chat_backend(
-        tmp_path, speaks(calls, ["Done."]), WriteFile(), workspaces=(folder,), allow=("write_file(*a.txt)",)
-    ) as backend, socket_of(backend) as socket:
+    async with (
+        chat_backend(
+            tmp_path,
+            speaks(calls, ["Done."]),
+            WriteFile(),
+            workspaces=(folder,),
+            allow=("write_file(*a.txt)",),
+        ) as backend,
+        socket_of(backend) as socket,
+    ):
         await socket.send(user_message("Write them."))
         frames = await answer_of(socket)
     offers = [frame for frame in frames if frame["type"] == "AGENT_EVENT_SEND_FILE"]
