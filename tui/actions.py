@@ -246,6 +246,7 @@ _ACTS_OF_A_CHAT: Final = {  # what the chat itself says about them
     "chat.version.next": "version",
     "chat.open_step": "open_step",
     "chat.queue": "queue",
+    "chat.settings": "settings",
 }
 
 

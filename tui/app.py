@@ -170,7 +170,9 @@ class AgentTuiApp(KeysInOrder[int]):
     async def _open(self) -> None:
         await asyncio.to_thread(importlib.import_module, "tui.places")
         self._has_places = True
-        if not self._request.setup:
+        source = self._request.source
+        is_agent = isinstance(source, Server) and source.agent is not None
+        if not self._request.setup and not is_agent:
             self.places.presence.start()
         self.garbage.start()
         self.set_interval(LOOK_SECONDS, self.garbage.look)

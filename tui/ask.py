@@ -14,23 +14,23 @@ from agent_tui.clients.log_stream import Item
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotOffered, Refused
 from agent_tui.model.inert import inert_line
-from agent_tui.state.conversation import ChatTurn, ConversationState
+from agent_tui.state.conversation import ConversationState
 from agent_tui.wire.chat import TERMINAL, ChatDecoder
-from agent_tui.wire.chat_encode import answer_content, question_content
 from agent_tui.wire.content import encodable
 from agent_tui.wire.sse import Frame
 from tui import connect, output
-from tui.ask_formats import AskFormat, AskRecord, as_told, ask_format
+from tui.ask_agents import ask_agent
+from tui.ask_formats import AskFormat, AskRecord, ask_format
 from tui.ask_input import Asked, AskOptions
-from tui.ask_tools import ToolNotices, is_allowed, not_allowed
-from tui.commands import check_tools, note_line
+from tui.ask_telling import MAX_ERROR_CHARACTERS, Telling, streamed
+from tui.ask_tools import is_allowed, not_allowed
+from tui.commands import check_tools
 from tui.formats import Ending, FormatName
 from tui.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
 from tui.request import Server, Source
 
 PATIENCE_SECONDS: Final = 10.0  # for everything that should come at once: a stop, a server that comes back
 NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
-MAX_ERROR_CHARACTERS: Final = 500
 UNANSWERED: Final = ("error", "lost", "timeout")  # ends of an answer that is not whole
 
 
@@ -39,11 +39,14 @@ def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName
 
     Raises ``ConfigError`` for wrong usage, before anything is written to stdout.
     """
-    form = ask_format(form_name)
+    is_agent = isinstance(source, Server) and source.agent is not None
+    form = ask_format(form_name, is_plain=is_agent or None)
     state = ConversationState()
     embedded = not isinstance(source, Server)
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, AskRecord]:
+        if server.agent is not None:
+            return await ask_agent(server.agent, asked, options, Telling(form, state), interrupts)
         told = _Errand(server, embedded, asked, options, form, state)
         return await told.run(interrupts, wants_record=form_name == "json")
 
@@ -74,7 +77,8 @@ class _Errand:
                 thinking_enabled=self.options.thinking,
                 enabled_tools=self.options.tools,
             )
-            answer = _Answer(client, conversation_id, question, self.options.allow, self.form, self.state)
+            telling = Telling(self.form, self.state)
+            answer = _Answer(client, conversation_id, question, self.options.allow, telling)
             ending = await answer.until_its_end(interrupts)
             if (told := self._what_to_do(conversation_id, ending)) and not ending.gave_up:
                 output.notice(told)
@@ -129,12 +133,7 @@ class _Errand:
                 messages = await client.messages_raw(conversation_id)
             except AgentTuiError:
                 pass
-        return AskRecord(conversation, self._streamed() if messages is None else messages)
-
-    def _streamed(self) -> list[object]:
-        question = {"role": "user", "content": question_content(self.asked.content, self.asked.attachments)}
-        answers = (turn for turn in self.state.turns.values() if turn.role != "user")
-        return [question, *({"role": "assistant", "content": _content(turn)} for turn in answers)]
+        return AskRecord(conversation, streamed(self.asked, self.state) if messages is None else messages)
 
 
 @dataclass(slots=True)
@@ -145,12 +144,10 @@ class _Answer:
     conversation_id: str
     question: Question
     allow: Sequence[str]
-    form: AskFormat
-    state: ConversationState
+    telling: Telling
     interrupted: bool = False
     under_way: asyncio.Event = field(default_factory=asyncio.Event)
     decoder: ChatDecoder = field(default_factory=lambda: ChatDecoder(f"{ev.LOCAL_ID}answer"))
-    notices: ToolNotices = field(default_factory=ToolNotices)
 
     async def until_its_end(self, interrupts: Interrupts) -> Ending:
         """Follow the answer; the first signal has it stopped and waits for that, for 10 s at most."""
@@ -165,11 +162,11 @@ class _Answer:
 
     async def _stop(self) -> str:
         self.interrupted = True
-        self._notice("stopping the answer; once more leaves at once")
+        self.telling.notice("stopping the answer; once more leaves at once")
         await self.under_way.wait()  # before that there is nothing to stop
         why = await why_it_goes_on(self.client.stop(self.conversation_id), "stop", "answer")
         if why:
-            self._notice(why)
+            self.telling.notice(why)
         return why
 
     async def _follow(self) -> Ending:
@@ -189,34 +186,18 @@ class _Answer:
             if item.status == "live":
                 self.under_way.set()
             elif item.status == "waiting":
-                self._notice(f"reconnecting in {item.delay:.0f} s: {item.detail}")
+                self.telling.notice(f"reconnecting in {item.delay:.0f} s: {item.detail}")
             return None
         event = self.decoder.decode(item.event, item.data)
-        self.state.apply(event)
-        self.form.frame(item.id, item.event, item.data)
-        for turn_id in self.state.changed:
-            if (turn := self.state.turns.get(turn_id)) is not None and turn.role != "user":
-                changed = (turn.steps.all[step_id] for step_id in turn.steps.changed)
-                steps = sorted(changed, key=lambda step: step.place)
-                self.form.told(turn_id, steps)
-                for line in self.notices.lines(turn_id, steps, event):
-                    self._notice(line)
-                turn.steps.changed.clear()
-        self.state.changed.clear()
-        if isinstance(event, ev.TurnNoted) and (line := note_line(event)):
-            self._notice(line)
+        self.telling.take(event, lambda form: form.frame(item.id, item.event, item.data))
         if isinstance(event, ev.ToolStatusChanged) and event.ask is not None:
             await self._decide(event, event.ask)
         return self._ending(item, event) if item.event in TERMINAL else None
 
-    def _notice(self, text: str) -> None:
-        self.form.aside()
-        output.notice(text)
-
     def _ending(self, frame: Frame, event: ev.Event) -> Ending:
         if frame.event == "done":
             return Ending("completed")
-        last = self.state.last_turn
+        last = self.telling.state.last_turn
         if last is not None and last.interrupted == "stop":
             return Ending("interrupted", None if self.interrupted else "somebody else stopped it")
         if last is not None and last.interrupted == "length":
@@ -228,18 +209,18 @@ class _Answer:
 
     async def _decide(self, asks: ev.ToolStatusChanged, ask: ev.ToolAsk) -> None:
         """Let a call run that ``--allow`` names; deny every other one, and say how it could run."""
-        step = self.state.step(asks.turn_id, asks.step_id)
+        step = self.telling.state.step(asks.turn_id, asks.step_id)
         if step is None or asks.status != "asks":
             return
         ids = (self.conversation_id, asks.turn_id, asks.step_id)
         if ask.form is not None:
-            self._notice(f"{inert_line(ask.call)}: declined, nobody can be asked without a screen")
+            self.telling.notice(f"{inert_line(ask.call)}: declined, nobody can be asked without a screen")
             await self._answer(step.name, ids, "decline")
             return
         allowed = is_allowed(step, ask, self.allow)
         if not allowed:
-            self.notices.denied.add((asks.turn_id, asks.step_id))
-            self._notice(not_allowed(step.name, ask))
+            self.telling.notices.denied.add((asks.turn_id, asks.step_id))
+            self.telling.notice(not_allowed(step.name, ask))
         decision, why = ("once", "") if allowed else ("deny", NOT_ALLOWED)
         await self._answer(step.name, ids, decision, why)
 
@@ -249,12 +230,7 @@ class _Answer:
         except Refused:
             pass  # somebody else has answered, or it asks no more
         except AgentTuiError as error:
-            self._notice(f"the answer to {tool} was not taken: {error}")
-
-
-def _content(turn: ChatTurn) -> str:
-    """Return an answer as it would be stored."""
-    return answer_content(turn.said, [as_told(step) for step in turn.steps.all.values()])
+            self.telling.notice(f"the answer to {tool} was not taken: {error}")
 
 
 def _folder() -> str | None:

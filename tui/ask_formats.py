@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -33,8 +33,8 @@ class AskRecord:
 class AskFormat(Protocol):
     """One way to write an answer to stdout. Every method may raise ``BrokenPipeError``."""
 
-    def frame(self, frame_id: str, name: str, data: str) -> None:
-        """Take one event as it was received."""
+    def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
+        """Take one event as it was received: its data as text, or read."""
 
     def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
         """Take the steps of an answer that the last event changed, in their order."""
@@ -56,7 +56,7 @@ class AskText:
         self._line_open = False
         self._is_aside = False  # where both streams go to one place, a notice stands on its own line
 
-    def frame(self, frame_id: str, name: str, data: str) -> None:
+    def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
         """The text format writes words only."""
 
     def aside(self) -> None:
@@ -104,7 +104,7 @@ def _share_a_place() -> bool:
 class AskJson:
     """One object at the end."""
 
-    def frame(self, frame_id: str, name: str, data: str) -> None:
+    def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
         """The json format writes at the end only."""
 
     def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
@@ -126,17 +126,19 @@ class AskStream:
     its answers are written in the plain form of §2, as it would send them to everybody else.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_plain: bool | None = None) -> None:
+        """``is_plain``: no server of ours answers, ``None`` where that is to be found out."""
         self._held: list[dict[str, object]] = []  # until it is known whose they are
-        self._is_plain: bool | None = None
+        self._is_plain = is_plain
         self._id: str | None = None  # of the newest event
         self._growing: StepState | None = None
         self._written = 0, 0  # of what grows: its revision, and how many characters of it
         self._done: set[tuple[str, str]] = set()  # (turn, step) of calls and results that are written
 
-    def frame(self, frame_id: str, name: str, data: str) -> None:
+    def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
         self._id = frame_id or None
-        line: dict[str, object] = {"id": self._id, "event": name, "data": frame_data(data)}
+        sent = frame_data(data) if isinstance(data, str) else dict(data)
+        line: dict[str, object] = {"id": self._id, "event": name, "data": sent}
         if self._is_plain is None and name in BEFORE_AN_ANSWER:
             self._held.append(line)
             return
@@ -202,12 +204,12 @@ def as_told(step: StepState) -> ev.Step:
     return ev.Step(step.id, step.place, step.type, *texts, step.id_ref, step.success)
 
 
-def ask_format(name: FormatName) -> AskFormat:
-    """Return the format that ``--output`` names."""
+def ask_format(name: FormatName, *, is_plain: bool | None = None) -> AskFormat:
+    """Return the format that ``--output`` names; ``is_plain`` as ``AskStream`` has it."""
     match name:
         case "text":
             return AskText()
         case "json":
             return AskJson()
         case "stream-json":
-            return AskStream()
+            return AskStream(is_plain)

@@ -34,6 +34,7 @@ class Asked:
 
     content: str
     attachments: tuple[Attachment, ...] = ()
+    files: tuple[Path, ...] = ()  # that are not read here
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class AskOptions:
     allow: tuple[str, ...] = ()
     thinking: bool | None = None
     workspace: Path | None = None
+    chat_id: int | None = None  # of an agent socket
     strict: bool = False  # the demo model answers only where it is named
 
     def __post_init__(self) -> None:
@@ -62,24 +64,27 @@ class AskOptions:
         return None if self.workspace is None else str(self.workspace.expanduser().resolve())
 
 
-def read_question(words: Sequence[str], files: Sequence[Path]) -> Asked:
-    """Return what words, files and stdin ask; blocks until stdin is read, where something is piped in.
+def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool = True) -> Asked:
+    """Return what words, files and stdin ask; blocks until stdin is read, where something is piped in. Files
+    that are not read are left to the one who asks, and what is piped in stands below the words.
 
     Raises ``ConfigError`` for what cannot be read, is no text, is too much, or is nothing.
     """
     said = " ".join(word for word in words if word != STDIN).strip()
-    attachments = [_attached(file) for file in files]
+    attachments = [_attached(file) for file in files] if reads_files else []
     piped = _read_stdin() if STDIN in words or _is_piped_in() else ""
     if piped.strip():
-        if said:
+        if said and not reads_files:
+            said = f"{said}\n\n{piped}"
+        elif said:
             attachments.append(Attachment(STDIN_NAME, piped))
         else:
             said = piped
-    if not said.strip() and not attachments:
+    if not said.strip() and not files and not attachments:
         raise NOTHING
-    if len(attachments) > MAX_ATTACHMENTS:
-        raise ConfigError(f"{len(attachments)} files are too many", f"{MAX_ATTACHMENTS} are the most")
-    asked = Asked(encodable(said), tuple(attachments))
+    if (number := max(len(attachments), len(files))) > MAX_ATTACHMENTS:
+        raise ConfigError(f"{number} files are too many", f"{MAX_ATTACHMENTS} are the most")
+    asked = Asked(encodable(said), tuple(attachments), () if reads_files else tuple(files))
     _check_size(asked)
     return asked
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from agent_tui.config.file import CHAT, SOCKET
 from agent_tui.model.errors import ConfigError
 from tui import completion
 from tui.cli_parts import (
@@ -24,7 +25,7 @@ from tui.cli_parts import (
     given,
 )
 from tui.output import PROGRAM
-from tui.request import CHAT
+from tui.request import ANSWERING, other_server, wants_embedded
 from tui.startup import choose_source, open_chat
 
 NO_TOOLS = "none"
@@ -79,10 +80,6 @@ def _ask(
     strict: Annotated[bool, typer.Option("--strict", envvar=STRICT_VARIABLE)] = False,
     output_format: RunOutput = "text",
 ) -> int:
-    if chat_id is not None:
-        raise ConfigError(
-            "--chat-id is for backends of kind socket", "a conversation is named by --conversation"
-        )
     if conversation is not None:
         conversation = given(conversation, "CONVERSATION", "ask")
     from tui.ask_input import AskOptions, read_question
@@ -95,10 +92,19 @@ def _ask(
         tuple(allow or ()),
         thinking or None,
         workspace,
+        chat_id,
         strict,
     )
-    asked = read_question(text or (), files or ())
-    source = choose_source(connection_of(context), CHAT)
+    connection = connection_of(context)
+    other = None if wants_embedded(connection) else other_server(connection, *ANSWERING)
+    agent = other.agent if other is not None else None
+    is_socket = agent is not None and agent.kind == SOCKET
+    if chat_id is not None and not is_socket:
+        raise ConfigError(
+            "--chat-id is for backends of kind socket", "a conversation is named by --conversation"
+        )
+    asked = read_question(text or (), files or (), not is_socket)
+    source = other or choose_source(connection, CHAT)
     from tui import ask
 
     return ask.ask(source, asked, options, output_format)

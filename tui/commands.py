@@ -155,6 +155,20 @@ def note_line(noted: ev.TurnNoted) -> str:
             return inert_line(f"MCP server {noted.about}; its tools are missing")
         case "form_declined":
             return inert_line(f"MCP server {noted.about}")
+        case "file_offered":
+            found = f"the agent offers a file: {inert_line(noted.about)}"
+        case "file_saved":
+            found = f"saved {inert_line(noted.about)}"
+        case "file_refused":
+            found = f"file not saved: {inert_line(noted.about)}"
+        case "progress":
+            found = inert_line(noted.about)
+        case "orphan":
+            found = f"the agent says, outside of the answer: {inert_line(noted.about)}"
+        case "agent_left":
+            found = f"the connection ended: {inert_line(noted.about)}"
+        case "not_cancelled":
+            found = f"the task was not cancelled and may go on: {inert_line(noted.about)}"
         case "loading":
             found = say("turn.loading")
         case "no_tools":

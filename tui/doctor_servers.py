@@ -8,18 +8,29 @@ import asyncio
 import shutil
 import socket
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import agent_tui
+from agent_tui.clients.agents import AgentChats
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.http import Net
 from agent_tui.clients.records import ToolServer
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.config.file import BackendConfig, Config, ProviderConfig
+from agent_tui.config.file import SOCKET, TASKS, BackendConfig, Config, ProviderConfig
 from agent_tui.config.tools import McpConfig
-from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused, TransportError, Unauthorized
+from agent_tui.model.errors import (
+    AgentBusy,
+    AgentTuiError,
+    ConnectFailed,
+    NotFound,
+    NotOffered,
+    Refused,
+    TransportError,
+    Unauthorized,
+)
 from agent_tui.model.inert import inert_line
 from tui import runtime
 from tui.doctor import Check, Surroundings
@@ -184,6 +195,8 @@ def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
         return Check(check_id, "failed", title, detail, f"export {backend.token_env}=TOKEN")
     try:
         detail = asyncio.run(_asked(backend, token))
+    except AgentBusy as error:
+        return Check(check_id, "ok", title, f"it answers; {_said(error)}")
     except (Unauthorized, Refused) as error:
         if not isinstance(error, Unauthorized) and error.status not in (401, 403):
             return Check(check_id, "ok", title, "it answers")
@@ -199,6 +212,8 @@ def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
 
 async def _asked(backend: BackendConfig, token: str) -> str:
     """Ask a server for its rooms, or where it has none just for an answer; raises what the client raises."""
+    if backend.kind in (TASKS, SOCKET):
+        return await _connected(replace(backend, token=token))
     async with Net(backend.url, token=token, timeout=min(backend.timeout, ANSWER_SECONDS)) as net:
         if backend.kind != "rooms":
             await net.call("GET", "/health")
@@ -208,6 +223,19 @@ async def _asked(backend: BackendConfig, token: str) -> str:
         except (NotFound, NotOffered):
             return "it answers; it has no list of rooms"
         return f"{len(rooms)} {'room' if len(rooms) == 1 else 'rooms'}"
+
+
+async def _connected(backend: BackendConfig) -> str:
+    """Connect to an agent; raises what its client raises."""
+    client = AgentChats(backend)
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await client.opened("")
+    except TimeoutError as error:
+        raise ConnectFailed("nobody answers", f"{ANSWER_SECONDS:g} s passed") from error
+    finally:
+        await client.aclose()
+    return "it takes tasks" if backend.kind == TASKS else "its agent is ready"
 
 
 def _said(error: AgentTuiError) -> str:

@@ -19,6 +19,7 @@ REASONS = {
     "paused": PAUSED,
     "interrupted": PAUSED,
     "error": FAILED,
+    "aborted": FAILED,
     "lost": FAILED,
     "timeout": FAILED,
     "busy": REFUSED,

@@ -23,6 +23,8 @@ async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> st
     Raises what the server and ``find_conversation`` raise, also for a new chat; ``NotOffered`` when the
     server has no list and no chat was named.
     """
+    if link.is_agent:
+        return await link.opened(wanted)
     client = await link.client()
     try:
         listed = await client.conversations()

@@ -47,7 +47,7 @@ question; beside TEXT it is attached to it, as "stdin" (also where TEXT holds a
   --thinking              let the model think aloud first
   --strict                exit code 2 where the demo model would answer without
                           having been named (AGENT_TUI_STRICT=1 says so, too)
-  --chat-id N             for backends of kind socket only
+  --chat-id N             the chat of a backend of kind socket (default: 0)
   --output FORMAT         text (default): the answer alone
                           json: one object at the end, with the conversation and
                           its messages

@@ -13,7 +13,7 @@ from tui.request import Server, Source, reach
 from tui.screens.words import say
 
 if TYPE_CHECKING:
-    from agent_tui.clients.chat import ChatClient, Question  # noqa: F401  named below in quotes
+    from agent_tui.clients.chat import ChatClient, Question
     from agent_tui.clients.log_stream import Item
     from agent_tui.clients.log_stream import Source as FollowedSource
     from agent_tui.clients.rooms import RoomsClient  # noqa: F401  named below in quotes
@@ -51,6 +51,11 @@ class Link(Generic[C]):
         self._client: C | None = None
         self._url = ""
         self._opening = asyncio.Lock()
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether an agent of others answers, which keeps no list, no history and no settings."""
+        return isinstance(self._source, Server) and self._source.agent is not None
 
     @property
     def is_embedded(self) -> bool:
@@ -127,6 +132,22 @@ class ChatLink(Link["ChatClient"]):
     """The connection of a screen of chats."""
 
     _MODULE, _CLASS = "agent_tui.clients.chat", "ChatClient"
+
+    async def _open(self) -> ChatClient:
+        source = self._source
+        if not isinstance(source, Server) or source.agent is None:
+            return await super()._open()
+        agents = await asyncio.to_thread(importlib.import_module, "agent_tui.clients.agents")
+        made: ChatClient = agents.AgentChats(source.agent)
+        return made
+
+    async def opened(self, wanted: str) -> str:
+        """Connect to the session or chat of an agent that is wanted, "" for a new session or chat 0; return
+        the id that the screen knows it by.
+        """
+        client: Any = await self.client()
+        info = await client.opened(wanted)
+        return str(info.id)
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
         """Return the events of an answer, for servers that show it nowhere else. One POST, ever."""

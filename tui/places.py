@@ -180,7 +180,9 @@ class Places:
     def leave_chat(self) -> None:
         """Go back to the list of chats, which goes on where it was."""
         left = self._app.screen
-        if isinstance(left, ChatScreen):
+        if isinstance(left, ChatScreen) and self.chat_link.is_agent:
+            self._app.notify(say("chat.agent.no_list", quit=self.how_to_quit), markup=False)
+        elif isinstance(left, ChatScreen):
             self._app.pop_screen()
             self._app.garbage.screen_gone()
             listed = self._open_one(ConversationsScreen)
@@ -221,7 +223,9 @@ class Places:
 
     def switch_lists(self) -> None:
         """Go to the list of chats, or from chats to the list of rooms."""
-        if isinstance(self._app.screen, ChatScreen | ConversationsScreen):
+        if self.chat_link.is_agent:
+            self._app.notify(say("chat.agent.no_list", quit=self.how_to_quit), markup=False)
+        elif isinstance(self._app.screen, ChatScreen | ConversationsScreen):
             self._run("lists", self._leave_for(self.show_rooms))
         elif isinstance(self._app.screen, RoomScreen | RoomsScreen):
             self._run("lists", self._leave_for(self.show_chats))
@@ -280,6 +284,8 @@ class Places:
                 self._app.exit(DONE)
 
         key = "chat.quit" if self._request.embedded else "chat.quit.served"
+        if self.chat_link.is_agent:
+            key = "chat.quit.agent"
         self._app.push_screen(QuestionScreen(say(key), ascii_only=self._ascii_only), answered)
 
     def _run(self, group: str, work: Coroutine[Any, Any, None]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from agent_tui.config.file import EMBEDDED, BackendConfig, Config, load
+from agent_tui.config.file import CHAT, EMBEDDED, ROOMS, SOCKET, TASKS, BackendConfig, Config, load
 from agent_tui.model.errors import ConfigError
 from tui import output
 from tui.arguments import Connection
@@ -20,19 +20,20 @@ WARNING = (
     "--token can be read by others in the list of processes; use AGENT_TUI_TOKEN, --token-file,"
     " or token_env in the config file"
 )
-ROOMS, CHAT = "rooms", "chat"  # kinds of servers, as the config file has them
+ANSWERING = (CHAT, TASKS, SOCKET)  # kinds of servers that answer questions
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
     """A server that is there already; ``timeout`` is in seconds without a byte, ``paths``
-    overrides URL paths.
+    overrides URL paths. ``agent`` is what an agent service or socket is reached by.
     """
 
     url: str
     token: str = field(default="", repr=False)
     timeout: float = 30.0
     paths: Mapping[str, str] = field(default_factory=dict)
+    agent: BackendConfig | None = None
 
     @property
     def host(self) -> str:
@@ -84,24 +85,24 @@ def wants_embedded(connection: Connection) -> bool:
     return not os.environ.get("AGENT_TUI_URL")
 
 
-def other_server(connection: Connection, kind: str = ROOMS) -> Server:
+def other_server(connection: Connection, *kinds: str) -> Server:
     """Return the server that flags, environment and file name, in this order of strength.
 
-    ``kind`` is what it has to speak. A token on the command line is warned about. Raises ``ConfigError``
-    when what they name cannot be used.
+    ``kinds`` are what it may speak, by default rooms. A token on the command line is warned about.
+    Raises ``ConfigError`` when what they name cannot be used.
     """
-    server = _named_server(connection, kind)
+    server = _named_server(connection, kinds or (ROOMS,))
     if connection.token is not None:
         output.complain(WARNING)
     return server
 
 
-def _named_server(connection: Connection, kind: str) -> Server:
+def _named_server(connection: Connection, kinds: Sequence[str]) -> Server:
     token = flag_token(connection) or os.environ.get("AGENT_TUI_TOKEN", "")
     if connection.backend is not None:
         if connection.url is not None:
             raise ConfigError("--url and --backend name two servers", "give one of them")
-        return _from_file(connection.backend, load(), token, kind)
+        return _from_file(connection.backend, load(), token, kinds)
     if connection.url is not None:
         return Server(_checked(connection.url, "--url"), token)
     return Server(_checked(os.environ.get("AGENT_TUI_URL", ""), "AGENT_TUI_URL"), token)
@@ -124,25 +125,29 @@ def flag_token(connection: Connection) -> str:
     return token
 
 
-def _from_file(name: str, config: Config, token: str, kind: str) -> Server:
+def _from_file(name: str, config: Config, token: str, kinds: Sequence[str]) -> Server:
     backend = config.backends.get(name)
     if backend is None:
         known = ", ".join(sorted(config.backends)) or "none"
         raise ConfigError(f"no [backends.{name}] in {config.path}", f"there: {known}")
-    if backend.kind != kind:
-        raise ConfigError(f"backends.{name} is of kind {backend.kind}", f"this command needs kind {kind}")
-    url = _checked(backend.url, f"backends.{name}.url")
-    return Server(url, token or _file_token(backend), backend.timeout, backend.paths)
+    if backend.kind not in kinds:
+        needed = " or ".join(kinds)
+        raise ConfigError(f"backends.{name} is of kind {backend.kind}", f"this command needs kind {needed}")
+    url = _checked(backend.url, f"backends.{name}.url", ("ws", "wss") if backend.kind == SOCKET else ())
+    token = token or _file_token(backend)
+    is_agent = backend.kind in (TASKS, SOCKET)
+    agent = replace(backend, token=token) if is_agent else None
+    return Server(url, token, backend.timeout, backend.paths, agent)
 
 
 def _file_token(backend: BackendConfig) -> str:
     return os.environ.get(backend.token_env, "") or backend.token
 
 
-def _checked(url: str, origin: str) -> str:
+def _checked(url: str, origin: str, more: tuple[str, ...] = ()) -> str:
     try:
         parts = urlsplit(url)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        fits = parts.scheme in ("http", "https", *more) and bool(parts.hostname) and parts.port != 0
     except ValueError:
         fits = False
     if not fits:

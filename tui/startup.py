@@ -8,11 +8,11 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
-from agent_tui.config.file import config_path, load
+from agent_tui.config.file import CHAT, ROOMS, config_path, load
 from agent_tui.model.errors import ConfigError
 from tui import background, exits, output, runtime
 from tui.arguments import Connection, ScreenArguments
-from tui.request import CHAT, ROOMS, WARNING, ScreenRequest, Source, other_server, wants_embedded
+from tui.request import ANSWERING, WARNING, ScreenRequest, Source, other_server, wants_embedded
 from tui.runtime import Starting, begin
 from tui.terminal import is_terminal, restored
 from tui.voice.request import VoiceRequest
@@ -23,9 +23,9 @@ INSTEAD_OF_CHAT = "use agent-tui ask"
 INSTEAD_OF_VOICE = "use agent-tui voice --wav FILE, or --text --output text"
 
 
-def choose_source(connection: Connection, kind: str = ROOMS) -> Source:
+def choose_source(connection: Connection, *kinds: str) -> Source:
     """Return where the rooms or chats are; the embedded backend, which has both, is started here, without
-    waiting for it.
+    waiting for it. ``kinds`` are what another server may speak, by default rooms.
 
     Raises ``ConfigError`` when flags, environment or file are wrong.
     """
@@ -35,7 +35,7 @@ def choose_source(connection: Connection, kind: str = ROOMS) -> Source:
             option = "--token" if connection.token is not None else "--token-file"
             raise ConfigError(f"{option} needs --url or --backend", "your own backend has its own token")
         return begin()
-    return other_server(connection, kind)
+    return other_server(connection, *kinds)
 
 
 def open_rooms(connection: Connection, room: str | None, *, setup: bool = False) -> int:
@@ -69,14 +69,14 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
 
     Raises ``ConfigError`` where no screen can be shown.
     """
-    kind, instead = (ROOMS, INSTEAD) if asked.chat is None else (CHAT, INSTEAD_OF_CHAT)
+    kinds, instead = ((ROOMS,), INSTEAD) if asked.chat is None else (ANSWERING, INSTEAD_OF_CHAT)
     if voice is not None:
-        kind, instead = CHAT, INSTEAD_OF_VOICE
+        kinds, instead = (CHAT,), INSTEAD_OF_VOICE
     if not is_terminal():
         raise ConfigError("a screen needs a terminal", instead)
     if os.environ.get("TERM") == "dumb":
         raise ConfigError("TERM=dumb cannot show a screen", instead)
-    source = choose_source(connection, kind)
+    source = choose_source(connection, *kinds)
     config = load()
     if isinstance(source, Starting) and not _may_open(source):
         return exits.DONE

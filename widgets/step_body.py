@@ -26,6 +26,11 @@ MARKS_IN_MARKS: Final = 3  # bold around code, and so on
 MORE: Final = "… {more}"
 THINKING: Final = "thinking"
 RESULT: Final = "result"
+FILES: Final = {  # what an agent shares: type of the step → what it is called
+    "file_offered": "offers a file",
+    "file_saved": "saved",
+    "file_refused": "not saved",
+}
 # What a call is about is the first of its arguments with one of these names, else its first short text.
 MAIN_ARGUMENTS: Final = ("command", "pattern", "query", "expression", "url", "path", "name", "title")
 PLACE_ARGUMENTS: Final = ("glob", "path", "folder")  # where something is looked for
@@ -57,6 +62,10 @@ def step_head(
     match kind:
         case "thinking":
             return _title(THINKING, _first_words(content)), _joined(times)
+        case "sub_agent":
+            return _title(name, _first_words(content)), _joined(times)
+        case "file_offered" | "file_saved" | "file_refused":
+            return _title(FILES[kind], name), _joined(times)
         case "text":
             return "", _joined(times)
         case "tool_call":
@@ -81,7 +90,7 @@ def step_body(
     how much. Without a ``limit`` it is whole.
     """
     match kind:
-        case "thinking" | "text":
+        case "thinking" | "text" | "sub_agent":
             return content
         case "tool_call":
             is_said = result is not None and _about(arguments)[1]  # in the head row

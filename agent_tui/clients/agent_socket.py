@@ -17,6 +17,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from agent_tui.clients.agent_files import AgentFiles
+from agent_tui.clients.announced import AnswerLeft, Told
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.frame_queue import FrameQueue
 from agent_tui.clients.websocket import RESTARTS, lost, open_socket
@@ -217,6 +218,15 @@ class AgentSocketClient:
         question is answered, what ``connect`` raises, ``ConfigError`` for a file that cannot be attached,
         ``StreamLost`` for an answer that breaks off, ``TimedOut`` and ``ProtocolError``.
         """
+        async with aclosing(self._asked(text, attachments)) as frames:
+            async for frame in frames:
+                if frame is not None:
+                    yield frame
+
+    async def _asked(
+        self, text: str, attachments: Sequence[Path]
+    ) -> AsyncGenerator[SocketFrame | None, None]:
+        """Ask as ``ask_frames``; before the frames comes ``None``, once the question was sent."""
         if self._is_asking:
             raise AgentBusy("this chat is answering already", "It takes one question at a time.")
         self._is_asking = True
@@ -230,6 +240,7 @@ class AgentSocketClient:
             assert link is not None
             link.request = request
             await self._send(link, UserMessage(text, paths).frame())
+            yield None
             while True:
                 yield (frame := await self._next(request))
                 if frame.type in TERMINAL:
@@ -243,17 +254,37 @@ class AgentSocketClient:
         self, text: str, attachments: Sequence[Path] = (), *, turn_id: str = ""
     ) -> AsyncGenerator[ev.Event, None]:
         """Ask, and yield the answer as events of the turn ``turn_id``, last ``TurnDone`` or ``RunFailed``.
+        See ``answer``.
+        """
+        async with aclosing(self.answer(text, attachments, turn_id=turn_id)) as answer:
+            async for told in answer:
+                for event in told.events:
+                    yield event
+
+    async def answer(
+        self, text: str, attachments: Sequence[Path] = (), *, turn_id: str = ""
+    ) -> AsyncGenerator[Told, None]:
+        """Ask, and yield the frames of the answer and what they say of the turn ``turn_id``.
 
         A file that the agent offers is noted and, where its workspace is known, saved, which is noted too.
         Raises as ``ask_frames``.
         """
         decoder = AgentSocketDecoder(turn_id or f"{ev.LOCAL_ID}{uuid4().hex}")
-        async with aclosing(self.ask_frames(text, attachments)) as frames:
+        async with aclosing(self._asked(text, attachments)) as frames:
             async for frame in frames:
-                for event in decoder.decode(frame):
-                    yield event
+                if frame is None:
+                    yield Told()
+                    continue
+                events = decoder.decode(frame)
                 if frame.type == SEND_FILE and self._files is not None and frame.text("path"):
-                    yield await self._saved(decoder.turn_id, frame.text("path"))
+                    events.append(await self._saved(decoder.turn_id, frame.text("path")))
+                yield Told(frame.type or UNEXPECTED_MSG_TYPE, frame.data(), events)
+
+    async def leave(self) -> None:
+        """Give up the answer under way: it raises ``AnswerLeft``, and the rest is read and dropped."""
+        if self._link is not None and (request := self._link.request) is not None:
+            self._link.leave(request)
+            request.fail(AnswerLeft("the answer was given up"))
 
     async def save(self, path: str) -> Path:
         """Copy a file that the agent offers to the downloads and return where it lies now.
@@ -307,8 +338,10 @@ class AgentSocketClient:
             except NotFound:
                 raise
             except AgentTuiError as error:
-                code = CHAT_BUSY if isinstance(error, AgentBusy) else CONNECTION_ERROR
-                raise self._noted(code, error) from error
+                if isinstance(error, AgentBusy):
+                    busy = AgentBusy("the chat is busy", error.title, status=error.status)
+                    raise self._noted(CHAT_BUSY, busy) from error
+                raise self._noted(CONNECTION_ERROR, error) from error
             await self._status(socket)
             link = _Link(socket, opened.pop_all())
         link.reader = asyncio.create_task(self._read(link))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from typing import Final
 
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
+from agent_tui.clients.announced import AnswerLeft, Told
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.http import Net
 from agent_tui.clients.websocket import lost, open_socket, socket_url
@@ -51,7 +52,7 @@ class AgentTasksClient:
     ``session_id`` lasts from the first task, or from an earlier client, until the service says that it is
     gone. ``authorization`` is the whole header; it goes out with the POST and, unlike the original's, with
     the WebSocket. ``answer_seconds`` bounds the POST, ``total_seconds`` a whole task; silence within it is no
-    error.
+    error. ``on_not_cancelled`` is told why a task that was given up could not be cancelled.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class AgentTasksClient:
         answer_seconds: float = ANSWER_SECONDS,
         total_seconds: float = TOTAL_SECONDS,
         retries: Sequence[float] = RETRY_SECONDS,
+        on_not_cancelled: Callable[[Exception], object] = lambda _: None,
         clock: Clock = SYSTEM_CLOCK,
         environ: Mapping[str, str] | None = None,
     ) -> None:
@@ -76,6 +78,9 @@ class AgentTasksClient:
         self._environ = environ
         self._turn = asyncio.Lock()  # one task at a time: tasks of one session are told on one socket
         self._injections = 0
+        self._socket: ClientConnection | None = None  # of the task under way
+        self._is_left = False
+        self._on_not_cancelled = on_not_cancelled
         self._cancelling: set[asyncio.Task[None]] = set()
 
     async def aclose(self) -> None:
@@ -86,10 +91,28 @@ class AgentTasksClient:
                 one.cancel()
         await self._net.aclose()
 
-    async def ask(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[Event, None]:
-        """Yield the answer to ``task``: its steps, and last ``TurnDone`` or ``RunFailed``.
+    async def connect(self) -> None:
+        """Find out whether the service takes a socket. Raises what a handshake of ``ask`` does."""
+        async with open_socket(self._socket_url, self._authorization, self._environ):
+            pass
 
-        They are of the turn ``turn_id``, by default the service's id of the task. A task of no words and no
+    async def leave(self) -> None:
+        """Give up the answer under way: it raises ``AnswerLeft``, and its task is cancelled."""
+        if self._socket is not None:
+            self._is_left = True
+            await self._socket.close()
+
+    async def ask(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[Event, None]:
+        """Yield the answer to ``task``: its steps, and last ``TurnDone`` or ``RunFailed``. See ``answer``."""
+        async with aclosing(self.answer(task, turn_id=turn_id)) as answer:
+            async for told in answer:
+                for event in told.events:
+                    yield event
+
+    async def answer(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[Told, None]:
+        """Yield the frames of the answer to ``task``, those that the protocol knows, and what they say.
+
+        That is of the turn ``turn_id``, by default the service's id of the task. A task of no words and no
         files is not sent.
 
         What fails before the service took the task is tried again after 1 s and 3 s: nobody answered, too
@@ -105,8 +128,8 @@ class AgentTasksClient:
             while True:
                 try:
                     async with aclosing(self._answer(task, turn_id)) as answer:
-                        async for event in answer:
-                            yield event
+                        async for told in answer:
+                            yield told
                     return
                 except _NotTaken as failed:
                     if failed.is_retryable:
@@ -147,7 +170,7 @@ class AgentTasksClient:
                         pass
         return "".join(said)
 
-    async def _answer(self, task: AgentTask, turn_id: str) -> AsyncGenerator[Event, None]:
+    async def _answer(self, task: AgentTask, turn_id: str) -> AsyncGenerator[Told, None]:
         deadline = asyncio.get_running_loop().time() + self._total_seconds
         async with AsyncExitStack() as opened:
             try:
@@ -155,23 +178,28 @@ class AgentTasksClient:
                     socket, task_id = await self._begin(opened, task)
             except TimeoutError as error:
                 raise self._too_late() from error
-            is_over = False
+            self._socket, self._is_left, is_over = socket, False, False
             decoder = AgentTaskDecoder(task_id, turn_id)
             try:
+                yield Told()
                 while not is_over:
                     try:
                         async with asyncio.timeout_at(deadline):
                             frame = await socket.recv()
                     except TimeoutError as error:
                         raise self._too_late() from error
-                    for event in decoder.decode(frame):
-                        is_over = isinstance(event, TurnDone | RunFailed)
+                    data = decoder.own(frame)
+                    events = decoder.events(data)
+                    for event in events:
+                        is_over = is_over or isinstance(event, TurnDone | RunFailed)
                         if isinstance(event, RunFailed):
                             self._note_end(event.content)
-                        yield event
+                    if events:
+                        yield Told(data["type"], data, events)
             except ConnectionClosed as error:
-                raise lost(error) from error
+                raise (AnswerLeft("the answer was given up") if self._is_left else lost(error)) from error
             finally:
+                self._socket = None
                 if not is_over:
                     self._later(self._cancel(task_id))
 
@@ -242,6 +270,7 @@ class AgentTasksClient:
                 await self._net.call("POST", f"{TASKS_PATH}/{task_id}/cancel")
         except (AgentTuiError, TimeoutError) as error:
             log.info("the task could not be cancelled: %s", type(error).__name__)
+            self._on_not_cancelled(error)
 
 
 def _not_accepted(error: Refused) -> ModelError:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
 from uuid import uuid4
 
 from agent_tui.model.errors import StreamLost, TimedOut
 from agent_tui.model.events import LOCAL_ID, Attachment, Event, Message, MessageStored, TurnEnded, TurnStarted
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One frame of an answer as it was sent, and what it says. The first of an answer has no ``name``: the
+    question was taken.
+    """
+
+    name: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    events: Sequence[Event] = ()
+
+
+class AnswerLeft(StreamLost):
+    """This side gave the answer up."""
 
 
 async def announced(

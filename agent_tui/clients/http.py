@@ -95,7 +95,7 @@ class Net:
         authorization: str = "",
     ) -> None:
         self._base = _base_url(base_url)
-        token = _checked_token(token)
+        token = checked_token(token)
         self._authorization = authorization or (f"Bearer {token}" if token else "")
         self._timeout = timeout
         self._environ = dict(os.environ if environ is None else environ)
@@ -453,7 +453,8 @@ def _base_url(text: str) -> httpx.URL:
     return url
 
 
-def _checked_token(token: str) -> str:
+def checked_token(token: str) -> str:
+    """Return a token without the blanks around it; raises ``ConfigError`` for what cannot be sent."""
     token = token.strip()
     if not all("!" <= char <= "~" for char in token):
         raise ConfigError("the token holds a character that cannot be sent", "Only visible ASCII can.")

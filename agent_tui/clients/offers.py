@@ -68,6 +68,5 @@ async def explained(net: Net, method: str, path: str, what: str, error: NotFound
 
 def not_offered(what: str, error: NotFound | NotOffered) -> NotOffered:
     """Return the error for a call that a server does not have; ``what`` is what it is called."""
-    return NotOffered(
-        f"this server does not offer {what}", f"it answered {error.status}", status=error.status
-    )
+    detail = f"it answered {error.status}" if error.status else error.title
+    return NotOffered(f"this server does not offer {what}", detail, status=error.status)

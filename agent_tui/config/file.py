@@ -24,7 +24,7 @@ from agent_tui.model.errors import ConfigError
 from agent_tui.redaction import hide_secrets
 
 APP = "agent-tui"
-BACKEND_KINDS = ("rooms", "chat", "tasks", "socket")
+ROOMS, CHAT, TASKS, SOCKET = BACKEND_KINDS = ("rooms", "chat", "tasks", "socket")
 # Kind of provider → where it is when the config file does not say; an OpenAI-compatible one may be anywhere.
 PROVIDER_URLS: Mapping[str, str] = {
     "openai": "",
@@ -33,6 +33,12 @@ PROVIDER_URLS: Mapping[str, str] = {
     "google": "https://generativelanguage.googleapis.com",
 }
 PROVIDER_KINDS = tuple(PROVIDER_URLS)
+_KNOWN_OF_KIND = {
+    ROOMS: ("paths",),
+    CHAT: ("paths",),
+    TASKS: ("total_timeout", "engine_type"),
+    SOCKET: ("workspace", "chat_path"),
+}
 EMBEDDED = "embedded"  # the reserved name of the backend that we start ourselves
 DEMO_PROVIDER = "demo"  # the reserved name of the provider that needs no key and no network
 SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp", "voice")
@@ -44,7 +50,12 @@ _SECRET_ARGUMENT = re.compile("key|token|secret|passw|login|auth", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class BackendConfig:
-    """One ``[backends.NAME]``; ``timeout`` is in seconds without a byte, ``paths`` overrides URL paths."""
+    """One ``[backends.NAME]``; ``timeout`` is in seconds without a byte, ``paths`` overrides URL paths.
+
+    Of an agent service, ``timeout`` bounds the answer to a POST and ``total_timeout`` a whole task. Of an
+    agent socket, ``workspace`` is where the agent's folder is on this machine ("": nowhere), ``chat_path``
+    the path of a chat (``None``: the usual one, "": ``url`` is used as it is).
+    """
 
     name: str
     kind: str
@@ -53,6 +64,10 @@ class BackendConfig:
     token_env: str = ""
     timeout: float = 30.0
     paths: Mapping[str, str] = field(default_factory=dict)
+    total_timeout: float = 120.0
+    engine_type: str = "claude_api"
+    workspace: str = ""
+    chat_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,9 +259,9 @@ class _Reader:
     def _unknown(self, entry: Mapping[str, Any], where: str, known: tuple[str, ...]) -> None:
         self.warnings += [f"{where}.{key}: unknown setting, ignored" for key in entry if key not in known]
 
-    def _url(self, entry: Mapping[str, Any], key: str, where: str) -> str:
+    def _url(self, entry: Mapping[str, Any], key: str, where: str, more: tuple[str, ...] = ()) -> str:
         url = self.text(entry, key, f"{where}.{key}", needed=True)
-        if not url.startswith(("http://", "https://")):
+        if not url.startswith(("http://", "https://", *more)):
             raise self.fail(f"{where}.{key}", "must begin with http:// or https://")
         return url
 
@@ -258,16 +273,22 @@ class _Reader:
         if not isinstance(paths, Mapping) or not all(isinstance(p, str) for p in paths.values()):
             raise self.fail(f"{where}.paths", "must be a table of strings")
         kind = self._kind(entry, where, BACKEND_KINDS)
-        if kind in ("rooms", "chat"):
-            self._unknown(entry, where, ("kind", "url", "token", "token_env", "timeout", "paths"))
+        known = ("kind", "url", "token", "token_env", "timeout", *_KNOWN_OF_KIND[kind])
+        self._unknown(entry, where, known)
+        taken = {key: value for key, value in entry.items() if key in known}
+        default = BackendConfig(name, kind, "")
         return BackendConfig(
             name,
             kind,
-            self._url(entry, "url", where),
+            self._url(entry, "url", where, ("ws://", "wss://") if kind == SOCKET else ()),
             self.text(entry, "token", f"{where}.token"),
             self.text(entry, "token_env", f"{where}.token_env"),
             self.number(entry, "timeout", f"{where}.timeout", 30.0),
             dict(paths),
+            self.number(taken, "total_timeout", f"{where}.total_timeout", default.total_timeout),
+            self.text(taken, "engine_type", f"{where}.engine_type") or default.engine_type,
+            self.text(taken, "workspace", f"{where}.workspace"),
+            self.text(taken, "chat_path", f"{where}.chat_path") if "chat_path" in taken else None,
         )
 
     def provider(self, name: str, entry: Mapping[str, Any]) -> ProviderConfig:

@@ -50,6 +50,7 @@ class ChatTurn:
     has_no_tools: bool = False  # its model takes none, and was asked without
     waits_for: str = ""  # the MCP servers that are waited for
     missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
+    progress: str = ""  # what its agent told of how far it is, outside of a tool
     waits: ev.TurnNoted | None = None  # since it said its last words
     spoken: ev.Spoken | None = None  # in a voice session
     steps: Steps = field(default_factory=Steps)
@@ -240,7 +241,14 @@ class ConversationState:
         turn = self.turn_of(event.turn_id)
         if turn is None or turn.status != "speaking":
             return
-        take_note(turn, event, has_begun=bool(turn.steps.all))
+        if event.note.startswith("file_"):  # it stands where it was told
+            place = len(turn.steps)
+            shared = ev.Step(f"{event.note} {place}", place, event.note, name=event.about)
+            turn.steps.apply(ev.StepSet(turn.id, shared))
+        elif event.note == "progress":
+            turn.progress = ": ".join(filter(None, (event.agent_name, event.about)))
+        else:
+            take_note(turn, event, has_begun=bool(turn.steps.all))
         self.changed.add(turn.id)
 
     def _gone_on(self, continues: str, message_id: str) -> ChatTurn | None:
@@ -295,7 +303,7 @@ class ConversationState:
         ):
             self._count(ev.Unknown("process_step", repr(event), "a step after its answer's end"))
             return
-        turn.is_loading = False
+        turn.is_loading, turn.progress = False, ""
         turn.waits = None
         step = turn.steps.apply(event)
         self._note_asking(turn, step)

@@ -102,9 +102,17 @@ class AgentTaskDecoder:
 
     def decode(self, frame: str | bytes) -> list[ev.Event]:
         """Return what a frame says of the task; nothing for one of another. Never raises."""
+        return self.events(self.own(frame))
+
+    def own(self, frame: str | bytes) -> dict[str, Any]:
+        """Return the data of a frame of the task; empty for any other frame."""
         data = _data_of(frame)
         if data is None or data.get("taskId", self.task_id) not in (None, self.task_id):
-            return []
+            return {}
+        return data
+
+    def events(self, data: dict[str, Any]) -> list[ev.Event]:
+        """Return what the data of a frame says; nothing for what the protocol does not know."""
         match data.get("type"):
             case "text" | "thinking" as kind:
                 return self._said(kind, _text(data, "content", "text", kind))

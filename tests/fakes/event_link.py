@@ -19,6 +19,7 @@ class EventLink(Generic[C]):
     """
 
     is_embedded = True
+    is_agent = False
 
     def __init__(self, calls: C) -> None:
         self.calls = calls

@@ -126,6 +126,8 @@ class ChatScreen(ChatCommands):
 
     def _note(self, event: ev.Event) -> None:
         super()._note(event)
+        if isinstance(event, ev.TurnNoted) and (told := texts.told_beside(event)):
+            self.notify(told, markup=False)
         if isinstance(event, ev.ConversationLoaded | ev.ConversationChanged):
             workspace = event.conversation.workspace
             folder = Path(workspace) if workspace else Path.cwd()

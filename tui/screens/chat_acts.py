@@ -124,6 +124,8 @@ class ChatActs(ChatAsking):
         """Return why an act (edit, again, continue, version, …) cannot be done now; ``""`` if it can."""
         if not self.state.loaded:
             return say("help.why.not_loaded")
+        if act == "settings":
+            return say("chat.agent.settings") if self._link.is_agent else ""
         if act == "queue":
             return "" if self._composer.queue else say("chat.queue.none")
         if act == "open_step":
@@ -223,8 +225,11 @@ class ChatActs(ChatAsking):
     async def _ask_now(self, sending: Sending) -> None:
         try:
             await self._give(sending)
-        except AgentBusy:
+        except AgentBusy as error:
             self._busy(sending)
+            if self._link.is_agent:  # nobody tells when it is free
+                self._composer.set_queue(self._composer.queue, is_held=True)
+                self._composer.tell(say("chat.agent.busy", reason=str(error)))
         except AgentTuiError as error:
             self._failed(sending, error)
         finally:

@@ -85,6 +85,8 @@ class ChatCommands(ChatActs):
 
     def action_settings(self) -> None:
         """Change what holds for the chat."""
+        if not self._may("settings"):
+            return
         chat = self.state.conversation
         self.app.push_screen(
             ConversationForm(chat, self._link, self._set, self._take_settings, ascii_only=self._ascii_only)
@@ -227,6 +229,9 @@ class ChatCommands(ChatActs):
 
     def _begin_another(self) -> None:
         """Open a new chat with the model and the folder of this one."""
+        if self._link.is_agent:
+            self._tell("chat.agent.one")
+            return
         info = self.state.conversation
         fields = {name: getattr(info, name) for name in ("model", "provider_id", "workspace")}
         self._composer.keep_text()  # another new chat goes on with the same draft

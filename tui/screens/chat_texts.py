@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from agent_tui.config.tool_rules import WRITING_TOOLS, is_exact, spelled_out
-from agent_tui.model.events import ToolAsk
+from agent_tui.model.events import ToolAsk, TurnNoted
 from agent_tui.model.inert import inert_line, visible, visible_line
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.conversation import ChatTurn, ConversationState
@@ -125,7 +125,9 @@ def _doing(turn: ChatTurn) -> Status:
     if newest is None or newest.type == "tool_result" or newest.result is not None:
         after = newest.id if newest is not None else ""
         return Status(f"{signs.WAITING} {say('chat.waiting')}", f"model {turn.id} {after}")
-    if newest.type == "thinking":
+    if turn.progress:
+        return Status(f"{signs.SPEAKING} {inert_line(turn.progress, MAX_DETAIL_CHARACTERS)}")
+    if newest.type in ("thinking", "sub_agent"):
         return Status(f"{signs.THINKING} {say('chat.thinking')}", f"step {turn.id} {newest.id}")
     return Status(f"{signs.SPEAKING} {say('chat.answering')}")
 
@@ -214,6 +216,20 @@ def workspace(state: ConversationState) -> str:
     return say("chat.workspace", folder=inert_line(folder, MAX_NAME_CHARACTERS))
 
 
+def told_beside(noted: TurnNoted) -> str:
+    """Return what an agent of others tells that belongs to no answer; "" for all else."""
+    about = inert_line(noted.about, MAX_DETAIL_CHARACTERS)
+    match noted.note:
+        case "agent_left":
+            return say("chat.agent.left", reason=about)
+        case "orphan":
+            return say("chat.agent.orphan", text=about)
+        case "not_cancelled":
+            return say("chat.agent.not_cancelled", reason=about)
+        case _:
+            return ""
+
+
 # --- turns -------------------------------------------------------------------------------------------------
 
 
@@ -275,7 +291,7 @@ def step_head(step: StepState) -> tuple[str, str, str]:
         title, _ = head_of("tool_call", name=step.name, arguments=begun)
         return title, say("step.writing", size=size(step.arguments.length)), signs.THINKING
     result = step.result
-    is_thought = step.type == "thinking"
+    is_thought = step.type in ("thinking", "sub_agent")
     title, summary = head_of(
         step.type,
         name=step.name,

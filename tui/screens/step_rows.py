@@ -73,7 +73,7 @@ class StepRows:
             return  # it is shown with its call
         if step.type == "text":
             self._grow(step, self._text_key(step))
-        elif step.type == "thinking":
+        elif step.type in ("thinking", "sub_agent"):
             self._think(step)
         else:
             self._tool(step)
@@ -141,7 +141,7 @@ class StepRows:
             is_folded=self.starts_folded(key, is_folded=is_folded),
             color=color,
             who=who,
-            is_dim=step.type == "thinking",
+            is_dim=step.type in ("thinking", "sub_agent"),
             is_set_in=self.is_set_in,
         )
         self._last = key

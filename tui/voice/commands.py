@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from agent_tui.config.file import data_path, load
+from agent_tui.config.file import CHAT, data_path, load
 from agent_tui.config.voice import DEFAULT_ROOM, MAX_ROOM_CHARACTERS, TOKEN_VARIABLE, named_livekit
 from agent_tui.model.errors import ConfigError
 from agent_tui.voice_parts import PARTS, missing_parts, voice_folder
@@ -16,7 +16,7 @@ from tui.arguments import Connection
 from tui.cli_parts import Command, Group, Output, Yes, connection_of, no_connection
 from tui.formats import FormatName
 from tui.output import PROGRAM
-from tui.request import CHAT, flag_token
+from tui.request import flag_token
 from tui.startup import choose_source, open_voice
 from tui.terminal import is_terminal
 from tui.voice.request import VoiceRequest

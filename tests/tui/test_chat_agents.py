@@ -1,0 +1,254 @@
+"""The chat screen with agents that others run: over their protocols, on real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_tui.config.file import BackendConfig
+from agent_tui.model.errors import AgentBusy
+from tests.fakes import agent_socket_server as at_socket
+from tests.fakes.agent_service import agent_service
+from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
+from tests.tui.one_chat import OneChat
+from tests.tui.watched import Watched
+from tui.link import ChatLink
+from tui.request import Server
+
+pytestmark = pytest.mark.timeout(60)
+
+
+class Chat(Watched[OneChat]):
+    """A chat screen with an agent."""
+
+    @property
+    def told(self) -> str:
+        """What passed by."""
+        return "\n".join(note.message for note in self.app._notifications)
+
+    async def ask(self, words: str) -> None:
+        self.app.chat.composer.line.put(words)
+        self.app.chat.composer.open()
+        await self.pilot.press("enter")
+
+
+@pytest.fixture(autouse=True)
+def _own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@asynccontextmanager
+async def opened(kind: str, url: str, wanted: str = "", **fields: Any) -> AsyncGenerator[Chat, None]:
+    link = ChatLink(Server(url, agent=BackendConfig("them", kind, url, **fields)))
+    app = OneChat(link, chat=await link.opened(wanted))
+    try:
+        async with app.run_test(size=(100, 30), notifications=True) as pilot:
+            chat = Chat(app, pilot)
+            await chat.until("chat " if kind == "socket" else "session", "ready")
+            yield chat
+    finally:
+        await link.close()
+
+
+@pytest.fixture
+async def agent() -> AsyncGenerator[AgentSocketServer, None]:
+    async with agent_socket_server() as running:
+        yield running
+
+
+# --- an agent service ------------------------------------------------------------------------------------
+
+
+async def test_questions_to_a_service_are_tasks_of_one_session_and_stay_on_the_screen() -> None:
+    async with agent_service() as service, opened("tasks", service.url) as chat:
+        await chat.until("new session")
+        service.script = ["tools", "ok"]
+        await chat.ask("Which colour?")
+        await chat.until("Blue.", "look", "thinking", "session s1", "them")
+        await chat.ask("Count.")
+        shown = await chat.until("one two three four five", "ready")
+        assert "Which colour?" in shown
+        assert [post.get("sessionId") for post in service.posts] == [None, "s1"]
+        assert "not yours" not in shown
+
+
+async def test_stopping_an_answer_cancels_its_task_and_keeps_the_words() -> None:
+    async with agent_service() as service, opened("tasks", service.url, "s9") as chat:
+        await chat.until("session s9")
+        service.script = ["slow"]
+        await chat.ask("Count.")
+        await chat.until("one", "answering")
+        await chat.pilot.press("escape")
+        await chat.until("stopped", "ready")
+        await service.until(lambda one: one.cancelled == ["t1"])
+        assert service.posts[0]["sessionId"] == "s9"
+
+
+async def test_a_task_can_be_stopped_before_its_first_word() -> None:
+    async with agent_service() as service, opened("tasks", service.url) as chat:
+        service.script = ["silent"]
+        await chat.ask("Count.")
+        await chat.until("session s1")
+        await chat.pilot.press("escape")
+        await chat.until("stopped", "ready")
+        await service.until(lambda one: one.cancelled == ["t1"])
+
+
+async def test_an_answer_that_breaks_off_is_cut_and_the_next_question_connects_again() -> None:
+    async with agent_service() as service, opened("tasks", service.url) as chat:
+        service.script = ["cut", "ok"]
+        await chat.ask("Count.")
+        await chat.until("one two", "connection", lambda: "Your next question connects again" in chat.told)
+        await chat.ask("Again.")
+        await chat.until("three four five", "ready")
+
+
+async def test_an_error_of_the_agent_is_the_end_of_its_answer() -> None:
+    async with agent_service() as service, opened("tasks", service.url) as chat:
+        service.script = ["abort", "ok"]
+        await chat.ask("Count.")
+        await chat.until("the session was Aborted", "ready")
+        await chat.ask("Again.")
+        await chat.until("three four five", "session s2")
+
+
+async def test_a_task_that_is_not_taken_stays_in_the_line() -> None:
+    async with agent_service() as service, opened("tasks", service.url) as chat:
+        service.script = ["500"]
+        await chat.ask("Count.")
+        await chat.until("did not take the task", "Count.")
+        assert chat.app.chat.composer.line.text == "Count."
+
+
+# --- an agent socket -------------------------------------------------------------------------------------
+
+
+async def test_tools_sub_agents_progress_and_files_of_a_socket_are_shown(
+    agent: AgentSocketServer, tmp_path: Path
+) -> None:
+    (tmp_path / "report.txt").write_text("made", encoding="utf-8")
+    goes_on = asyncio.Event()
+    agent.answers = [
+        [
+            at_socket.text("Looking."),
+            at_socket.update({"status": "reading page 3"}),
+            at_socket.waits(goes_on),
+            at_socket.call("look", '{"at": "it"}'),
+            at_socket.text("I dig deeper", "tools:digger"),
+            at_socket.result("look", "blue"),
+            at_socket.file("report.txt"),
+            at_socket.text("Done."),
+            at_socket.end(),
+        ]
+    ]
+    async with opened("socket", agent.url, workspace=str(tmp_path)) as chat:
+        await chat.ask("Look")
+        await chat.until("Looking.", "reading page 3")
+        goes_on.set()
+        shown = await chat.until("Done.", "look", "tools:digger", "I dig deeper", "saved", "ready")
+        assert "report.txt" in shown
+        assert (tmp_path / "Downloads" / "report.txt").exists()
+        assert "chat 0" in shown
+
+
+async def test_a_stopped_answer_is_left_and_the_next_question_waits_for_its_rest(
+    agent: AgentSocketServer,
+) -> None:
+    goes_on = asyncio.Event()
+    agent.answers = [
+        [at_socket.text("one "), at_socket.waits(goes_on), at_socket.text("late"), at_socket.end()]
+    ]
+    async with opened("socket", agent.url, "7") as chat:
+        await chat.until("chat 7")
+        await chat.ask("Count")
+        await chat.until("one", "answering")
+        await chat.pilot.press("escape")
+        await chat.until("stopped", "ready")
+        await chat.ask("And?")
+        await chat.look()
+        assert agent.texts == ["Count"]
+        goes_on.set()
+        shown = await chat.until("You said: And?", "ready")
+        assert "late" not in shown
+        assert agent.paths == ["/v1/agent_ws/7/"]
+
+
+async def test_a_chat_that_somebody_holds_is_not_opened(agent: AgentSocketServer) -> None:
+    agent.held = {"0"}
+    with pytest.raises(AgentBusy, match="busy"):
+        async with opened("socket", agent.url):
+            pass
+
+
+async def test_a_question_that_meets_a_busy_chat_waits_until_enter(agent: AgentSocketServer) -> None:
+    agent.answers = [[at_socket.text("Bye."), at_socket.end(), at_socket.close(1001, "restart")]]
+    async with opened("socket", agent.url) as chat:
+        await chat.ask("Hi")
+        await chat.until("Bye.", lambda: "restart" in chat.told)
+        agent.refusals = [409]
+        await chat.ask("Still there?")
+        await chat.until("The agent is busy", "Still there?")
+        await chat.pilot.press("enter")
+        await chat.until("You said: Still there?")
+
+
+async def test_what_is_not_offered_says_why(agent: AgentSocketServer) -> None:
+    async with opened("socket", agent.url) as chat:
+        await chat.ask("Hi")
+        await chat.until("You said: Hi")
+        screen = chat.app.chat
+        assert screen.why_not("settings") == "this agent has settings of its own"
+        assert (
+            screen.why_not("again")
+            == screen.why_not("edit")
+            == "this server keeps one version of each message"
+        )
+        assert screen.why_not("continue")
+        assert screen.why_not("version")
+        await chat.ask("/title Another")
+        await chat.until(lambda: "this server does not offer changing conversations" in chat.told)
+        await chat.ask("/new")
+        await chat.until("start the program again for another one")
+        assert chat.app.opened == []
+
+
+async def test_a_file_is_attached_through_the_workspace(agent: AgentSocketServer, tmp_path: Path) -> None:
+    mount = tmp_path / "mount"
+    mount.mkdir()
+    notes = tmp_path / "notes.txt"
+    notes.write_text("read me", encoding="utf-8")
+    async with opened("socket", agent.url, workspace=str(mount)) as chat:
+        await chat.ask(f"Read @{notes}")
+        await chat.until("You said: Read")
+        assert agent.received[0]["attachments"] == ["attachments/notes.txt"]
+        assert (mount / "attachments" / "notes.txt").read_text(encoding="utf-8") == "read me"
+
+
+async def test_without_a_workspace_attaching_says_what_to_set(
+    agent: AgentSocketServer, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("read me", encoding="utf-8")
+    async with opened("socket", agent.url) as chat:
+        await chat.ask(f"Read @{notes}")
+        await chat.until("workspace = DIR")
+        assert agent.received == []
+
+
+async def test_what_comes_unasked_is_shown_in_passing(agent: AgentSocketServer) -> None:
+    agent.answers = [
+        [at_socket.text("Done."), at_socket.end(), at_socket.text("By the way"), at_socket.GOODBYE]
+    ]
+    async with opened("socket", agent.url) as chat:
+        await chat.ask("Hi")
+        await chat.until(
+            "Done.",
+            lambda: "outside of an answer: By the way" in chat.told,
+            lambda: "The connection ended: the agent is about to stop" in chat.told,
+        )
