@@ -53,7 +53,7 @@ STOPPED: Final = "Stopped"  # the failure of an answer that a person stopped
 MAX_NOTE_CHARACTERS: Final = 300
 MAX_NOTES: Final = 100  # that wait to be shown
 
-Note = Callable[[TurnNoted], object]
+Note = Callable[[TurnNoted], None]
 
 
 def authorization_of(token: str) -> str:

@@ -122,7 +122,7 @@ async def test_a_task_that_is_not_taken_stays_in_the_line() -> None:
     async with agent_service() as service, opened("tasks", service.url) as chat:
         service.script = ["500"]
         await chat.ask("Count.")
-        await chat.until("did not take the task", "Count.")
+        await chat.until("not sent: the server failed (500)", "enter sends it again")
         assert chat.app.chat.composer.line.text == "Count."
 
 

@@ -315,7 +315,8 @@ class ChatActs(ChatAsking):
             waits = Waiting(sending.text, sending.attachments, sending.key)
             self._composer.set_queue((waits, *self._composer.queue))
         self._composer.set_queue(self._composer.queue, is_held=True)
-        self._composer.tell(say("composer.failed", reason=str(error)))
+        failed = "chat.agent.failed" if self._link.is_agent else "composer.failed"
+        self._composer.tell(say(failed, reason=str(error)))
 
     def _note_answer(self, event: ev.Event) -> None:
         """Follow what becomes of answers: after a whole one the next question is asked."""
