@@ -160,7 +160,7 @@ def note_line(noted: ev.TurnNoted) -> str:
         case "file_saved":
             found = f"saved {inert_line(noted.about)}"
         case "file_refused":
-            found = f"file not saved: {inert_line(noted.about)}"
+            found = inert_line(noted.about)
         case "progress":
             found = inert_line(noted.about)
         case "orphan":

@@ -29,7 +29,7 @@ RESULT: Final = "result"
 FILES: Final = {  # what an agent shares: type of the step → what it is called
     "file_offered": "offers a file",
     "file_saved": "saved",
-    "file_refused": "not saved",
+    "file_refused": "file",
 }
 # What a call is about is the first of its arguments with one of these names, else its first short text.
 MAIN_ARGUMENTS: Final = ("command", "pattern", "query", "expression", "url", "path", "name", "title")

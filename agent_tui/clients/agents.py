@@ -21,6 +21,7 @@ from agent_tui.clients.agent_socket import (
     CHAT_PATH,
     DEFAULT_CHAT,
     FILE_REFUSED,
+    NO_WORKSPACE,
     AgentSocketClient,
     SocketHooks,
     SocketTimes,
@@ -237,7 +238,8 @@ class AgentChats:
                 yield told
                 is_kept = len(told.events) > 1  # the client saved it, or says why not
                 if told.name == SEND_FILE and self._backend.kind != TASKS and not is_kept:
-                    why = "set workspace = DIR of this backend to have files saved"
+                    path = inert_line(str(told.data.get("path", "")), MAX_NOTE_CHARACTERS)
+                    why = f"{path} was not saved: {NO_WORKSPACE}"
                     yield Told(told.name, {}, [TurnNoted(turn_id, FILE_REFUSED, about=why)])
 
     async def ask(

@@ -292,6 +292,8 @@ class ChatActs(ChatAsking):
     def _taken(self, sending: Sending) -> None:
         """The server has the question."""
         self._unsent = None
+        if self._link.is_agent:
+            self.failure = None
         self._editing = "" if self._composer.is_editing else self._editing
         if not sending.is_queued and not sending.is_anew:
             self._composer.sent(sending.text)
@@ -315,7 +317,9 @@ class ChatActs(ChatAsking):
             waits = Waiting(sending.text, sending.attachments, sending.key)
             self._composer.set_queue((waits, *self._composer.queue))
         self._composer.set_queue(self._composer.queue, is_held=True)
-        failed = "chat.agent.failed" if self._link.is_agent else "composer.failed"
+        failed = "composer.failed"
+        if self._link.is_agent:  # it is not heard of otherwise
+            failed, self.failure = "chat.agent.failed", error
         self._composer.tell(say(failed, reason=str(error)))
 
     def _note_answer(self, event: ev.Event) -> None:
