@@ -47,6 +47,26 @@ def test_a_good_file_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert config.warnings == ()
 
 
+def test_agents_of_others_have_settings_of_their_own(tmp_path: Path) -> None:
+    tasks = "[backends.t]\nkind = 'tasks'\nurl = 'http://x'\n"
+    socket = "[backends.s]\nkind = 'socket'\nurl = 'ws://x/base'\n"
+    config = read(tmp_path, tasks + socket)
+    both = config.backends["t"], config.backends["s"]
+    assert (both[0].total_timeout, both[0].engine_type, both[0].timeout) == (120, "claude_api", 30)
+    assert (both[1].workspace, both[1].chat_path) == ("", None)
+    assert config.warnings == ()
+    tasks += "total_timeout = 5\nengine_type = 'claude_agent_sdk'\nworkspace = '/x'\n"
+    socket += "workspace = '/mnt'\nchat_path = ''\ntotal_timeout = 'ignored'\n"
+    config = read(tmp_path, tasks + socket)
+    both = config.backends["t"], config.backends["s"]
+    assert (both[0].total_timeout, both[0].engine_type, both[0].workspace) == (5, "claude_agent_sdk", "")
+    assert (both[1].workspace, both[1].chat_path) == ("/mnt", "")
+    assert config.warnings == (
+        "backends.t.workspace: unknown setting, ignored",
+        "backends.s.total_timeout: unknown setting, ignored",
+    )
+
+
 def test_a_missing_file_is_an_empty_config(tmp_path: Path) -> None:
     config = load(tmp_path / "nothing" / "config.toml")
     assert (dict(config.backends), dict(config.providers)) == ({}, {})
@@ -64,6 +84,9 @@ def test_a_missing_file_is_an_empty_config(tmp_path: Path) -> None:
         ("[backends.x]\nurl='http://x'", "backends.x.kind"),
         ("[backends.x]\nkind='rooms'", "backends.x.url"),
         ("[backends.x]\nkind='rooms'\nurl='ftp://x'", "backends.x.url"),
+        ("[backends.x]\nkind='tasks'\nurl='ws://x'", "backends.x.url"),
+        ("[backends.x]\nkind='tasks'\nurl='http://x'\ntotal_timeout=0", "backends.x.total_timeout"),
+        ("[backends.x]\nkind='socket'\nurl='http://x'\nworkspace=1", "backends.x.workspace"),
         ("[backends.x]\nkind='rooms'\nurl='http://x'\ntimeout=0", "backends.x.timeout"),
         ("[backends.x]\nkind='rooms'\nurl='http://x'\ntimeout=nan", "backends.x.timeout"),
         ("[backends.x]\nkind='rooms'\nurl='http://x'\npaths={a=1}", "backends.x.paths"),

@@ -14,11 +14,13 @@ from typing import Any, TypeVar
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from agent_tui.config.file import load
 from tests.fakes import agent_socket_server as at_socket
 from tests.fakes.agent_service import AgentService, agent_service
 from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
 from tests.tui.programs import Home, finish, one_line, own_environ
 from tests.tui.test_exit_codes_chat import end_of
+from tui import doctor_servers
 
 STREAM = ("--output", "stream-json")
 HOSTILE = "\x1b]52;c;aGk=\x07\x9b31m\u202e"
@@ -328,3 +330,50 @@ def test_a_second_signal_is_not_needed_before_the_question_is_taken(
     out, _ = finish(run)
     assert (run.returncode, end_of(out)["reason"], out.count("\n")) == (3, "interrupted", 1)
     assert agent.received == []
+
+
+# --- what is asked before --------------------------------------------------------------------------------
+
+
+def doctored(home: Home) -> list[str]:
+    (backend,) = load(home.config).backends.values()
+    check = doctor_servers.server_check({}, backend)
+    return [check.status, check.detail]
+
+
+def test_the_doctor_connects_to_agents(home: Home, service: AgentService, portal: BlockingPortal) -> None:
+    assert doctored(home) == ["ok", "it takes tasks"]
+    service.script = ["ws 401"]
+    assert doctored(home) == ["failed", "the token is refused"]
+    assert service.posts == []
+    with served(portal, agent_socket_server()) as agent:
+        configure(home, "socket", agent.url)
+        assert doctored(home) == ["ok", "its agent is ready"]
+        portal.call(agent.until, lambda one: one.closed)
+        agent.held = {"0"}
+        status, detail = doctored(home)
+        assert status == "ok"
+        assert "busy" in detail
+        agent.held = set()
+        agent.greetings = [[at_socket.text("hello")]]
+        assert doctored(home)[0] == "failed"
+        assert agent.received == []
+    assert doctored(home)[0] == "failed"
+
+
+@pytest.mark.parametrize(("token", "header"), [("Basic c2VjcmV0", "Basic c2VjcmV0"), ("abc", "Bearer abc")])
+def test_a_token_of_two_words_is_the_whole_header(
+    home: Home, agent: AgentSocketServer, token: str, header: str
+) -> None:
+    ran = ask(home, "Hi", AGENT_TUI_TOKEN=token)
+    assert ran.returncode == 0
+    assert agent.headers[0]["Authorization"] == header
+
+
+def test_a_server_of_before_has_one_chat_at_its_own_address(home: Home, portal: BlockingPortal) -> None:
+    with served(portal, agent_socket_server("/agent")) as agent:
+        configure(home, "socket", f"{agent.url}agent", 'chat_path = ""')
+        assert ask(home, "Hi").stdout == "You said: Hi\n"
+        configure(home, "socket", f"{agent.url}agent")
+        assert ask(home, "Hi").stdout == "You said: Hi\n"
+        assert agent.paths == ["/agent", "/v1/agent_ws/0/", "/agent"]

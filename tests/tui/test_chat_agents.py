@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,15 +11,16 @@ from typing import Any
 
 import pytest
 
-from agent_tui.config.file import BackendConfig
+from agent_tui.config.file import BackendConfig, Config
 from agent_tui.model.errors import AgentBusy
 from tests.fakes import agent_socket_server as at_socket
 from tests.fakes.agent_service import agent_service
 from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
 from tests.tui.one_chat import OneChat
 from tests.tui.watched import Watched
+from tui.app import AgentTuiApp
 from tui.link import ChatLink
-from tui.request import Server
+from tui.request import ScreenRequest, Server
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -252,3 +254,52 @@ async def test_what_comes_unasked_is_shown_in_passing(agent: AgentSocketServer) 
             lambda: "outside of an answer: By the way" in chat.told,
             lambda: "The connection ended: the agent is about to stop" in chat.told,
         )
+
+
+# --- the whole program -----------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def program(url: str, folder: Path) -> AsyncGenerator[Watched[AgentTuiApp], None]:
+    server = Server(url, agent=BackendConfig("them", "socket", url))
+    app = AgentTuiApp(ScreenRequest(server, None, Config(folder / "config.toml"), chat=""))
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        yield Watched(app, pilot)
+
+
+async def test_there_is_no_list_to_go_back_to_and_what_was_said_stays(
+    agent: AgentSocketServer, tmp_path: Path
+) -> None:
+    async with program(agent.url, tmp_path) as seen:
+        await seen.until("chat 0", "ready")
+        await seen.pilot.press("H", "i", "enter")
+        await seen.until("You said: Hi", "ready")
+        await seen.press("escape", "escape")
+        await seen.until("This agent keeps no list", "You said: Hi")
+        await seen.press("f3")
+        assert "You said: Hi" in seen.now
+        assert agent.paths == ["/v1/agent_ws/0/"]
+        await seen.press("ctrl+q")
+    assert seen.app.return_value == 0
+
+
+async def test_an_agent_that_is_not_there_is_waited_for_and_leaving_says_so(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    async with program(url, tmp_path) as seen:
+        await seen.until("cannot connect to", "reconnecting in")
+        await seen.press("q")
+    assert seen.app.return_value == 5
+
+
+async def test_an_agent_that_went_away_is_the_exit_code_of_leaving(tmp_path: Path) -> None:
+    async with agent_socket_server() as agent, program(agent.url, tmp_path) as seen:
+        await seen.until("chat 0", "ready")
+        agent.refusals = [503]
+        agent.answers = [[at_socket.close(1012)]]
+        await seen.pilot.press("H", "i", "enter")
+        await seen.until("Your next question connects again")
+        await seen.pilot.press("S", "o", "enter")
+        await seen.until("not sent:")
+        await seen.press("ctrl+q")
+    assert seen.app.return_value == 5
