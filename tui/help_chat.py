@@ -20,6 +20,9 @@ Opens a conversation on a screen: the newest, or with none yet a new one.
   --new                   a new one, whose tools work in the folder where the
                           command is given
 
+With --backend NAME of kind tasks CONVERSATION is the id of a session (default: a
+new one), of kind socket that of a chat (default: 0).
+
 ? on the screen lists its keys; / in the line lists its commands.
 {SERVER}""",
     "ask": f"""\
@@ -32,8 +35,9 @@ question; beside TEXT it is attached to it, as "stdin" (also where TEXT holds a
 
   -f, --file FILE         attach a text file; may be given again
   --conversation ID       go on with this conversation: its id, its title, or
-                          the beginning of either (default: a new one, whose id
-                          is on stderr)
+                          the beginning of either; of a backend of kind tasks
+                          the id of a session (default: a new one, whose id is
+                          on stderr)
   --model MODEL           the model that answers
   --provider ID           its provider (agent-tui models lists them)
   --workspace DIR         the folder that its tools work in (default: on your
