@@ -22,6 +22,7 @@ from tui.commands import note_line
 from tui.formats import Ending
 from tui.interrupts import Interrupts, until_its_end
 
+GIVE_UP_SECONDS: Final = 10.0  # for a service to take the task, where nobody answers
 STOP_SECONDS: Final = 3.0  # for an answer to end that was given up
 TURN_ID: Final = f"{ev.LOCAL_ID}answer"
 
@@ -34,8 +35,12 @@ async def ask_agent(
     Raises ``ConfigError`` for what such a server cannot be asked.
     """
     wanted = _conversation(backend, options)
-    client = AgentChats(backend, lambda noted: telling.notice(note_line(noted)))
-    client.choose(wanted)
+    client = AgentChats(
+        backend,
+        wanted,
+        lambda noted: telling.notice(note_line(noted)),
+        give_up_seconds=GIVE_UP_SECONDS,
+    )
     try:
         ending = await _Answer(client, backend, asked, telling).until_its_end(interrupts)
         if ending.reason == "completed":
@@ -132,6 +137,8 @@ class _Answer:
             written(self.telling.form)
         for number, event in enumerate(told.events):
             self.telling.take(event, written if not number else lambda _: None)
+        if any(isinstance(event, ev.Unknown) for event in told.events):
+            self.telling.notice(f"the agent sent an event that is not known: {told.name}")
         match next(reversed(told.events), None):
             case ev.TurnDone():
                 return Ending("completed")

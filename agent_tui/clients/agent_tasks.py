@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from typing import Final
@@ -52,7 +53,8 @@ class AgentTasksClient:
     ``session_id`` lasts from the first task, or from an earlier client, until the service says that it is
     gone. ``authorization`` is the whole header; it goes out with the POST and, unlike the original's, with
     the WebSocket. ``answer_seconds`` bounds the POST, ``total_seconds`` a whole task; silence within it is no
-    error. ``on_not_cancelled`` is told why a task that was given up could not be cancelled.
+    error. After ``give_up_seconds`` nothing is tried again. ``on_not_cancelled`` is told why a task that
+    was given up could not be cancelled.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class AgentTasksClient:
         answer_seconds: float = ANSWER_SECONDS,
         total_seconds: float = TOTAL_SECONDS,
         retries: Sequence[float] = RETRY_SECONDS,
+        give_up_seconds: float = math.inf,
         on_not_cancelled: Callable[[Exception], object] = lambda _: None,
         clock: Clock = SYSTEM_CLOCK,
         environ: Mapping[str, str] | None = None,
@@ -74,6 +77,7 @@ class AgentTasksClient:
         self._authorization = authorization
         self._total_seconds = total_seconds
         self._retries = tuple(retries)
+        self._give_up_seconds = give_up_seconds
         self._clock = clock
         self._environ = environ
         self._turn = asyncio.Lock()  # one task at a time: tasks of one session are told on one socket
@@ -125,6 +129,7 @@ class AgentTasksClient:
             return
         async with self._turn:
             waits = list(self._retries)
+            give_up_at = asyncio.get_running_loop().time() + self._give_up_seconds
             while True:
                 try:
                     async with aclosing(self._answer(task, turn_id)) as answer:
@@ -134,7 +139,8 @@ class AgentTasksClient:
                 except _NotTaken as failed:
                     if failed.is_retryable:
                         failed.error.attempts = 1 + len(self._retries) - len(waits)
-                    if not waits or not failed.is_retryable:
+                    is_too_late = asyncio.get_running_loop().time() >= give_up_at
+                    if not waits or not failed.is_retryable or is_too_late:
                         raise failed.error from failed.error.__cause__
                 await self._clock.sleep(waits.pop(0))
 

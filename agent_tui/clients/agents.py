@@ -10,6 +10,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
+from math import inf
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NoReturn, Protocol, cast
 from uuid import uuid4
@@ -92,7 +93,7 @@ class _Agent(Protocol):
 class _Session:
     """A session of an agent service."""
 
-    def __init__(self, backend: BackendConfig, session_id: str, note: Note) -> None:
+    def __init__(self, backend: BackendConfig, session_id: str, note: Note, give_up_seconds: float) -> None:
         self._engine_type = backend.engine_type
         self._client = AgentTasksClient(
             backend.url,
@@ -100,6 +101,7 @@ class _Session:
             session_id=session_id,
             answer_seconds=backend.timeout,
             total_seconds=backend.total_timeout,
+            give_up_seconds=give_up_seconds,
             on_not_cancelled=lambda error: note(TurnNoted("", NOT_CANCELLED, about=str(error))),
         )
         self.connect, self.leave, self.aclose = (
@@ -179,14 +181,23 @@ class AgentChats:
     """One conversation with the agent that ``backend`` names; its ``token`` is the one to use.
 
     Has what ``ChatClient`` has: what an agent does not offer raises ``NotOffered``. ``note`` is told what
-    belongs to no answer; without it ``follow`` yields that.
+    belongs to no answer; without it ``follow`` yields that. ``wanted`` is the id of a session or chat, "" for
+    a new session or chat 0. What was not taken after ``give_up_seconds`` is not tried again.
     """
 
-    def __init__(self, backend: BackendConfig, note: Note | None = None) -> None:
+    def __init__(
+        self,
+        backend: BackendConfig,
+        wanted: str = "",
+        note: Note | None = None,
+        *,
+        give_up_seconds: float = inf,
+    ) -> None:
         self._backend = backend
+        self._give_up_seconds = give_up_seconds
         self._notes: asyncio.Queue[Event] = asyncio.Queue(MAX_NOTES)
         self._note = note or self._keep
-        self._agent: _Agent = self._made("")
+        self._agent: _Agent = self._made(wanted)
         self._refusing = ChatClient(cast("Net", _Nothing()))
 
     def __getattr__(self, name: str) -> Any:
@@ -194,7 +205,7 @@ class AgentChats:
 
     def _made(self, wanted: str) -> _Agent:
         if self._backend.kind == TASKS:
-            return _Session(self._backend, wanted, self._note)
+            return _Session(self._backend, wanted, self._note, self._give_up_seconds)
         return _SocketChat(self._backend, wanted or DEFAULT_CHAT, self._note)
 
     def _keep(self, noted: TurnNoted) -> None:
@@ -222,10 +233,6 @@ class AgentChats:
             self._agent = self._made(wanted)
         await self._agent.connect()
         return self.info
-
-    def choose(self, wanted: str) -> None:
-        """Choose the session or chat that is asked first; nothing is connected yet."""
-        self._agent = self._made(wanted)
 
     async def answer(
         self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str

@@ -10,7 +10,7 @@ import pytest
 
 from agent_tui.apologies import apology
 from agent_tui.clients.agent_tasks import AgentTasksClient
-from agent_tui.clients.announced import announced
+from agent_tui.clients.announced import AnswerLeft, announced
 from agent_tui.model.errors import (
     AgentTuiError,
     ConnectFailed,
@@ -71,6 +71,30 @@ async def asked(
 
 def words(events: list[Event]) -> str:
     return "".join(event.content for event in events if isinstance(event, StepAdded))
+
+
+async def test_after_the_patience_is_over_nothing_is_tried_again(
+    service: AgentService, clock: QuickClock
+) -> None:
+    service.script = ["ws 503", "ok"]
+    impatient = AgentTasksClient(service.url, clock=clock, environ={}, give_up_seconds=0)
+    with pytest.raises(ConnectFailed):
+        await asked(impatient)
+    await impatient.aclose()
+    assert (clock.slept, service.script) == ([], ["ok"])
+
+
+async def test_a_left_answer_says_so_and_its_task_is_cancelled(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    service.script = ["slow"]
+    answer = client.answer(AgentTask("Hi"))
+    told = [await anext(answer), await anext(answer)]
+    assert [(one.name, one.data.get("content")) for one in told] == [("", None), ("text", "one ")]
+    await client.leave()
+    with pytest.raises(AnswerLeft):
+        await anext(answer)
+    await service.until(lambda one: one.cancelled == ["t1"])
 
 
 async def test_an_answer_is_its_own_words_and_the_next_task_is_of_the_same_session(

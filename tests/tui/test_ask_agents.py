@@ -202,6 +202,7 @@ def test_frames_of_a_socket_are_named_by_their_type_and_only_the_main_agent_answ
     assert last["data"] == {"reason": "completed", "text": "Looking. \n\nBlue.", "detail": None}
     as_text = ask(home, "Hi")
     assert as_text.stdout == "Looking. \n\nBlue.\n"
+    assert "the agent sent an event that is not known: AGENT_EVENT_NEWS" in as_text.stderr.splitlines()
     assert "look it" in as_text.stderr.splitlines()
 
 
