@@ -150,6 +150,8 @@ class AgentTuiApp(KeysInOrder[int]):
         self.garbage.stop()
         if self._has_places:
             await self.places.presence.stop()
+            if self.places.chat_link.is_agent:  # what it still answers ends there, too
+                await self.places.chat_link.close()
 
     async def on_event(self, event: events.Event) -> None:
         """Note that somebody is there."""

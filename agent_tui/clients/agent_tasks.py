@@ -83,12 +83,18 @@ class AgentTasksClient:
         self._turn = asyncio.Lock()  # one task at a time: tasks of one session are told on one socket
         self._injections = 0
         self._socket: ClientConnection | None = None  # of the task under way
+        self._task_id = ""  # of it
         self._is_left = False
         self._on_not_cancelled = on_not_cancelled
         self._cancelling: set[asyncio.Task[None]] = set()
 
     async def aclose(self) -> None:
-        """Wait a little until tasks that were given up are cancelled, then close every connection."""
+        """Cancel the task under way, wait a little until those that were given up are cancelled, then close
+        every connection.
+        """
+        if self._task_id:
+            self._later(self._cancel(self._task_id))
+            self._task_id = ""
         if self._cancelling:
             _, left = await asyncio.wait(self._cancelling, timeout=CANCEL_SECONDS)
             for one in left:
@@ -184,7 +190,7 @@ class AgentTasksClient:
                     socket, task_id = await self._begin(opened, task)
             except TimeoutError as error:
                 raise self._too_late() from error
-            self._socket, self._is_left, is_over = socket, False, False
+            self._socket, self._task_id, self._is_left, is_over = socket, task_id, False, False
             decoder = AgentTaskDecoder(task_id, turn_id)
             try:
                 yield Told()
@@ -205,9 +211,9 @@ class AgentTasksClient:
             except ConnectionClosed as error:
                 raise (AnswerLeft("the answer was given up") if self._is_left else lost(error)) from error
             finally:
-                self._socket = None
-                if not is_over:
+                if not is_over and self._task_id:
                     self._later(self._cancel(task_id))
+                self._socket, self._task_id = None, ""
 
     def _too_late(self) -> TimedOut:
         return TimedOut("the agent took too long", f"{self._total_seconds:g} s passed", retryable=False)

@@ -260,8 +260,8 @@ async def test_what_comes_unasked_is_shown_in_passing(agent: AgentSocketServer) 
 
 
 @asynccontextmanager
-async def program(url: str, folder: Path) -> AsyncGenerator[Watched[AgentTuiApp], None]:
-    server = Server(url, agent=BackendConfig("them", "socket", url))
+async def program(url: str, folder: Path, kind: str = "socket") -> AsyncGenerator[Watched[AgentTuiApp], None]:
+    server = Server(url, agent=BackendConfig("them", kind, url))
     app = AgentTuiApp(ScreenRequest(server, None, Config(folder / "config.toml"), chat=""))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         yield Watched(app, pilot)
@@ -290,6 +290,19 @@ async def test_an_agent_that_is_not_there_is_waited_for_and_leaving_says_so(tmp_
         await seen.until("cannot connect to", "reconnecting in")
         await seen.press("q")
     assert seen.app.return_value == 5
+
+
+async def test_leaving_while_an_agent_answers_cancels_its_task(tmp_path: Path) -> None:
+    async with agent_service() as service:
+        async with program(service.url, tmp_path, "tasks") as seen:
+            await seen.until("new session", "ready")
+            service.script = ["slow"]
+            await seen.pilot.press("H", "i", "enter")
+            await seen.until("one", "answering")
+            await seen.press("ctrl+q")
+            await seen.until("The rest of it is lost")
+            await seen.press("y")
+        await service.until(lambda one: one.cancelled == ["t1"])
 
 
 async def test_an_agent_that_went_away_is_the_exit_code_of_leaving(tmp_path: Path) -> None:
