@@ -20,8 +20,8 @@ Opens a conversation on a screen: the newest, or with none yet a new one.
   --new                   a new one, whose tools work in the folder where the
                           command is given
 
-With --backend NAME of kind tasks CONVERSATION is the id of a session (default: a
-new one), of kind socket that of a chat (default: 0).
+With --backend NAME of kind tasks CONVERSATION is the id of a session (default:
+a new one), of kind socket that of a chat (default: 0).
 
 ? on the screen lists its keys; / in the line lists its commands.
 {SERVER}""",
