@@ -141,6 +141,12 @@ class ChatLink(Link["ChatClient"]):
         made: ChatClient = agents.AgentChats(source.agent)
         return made
 
+    async def follow(self, id_: str) -> AsyncGenerator[Event, None]:
+        """Return everything that happens in the chat; of an agent of others what belongs to no answer."""
+        if not self.is_agent:
+            return await super().follow(id_)
+        return (await self.client()).follow(id_)
+
     async def opened(self, wanted: str) -> str:
         """Connect to the session or chat of an agent that is wanted, "" for a new session or chat 0; return
         the id that the screen knows it by.

@@ -30,7 +30,7 @@ from agent_tui.clients.agent_socket import (
 from agent_tui.clients.agent_tasks import AgentTasksClient
 from agent_tui.clients.announced import AnswerLeft, Told, announced
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.net import Net, checked_token
+from agent_tui.clients.http import Net, checked_token
 from agent_tui.config.file import TASKS, BackendConfig
 from agent_tui.model.errors import AgentTuiError, NotOffered, StreamLost, TimedOut
 from agent_tui.model.events import (
