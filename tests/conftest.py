@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import compileall
 import gc
+import importlib
 import os
 import signal
 import sys
 import sysconfig
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -76,10 +78,28 @@ def pytest_configure(config: pytest.Config) -> None:
     stamp = f"{sys.version} {libraries} {libraries.stat().st_mtime_ns}"
     if done.is_file() and done.read_text(encoding="utf-8") == stamp:
         return
-    for folder in (libraries, *(config.rootpath / name for name in ("agent_tui", "tui", "widgets", "tests"))):
+    for folder in (libraries, *(config.rootpath / name for name in ("agent_tui", "tui", "widgets"))):
         compileall.compile_dir(folder, quiet=2, workers=0)
     done.parent.mkdir(exist_ok=True)
     done.write_text(stamp, encoding="utf-8")
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Have each worker begin with other tests to import.
+
+    pytest compiles tests by itself. In a new clone workers that import them in the same order compile all of
+    them, each for itself; so what comes second finds much of it done.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    root, asked = session.config.rootpath, [Path(arg.partition("::")[0]) for arg in session.config.args]
+    paths = sorted(path for arg in asked for path in (arg.rglob("test_*.py") if arg.is_dir() else [arg]))
+    paths = [path for path in paths if not _is_left_to_voice(path, session.config)]
+    first = len(paths) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for path in paths[first:] + paths[:first]:
+        with suppress(Exception, pytest.skip.Exception):  # comes again where tests are collected
+            importlib.import_module(".".join(path.resolve().relative_to(root).with_suffix("").parts))
 
 
 def pytest_xdist_auto_num_workers() -> int:

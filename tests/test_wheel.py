@@ -99,7 +99,9 @@ def test_every_agent_template_is_in_it(installed: Path) -> None:
     done = run(installed, "agent-tui", "rooms", "templates")
     assert (done.returncode, done.stderr) == (0, "")
     listed = [line.split()[0] for line in done.stdout.splitlines()[1:]]
-    assert listed == sorted(path.stem for path in (ROOT / "agent_tui" / "templates").glob("*.toml"))
+    assert listed == sorted(
+        path.stem for path in (ROOT / "agent_tui" / "config" / "templates").glob("*.toml")
+    )
 
 
 def test_it_starts_its_backend_and_lists_rooms(installed: Path) -> None:
