@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agent_tui.model import events as ev
-from agent_tui.wire.content import dump, encodable
+from agent_tui.wire.content import BETWEEN_STEPS, dump, encodable
 
 ENGINES: Final = ("claude_api", "claude_agent_sdk")
 ONLY_FILES: Final = "(see attachments)"  # the prompt of a task that is made of files alone
@@ -97,6 +97,7 @@ class AgentTaskDecoder:
         self.task_id = task_id
         self._turn_id = turn_id or task_id
         self._count = 0
+        self._has_spoken = False
         self._open = ""  # type of the step that is being said
         self._calls: list[_Call] = []  # without a result, oldest first
 
@@ -130,8 +131,11 @@ class AgentTaskDecoder:
                 return []
 
     def _said(self, kind: str, text: str) -> list[ev.Event]:
+        if kind == "text" and self._open != kind and self._has_spoken:
+            text = text.removeprefix(BETWEEN_STEPS)  # for those who are told of no steps between
         if not text:
             return []
+        self._has_spoken = self._has_spoken or kind == "text"
         begun: list[ev.Event] = [] if self._open == kind else [self._step(kind)]
         self._open = kind
         return [*begun, ev.StepAdded(self._turn_id, f"step-{self._count - 1}", text)]

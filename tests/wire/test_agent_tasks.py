@@ -22,6 +22,20 @@ def frame(**data: object) -> str:
     return json.dumps({"event": "stream_event", "data": data})
 
 
+def test_words_behind_a_tool_are_a_step_without_the_blank_line_that_parts_them() -> None:
+    decoder = AgentTaskDecoder("t1")
+    frames = (
+        frame(type="text", content="I look."),
+        frame(type="tool_use", id="c", name="look", input={}),
+        frame(type="tool_result", id="c", name="look", content="it"),
+        frame(type="text", content="\n\nSo."),
+        frame(type="text", content="\n\nThat is it."),
+    )
+    events = [event for one in frames for event in decoder.decode(one)]
+    said = [event.content for event in events if isinstance(event, StepAdded)]
+    assert said == ["I look.", "So.", "\n\nThat is it."]
+
+
 def test_words_grow_one_step_and_thoughts_another() -> None:
     decoder = AgentTaskDecoder("t1")
     frames = (
