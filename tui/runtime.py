@@ -14,6 +14,7 @@ import re
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -91,6 +92,9 @@ class Starting:
         self._child: subprocess.Popen[bytes] | None = None
         self._answered = False  # our child was up once: if it is gone, it died later and not at its start
         self._complaints: BinaryIO | None = None  # takes the child's stderr
+        self._waiting = threading.Lock()  # held by the one thread that looks; the others get what it found
+        self._failures = 0
+        self._failure_of_last: AgentTuiError | None = None
         if not _alive(_read_runtime(data)):
             self._spawn()
 
@@ -113,12 +117,19 @@ class Starting:
         idle. It is never ended at work: what it does is waited for, for 10 s, which ``tell`` is told.
         Blocks for at most 20 s more. Raises ``ConfigError`` for a folder or database that cannot be used,
         ``AgentBusy`` when ``agent-tui serve`` has the database or another version is at work or is newer,
-        ``ConnectFailed`` when nothing answers.
+        ``ConnectFailed`` when nothing answers. Threads that wait at once get the same answer or error.
         """
-        try:
-            return self._wait(tell)
-        finally:
-            self._forget_complaints()
+        failures = self._failures
+        with self._waiting:
+            if self._failures > failures and self._failure_of_last is not None:
+                raise self._failure_of_last
+            try:
+                return self._wait(tell)
+            except AgentTuiError as error:
+                self._failures, self._failure_of_last = self._failures + 1, error
+                raise
+            finally:
+                self._forget_complaints()
 
     def _wait(self, tell: Callable[[str], object]) -> Endpoint:
         deadline = time.monotonic() + START_SECONDS
@@ -174,9 +185,9 @@ class Starting:
             code = self._child.poll()
             if code is None:
                 return
+            self._child = None
             if code not in (EXIT_DONE, EXIT_LOCKED) and not self._answered:
                 raise self._failure(code)
-            self._child = None
         holder = _lock_holder(self._data)
         if holder is None:
             self._spawn()

@@ -77,6 +77,30 @@ def test_those_who_start_at_once_share_one_backend(data: Path) -> None:
     assert sum(endpoint.started_by_us for endpoint in endpoints) == 1
 
 
+def test_threads_that_wait_for_one_start_get_one_backend(data: Path) -> None:
+    starting = runtime.begin()
+    for _ in range(5):
+        kill(starting.wait().pid)  # each of them finds none, and may start one
+        with ThreadPoolExecutor(8) as pool:
+            endpoints = list(pool.map(lambda _: starting.wait(), range(8)))
+        assert len({endpoint.pid for endpoint in endpoints}) == 1
+
+
+def test_threads_that_wait_for_one_start_get_one_error(data: Path) -> None:
+    data.mkdir(parents=True)
+    (data / "agent-tui.db").write_text("not a database", encoding="utf-8")
+    starting = runtime.begin()
+
+    def wait(_: int) -> str:
+        with pytest.raises(ConfigError) as caught:
+            starting.wait()
+        return str(caught.value)
+
+    with ThreadPoolExecutor(8) as pool:
+        told_at_once = set(pool.map(wait, range(8)))
+    assert told_at_once == {wait(0)}  # and again
+
+
 def test_a_file_left_by_a_killed_backend_is_not_believed(data: Path) -> None:
     killed = runtime.begin().wait()
     kill(killed.pid)
