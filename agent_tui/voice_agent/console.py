@@ -13,6 +13,7 @@ from agent_tui.model.errors import ConfigError
 from agent_tui.voice_agent.assignment import Assignment
 from agent_tui.voice_agent.parts import Parts
 from agent_tui.voice_agent.session import Session
+from agent_tui.voice_agent.spoken_words import SpokenWords, send_words
 
 _MAX_PORT = 65_535
 
@@ -51,18 +52,18 @@ class ConsoleAgent:
         self._session = Session(assignment, parts, lambda: True)
         self._transport = _Transport(address, on_lost)
         self._input = TcpAudioInput()
-        output = TcpAudioOutput(self._transport)
-        self._host = SessionHost(self._transport, audio_input=self._input, audio_output=output)
-        # Without it an answer that is cut short would count as said to its end.
-        self._synced = TranscriptSynchronizer(next_in_chain_audio=output, next_in_chain_text=None)
+        self._output = TcpAudioOutput(self._transport)
+        self._host = SessionHost(self._transport, audio_input=self._input, audio_output=self._output)
+        self._synced: TranscriptSynchronizer | None = None
 
     async def start(self) -> None:
         """Connect and listen; raises ``OSError`` where nobody does."""
         session = self._session.livekit
         session.input.audio = self._input
         if self._session.parts.voice:
-            session.output.audio = self._synced.audio_output
-            session.output.transcription = self._synced.text_output
+            self._synced = send_words(session, self._output)
+        else:
+            session.output.transcription = SpokenWords(session)
         self._host.register_session(session)
         await self._host.start()
         await session.start(self._session.agent, session_host=False, record=False)
@@ -73,5 +74,6 @@ class ConsoleAgent:
         """End the session and the connection."""
         self._input.close()
         await self._session.aclose()
-        await self._synced.aclose()
+        if self._synced is not None:
+            await self._synced.aclose()
         await self._host.aclose()

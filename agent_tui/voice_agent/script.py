@@ -1,18 +1,23 @@
 """A person's own agent over LiveKit's console transport, also one that has no voice or no ear.
 
 ``python -m agent_tui.voice_agent.script FILE --connect-addr HOST:PORT`` does what ``python -m livekit.agents
-console`` does and one thing more: livekit-agents 1.8 loses every word of an agent without a voice, because it
-asks it for sound wherever sound could be played. Here it is not asked, so its words arrive as text.
+console`` does and two things more. It sends the words of an answer while they are spoken. And livekit-agents
+1.8 loses every word of an agent without a voice, because it asks it for sound wherever sound could be played:
+here it is not asked, so its words arrive as text.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from asyncio import AbstractEventLoop
 from typing import Any
 
 from livekit.agents import Agent, AgentSession, ErrorEvent, NotGivenOr, llm, tts, utils
 from livekit.agents.__main__ import main
+from livekit.agents.cli.cli import AgentsConsole
+
+from agent_tui.voice_agent.spoken_words import send_words
 
 NO_VOICE = "This agent has no voice: its answers are text."
 NO_EAR = "This agent hears nothing: type to it."
@@ -99,7 +104,20 @@ def look_at_sessions() -> None:
     AgentSession.start = started  # type: ignore[method-assign,assignment]
 
 
+def send_spoken_words() -> None:
+    """Have the session that gets the console's sound send its words, too."""
+    acquire = AgentsConsole.acquire_io
+
+    def acquired(self: AgentsConsole, *, loop: AbstractEventLoop, session: AgentSession[Any]) -> None:
+        acquire(self, loop=loop, session=session)
+        if self._tcp_audio_output is not None:  # livekit-agents has no public way to it
+            send_words(session, self._tcp_audio_output)
+
+    AgentsConsole.acquire_io = acquired  # type: ignore[method-assign]
+
+
 if __name__ == "__main__":
     look_at_sessions()
+    send_spoken_words()
     file, *rest = sys.argv[1:]
     sys.exit(main(["console", file, *rest]))

@@ -38,6 +38,7 @@ from agent_tui.model.voice import (
     UserWord,
     VoiceEvent,
     WordsHeard,
+    WordsSpoken,
 )
 from agent_tui.redaction import HIDDEN, redacted
 
@@ -51,6 +52,7 @@ AGENT_NAME: Final = "lk.agent.name"
 ON_BEHALF: Final = "lk.publish_on_behalf"
 PUSH_TO_TALK: Final = "push-to-talk"  # ours: "1" where the RPC methods below are offered
 TAKES_FILES: Final = "agent-tui.files"  # ours: "1" where files are taken
+SPOKEN_WORDS: Final = "agent-tui.words"  # ours: the type of debug messages that carry an answer's words
 LISTENS_TO: Final = "agent-tui.listens-to"  # ours: the identity that the agent listens to
 START_TURN: Final = "start_turn"  # RPC methods
 END_TURN: Final = "end_turn"
@@ -89,7 +91,7 @@ _TOOL_WORDS = {
     pb.TC_CANCELLED: "cut",
 }
 # What an agent also tells and nobody is shown: how it decides that a turn is over, and its own debugging.
-_NOT_SHOWN = ("overlapping_speech", "amd_prediction", "eot_prediction", "debug_message")
+_NOT_SHOWN = ("overlapping_speech", "amd_prediction", "eot_prediction")
 
 Request = Literal["ping", "get_chat_history", "get_session_state"]
 
@@ -236,6 +238,8 @@ class SessionDecoder:
                 yield FalseInterruption(event.agent_false_interruption.resumed)
             case "error":
                 yield from self._failed(event.error.message)
+            case "debug_message":
+                yield from spoken_words(event.debug_message)
             case _ if name in _NOT_SHOWN:
                 return
             case _:
@@ -415,6 +419,20 @@ def failure(said: str) -> str:
         return shown or "The agent did not say what failed."
     again = " It is tried again." if shown.endswith("recoverable=True") else ""
     return f"{_FAILED_PARTS.get(found[1], 'The agent')} failed: {found[3].rstrip('.')}.{again}"
+
+
+def spoken_words(message: pb.DebugMessage) -> Iterator[VoiceEvent]:
+    """Yield what an agent says, where a debug message carries it: our console agents send it so, piece by
+    piece (``type``, ``segment``, ``text``, ``is_final``, ``is_voiced``).
+    """
+    told = message.payload.fields
+    if told["type"].string_value == SPOKEN_WORDS and (segment := _name(told["segment"].string_value)):
+        yield WordsSpoken(
+            segment,
+            told["text"].string_value[:MAX_TEXT_CHARACTERS],
+            is_final=told["is_final"].bool_value,
+            is_voiced=told["is_voiced"].bool_value,
+        )
 
 
 def spoken_item(message: pb.ChatMessage) -> SpokenItem:

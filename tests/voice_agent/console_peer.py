@@ -241,6 +241,18 @@ class ConsolePeer:
         """Return what the agent said, item by item."""
         return ["".join(part.text for part in item.content) for item in self.items("assistant")]
 
+    def words_before_item(self, number: int) -> str:
+        """Return the words of an answer that were sent before its item."""
+        words, passed = "", 0
+        for name, event in self.events:
+            if name == "debug_message":
+                words += event.payload.fields["text"].string_value
+            elif name == "conversation_item_added" and event.item.message.role == pb.ASSISTANT:
+                if passed == number:
+                    return words
+                words, passed = "", passed + 1
+        raise AssertionError("there is no such answer")
+
     async def say(self, sound: bytes) -> float:
         """Speak, and return when the last of it was sent."""
         self._mic += sound

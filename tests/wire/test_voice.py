@@ -25,6 +25,7 @@ from agent_tui.model.voice import (
     UserStateChanged,
     VoiceEvent,
     WordsHeard,
+    WordsSpoken,
 )
 from agent_tui.wire import voice as wire
 
@@ -220,6 +221,23 @@ def test_what_is_of_no_use_to_a_person_is_left_out_and_what_is_new_is_kept_as_un
     assert told(Event()) == [Unknown("session event", "", "not known")]
     assert told(Event(tool_execution_updated=Tool())) == [Unknown("session tool update", "", "not known")]
     assert told(added()) == [Unknown("session item", "", "not known")]
+
+
+def test_the_words_of_an_answer_come_as_debug_messages_and_no_other_debugging_is_shown() -> None:
+    def debug(**fields: str | bool) -> pb.AgentSessionEvent:
+        message = pb.DebugMessage()
+        message.payload.update(fields)
+        return Event(debug_message=message)
+
+    words = {"type": "agent-tui.words", "segment": "s1", "is_voiced": True}
+    assert told(
+        debug(**words, text="Two rooms ", is_final=False),
+        debug(**words, text="", is_final=True),
+        debug(type="agent-tui.words", segment="s2", text="read"),
+        debug(type="something else", segment="s1", text="no"),
+        debug(type="agent-tui.words", text="no segment"),
+    ) == [WordsSpoken("s1", "Two rooms "), WordsSpoken("s1", "", is_final=True),
+          WordsSpoken("s2", "read", is_voiced=False)]  # fmt: skip
 
 
 # --- tools -------------------------------------------------------------------------------------------------

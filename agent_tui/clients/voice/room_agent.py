@@ -31,6 +31,7 @@ from agent_tui.model.voice import (
     SessionFailed,
     VoiceEvent,
     WordsHeard,
+    WordsSpoken,
 )
 from agent_tui.wire import voice as wire
 from agent_tui.wire import voice_reasons as why
@@ -260,7 +261,7 @@ class RoomAgent:
 
     def _shown(self, event: VoiceEvent) -> Iterator[VoiceEvent]:
         match event:
-            case WordsHeard():  # text streams tell the same, and of whom
+            case WordsHeard() | WordsSpoken():  # text streams tell the same, and of whom
                 return
             case AgentStateChanged(word):
                 if word != self.word:

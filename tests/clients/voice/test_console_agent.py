@@ -16,9 +16,11 @@ from agent_tui.model.events import StepSet, ToolStatusChanged
 from agent_tui.model.voice import (
     AgentStateChanged,
     HistoryLoaded,
+    ItemStored,
     MicChanged,
     SessionFailed,
     WordsHeard,
+    WordsSpoken,
     WordsTyped,
 )
 from tests.clients.voice.following import eventually, following
@@ -49,6 +51,9 @@ async def test_a_dialogue_with_a_tool_a_barge_in_typing_muting_and_a_kill() -> N
         answer = await session.item("assistant", "half past nine")
         assert answer.times.model is not None
         assert sound.last_loud_at > 0
+        before = session.events[: session.events.index(ItemStored(answer))]
+        words = "".join(event.text for event in before if isinstance(event, WordsSpoken))
+        assert words.split() == answer.text.split()  # they came while it was spoken
 
         at = len(session.events)
         await sound.say("tell me a long story")
@@ -61,6 +66,9 @@ async def test_a_dialogue_with_a_tool_a_barge_in_typing_muting_and_a_kill() -> N
         assert cut.interrupted
         assert STORY.startswith(cut.text.strip())
         assert len(cut.text.strip()) < len(STORY)
+        told = "".join(event.text for event in session.all(WordsSpoken))
+        assert "This is" in told
+        assert STORY not in told  # no more than what was spoken
         await session.item("assistant", "You said stop talking.", at)
 
         await client.say("who are you")
@@ -107,6 +115,8 @@ async def test_an_agent_without_voice_and_ear_says_so_once_and_is_read_until_one
         )
         await client.say("hello there")
         await session.item("assistant", "You said hello there.")
+        read = await session.first(WordsSpoken, like=lambda event: "hello there" in event.text)
+        assert not read.is_voiced
         assert not sound.last_loud_at
         await client.say("speak")
         await session.item("assistant", "Now you hear me.")
