@@ -86,6 +86,9 @@ class Conversation:
         self._client = ChatClient(self._net)
         self.id = conversation_id
         self._stopping: asyncio.Task[None] | None = None
+        self._recording = (
+            asyncio.Lock()
+        )  # what was said first is recorded first, and before the next question
         self._under_way = ""  # id of the answer that has neither ended nor been told to
         self._files: list[ev.Attachment] = []
         self.answer_id = ""  # of the newest answer, once the backend has named it
@@ -104,6 +107,8 @@ class Conversation:
         if self._under_way:  # the next question may come before whoever cut in has closed this one
             self._give_up()
         await self.stopped()
+        async with self._recording:
+            pass
         files: Sequence[ev.Attachment] = tuple(self._files)
         events = self._client.ask(
             self.id,
@@ -159,9 +164,26 @@ class Conversation:
 
     async def record(self, message_id: str, spoken: Spoken, *, interrupted: bool) -> None:
         """Tell the backend how a message was really spoken. Never raises: the talk goes on without."""
-        known = {name: value for name, value in asdict(spoken).items() if value not in (None, "")}
+        await self._record(message_id=message_id, spoken=_known(spoken), interrupted=interrupted)
+
+    async def record_whole(
+        self, key: str, role: str, text: str, spoken: Spoken, *, speaker: str, interrupted: bool
+    ) -> None:
+        """Put on record what was said without the conversation's help, once for each ``key``. Never raises."""
+        await self._record(
+            client_key=key,
+            role=role,
+            content=text,
+            speaker=speaker,
+            spoken=_known(spoken),
+            interrupted=interrupted,
+        )
+
+    async def _record(self, **fields: object) -> None:
         try:
-            await self._client.record(self.id, message_id=message_id, spoken=known, interrupted=interrupted)
+            async with self._recording:
+                await self.stopped()  # while an answer is under way nothing whole is taken
+                await self._client.record(self.id, **fields)
         except (NotFound, NotOffered, ProtocolError):
             log.info("the backend does not take what was said")
         except AgentTuiError as error:
@@ -172,6 +194,10 @@ class Conversation:
         with suppress(asyncio.CancelledError):
             await self.stopped()
         await self._client.aclose()
+
+
+def _known(spoken: Spoken) -> dict[str, object]:
+    return {name: value for name, value in asdict(spoken).items() if value not in (None, "")}
 
 
 class _Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
@@ -19,10 +19,11 @@ from agent_tui.voice_agent.agents import Guide
 from agent_tui.voice_agent.assignment import Assignment, Choice
 from agent_tui.voice_agent.conversation import Conversation, ToolEnded, ToolStarted, ToolTold
 from agent_tui.voice_agent.conversation_llm import APOLOGY, MESSAGE, OUR_WORDS, ConversationLLM
-from agent_tui.voice_agent.parts import Parts, choose_llm
+from agent_tui.voice_agent.parts import TASKS, Parts, choose_llm
 from agent_tui.voice_agent.speaking import spoken_in
 from agent_tui.voice_agent.talk import Talk
 
+AGENT_SERVICE = "agent service"
 _ERRORS_BORNE = 10_000  # an agent that gives up after three failed answers would leave its room deaf
 _INTERRUPTION_SECONDS = 0.3  # of voice: shorter sounds are coughs
 _FALSE_INTERRUPTION_SECONDS = 1.5
@@ -60,6 +61,8 @@ class Session:
             parts.whisper.is_flushed = self.is_manual
         self.agent = Guide(self.talk)
         self.livekit = self._made(choice, is_owners)
+        # Who answers in place of the conversation, which then has only what it is told; "" for nobody.
+        self._other_mind = "" if isinstance(self.livekit.llm, ConversationLLM) else _name_of(choice.llm)
         self.livekit.on("user_input_transcribed", self._on_words)
         self.livekit.on("conversation_item_added", self._on_item)
         self.livekit.on("error", self._on_error)
@@ -192,14 +195,32 @@ class Session:
             self._has_apologised = False
             self._heard[item.id] = item
         elif message_id := item.extra.get(MESSAGE):  # else a greeting, or words of the session itself
-            self._record(message_id, item, _spoken(item))
-            for heard in [*self._heard.values()]:
-                if question_id := self.conversation.questions.get(heard.id):
-                    self._record(question_id, heard, replace(_spoken(heard), text=""))
-            self._heard.clear()
+            self._record_questions()
+            self._record(self.conversation.record(message_id, _spoken(item), interrupted=item.interrupted))
+        elif self._other_mind:
+            self._record_questions()
+            self._record_whole(item)
 
-    def _record(self, message_id: str, item: llm.ChatMessage, spoken: Spoken) -> None:
-        work = self.conversation.record(message_id, spoken, interrupted=item.interrupted)
+    def _record_questions(self) -> None:
+        """Record how what persons said was spoken; all of it, where the conversation was not asked."""
+        for heard in [*self._heard.values()]:
+            if question_id := self.conversation.questions.get(heard.id):
+                spoken = replace(_spoken(heard), text="")
+                self._record(self.conversation.record(question_id, spoken, interrupted=heard.interrupted))
+            elif self._other_mind:
+                self._record_whole(heard)
+        self._heard.clear()
+
+    def _record_whole(self, item: llm.ChatMessage) -> None:
+        if text := (item.text_content or "").strip():
+            speaker = "" if item.role == "user" else self._other_mind
+            spoken = replace(_spoken(item), text="")
+            work = self.conversation.record_whole(
+                item.id, item.role, text, spoken, speaker=speaker, interrupted=item.interrupted
+            )
+            self._record(work)
+
+    def _record(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work, name="session.record")
         self._recording.add(task)
         task.add_done_callback(self._recording.discard)
@@ -218,6 +239,8 @@ class Session:
         """End the session; what was said is still told to the backend."""
         await self.talk.stop_recording()
         await self.livekit.aclose()
+        if self._other_mind:  # a question that was not answered any more
+            self._record_questions()
         if self._recording:
             await asyncio.wait(self._recording, timeout=1.0)
         await self.conversation.aclose()
@@ -239,6 +262,11 @@ def _spoken(item: llm.ChatMessage) -> Spoken:
         voice=known.get("tts_node_ttfb"),
         whole=known.get("e2e_latency"),
     )
+
+
+def _name_of(spec: str) -> str:
+    """Return who answers, as the record calls it: no address, which may hold a password."""
+    return AGENT_SERVICE if spec.partition(":")[0] == TASKS else spec
 
 
 def _turn_detection(word: str) -> Any:

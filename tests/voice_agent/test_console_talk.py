@@ -98,6 +98,7 @@ async def test_a_question_is_heard_word_by_word_asked_and_answered_aloud(
         assert "What" in peer.heard(final=False)[0]
         await peer.until(lambda: len(peer.said()) == 2)
         assert peer.said()[1] == "Let me look. \n\nTwo rooms are running, and one is paused."
+        assert peer.words_before_item(1).split() == peer.said()[1].split()
         tools = [event for name, event in peer.events if name == "tool_execution_updated"]
         assert [event.WhichOneof("update") for event in tools] == ["started", "ended"]
         assert tools[0].started.function_call.name == "look"
@@ -245,10 +246,64 @@ async def test_a_language_that_is_not_heard_is_said_before_anybody_talks(
 async def test_an_agent_service_may_think_for_it(running: ChatBackend, tmp_path: Path) -> None:
     async with agent_service() as service:
         thinks = {"llm": f"tasks:{service.url}"}
-        async with talk(running, tmp_path, greets=False, agent=thinks) as (peer, _agent, _path):
+        async with talk(running, tmp_path, greets=False, agent=thinks) as (peer, agent, path):
             await peer.type("Are you there?")
             assert [said.strip() for said in peer.said()] == [WORDS]
             assert not running.model.calls
+            agent.child.terminate()
+            assert (await agent.ended())[0] == 0
+            stored = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
+            assert [(one.role, one.text) for one in stored] == [
+                ("user", "Are you there?"),
+                ("assistant", WORDS),
+            ]
+            assert stored[1].spoken is not None
+            assert stored[1].spoken.voice
+            assert stored[1].sender_name == "agent service"  # no address: it may hold a password
+
+
+PLUGIN = """
+from livekit.agents import llm, utils
+
+class LLM(llm.LLM):
+    def __init__(self, model=""):
+        super().__init__()
+        self.name = model
+
+    def chat(self, *, chat_ctx, tools=None, conn_options=None, **_):
+        return Answer(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
+
+class Answer(llm.LLMStream):
+    async def _run(self):
+        asked = [item.text_content for item in self._chat_ctx.items if item.type == "message"][-1]
+        if "fail" in asked:
+            raise RuntimeError("not today")
+        delta = llm.ChoiceDelta(role="assistant", content=f"You said: {asked}")
+        self._event_ch.send_nowait(llm.ChatChunk(id=utils.shortuuid(), delta=delta))
+"""
+
+
+async def test_what_a_plugin_answers_is_kept_too_and_what_the_conversation_answers_for_it_once(
+    running: ChatBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin = tmp_path / "path" / "livekit" / "plugins" / "parrot"
+    plugin.mkdir(parents=True)
+    (plugin / "__init__.py").write_text(PLUGIN)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
+    thinks = {"llm": "parrot:grey"}
+    async with talk(running, tmp_path, greets=False, agent=thinks) as (peer, agent, path):
+        await peer.type("Good morning.")
+        await peer.type("Now fail with a story.")
+        agent.child.terminate()
+        assert (await agent.ended())[0] == 0
+        stored = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
+        assert [(one.role, one.text) for one in stored] == [
+            ("user", "Good morning."),
+            ("assistant", "You said: Good morning."),
+            ("user", "Now fail with a story."),
+            ("assistant", STORY),
+        ]
+        assert stored[1].sender_name == "parrot:grey"
 
 
 async def test_without_an_ear_and_without_a_voice_people_type_and_read(
