@@ -1,5 +1,8 @@
 """The things that events speak of: messages and their steps, agents, rooms, chats. Plain frozen data.
 
+A field that a person may set is ``Annotated`` with its ``Setting``: its limits, and where it can be set. That
+holds at the wire, on the command line, in room files and in forms.
+
 Import them from ``agent_tui.model.events``, the one vocabulary. Texts are as received: hostile until they
 went through ``agent_tui.model.inert``.
 """
@@ -7,8 +10,27 @@ went through ``agent_tui.model.inert``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated, Final
 
+from agent_tui.model.settings import Setting
 from agent_tui.model.tool_forms import ToolForm
+
+NAME: Final = 200  # the most characters of a name, of a model, of a provider
+WORDS: Final = 100_000  # of a task, of what an agent is told
+
+# Settings that rooms and chats share.
+MaxTokens = Annotated[int, Setting(most=10**12, zero="none", noun="The budget", option="--max-tokens")]
+MaxCost = Annotated[
+    float, Setting(most=1e9, unit="US dollars", zero="none", noun="The budget", option="--max-cost")
+]
+AnswerTokens = Annotated[
+    int, Setting(most=10_000_000, zero="what the provider allows", noun="The longest answer")
+]
+Workspace = Annotated[str, Setting(is_folder=True, option="--workspace")]
+Archived = Annotated[bool, Setting(in_new=False, while_running=False, in_form=False)]
+_TOOLS = Setting(most=500, key="tools", option="--tool")
+_MODEL = Setting(most=NAME, is_name=True)
+_PROVIDER = Setting(most=NAME, is_name=True, key="provider")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +148,12 @@ class AgentInfo:
     """
 
     id: str
-    name: str
-    color: str = ""
-    model: str = ""
+    name: Annotated[str, Setting(most=100, is_name=True, required=True, noun="The name of an agent")]
+    color: Annotated[str, Setting()] = ""
+    model: Annotated[str, _MODEL] = ""
     turn_order: int = 0
-    system_prompt: str = ""
-    provider_id: str = ""
+    system_prompt: Annotated[str, Setting(most=WORDS, noun="A system_prompt", key="prompt")] = ""
+    provider_id: Annotated[str, _PROVIDER] = ""
     skip_next: bool = False  # its next turn will be skipped
     status: str = ""
     tokens: int = 0
@@ -154,31 +176,41 @@ class RoomInfo:
     """A room as ``GET /api/rooms/{id}`` answers it (cli.md)."""
 
     id: str
-    name: str = ""
-    task: str = ""
+    name: Annotated[
+        str, Setting(most=NAME, is_name=True, empty="A room needs a name that can be read.", option="--name")
+    ] = ""
+    task: Annotated[
+        str,
+        Setting(most=WORDS, required=True, empty="A room needs something to talk about.", option="--task"),
+    ] = ""
     status: str = "idle"
-    execution_mode: str = "sequential"
+    execution_mode: Annotated[
+        str, Setting(choices=("sequential", "parallel"), key="mode", option="--mode")
+    ] = "sequential"
     current_round: int = 0
-    max_rounds: int = 0
+    max_rounds: Annotated[
+        int,
+        Setting(least=1, most=1_000, default=3, noun="The number of rounds", key="rounds", option="--rounds"),
+    ] = 0
     agents: tuple[AgentInfo, ...] = ()
     last_event_id: int = 0
     created_at: str = ""
     updated_at: str = ""
-    keep_running: bool = False
-    interrupted: str = ""  # why it is paused, when it is
-    max_tokens: int = 0  # the budget; 0: none
-    max_cost: float = 0.0  # the same in the currency of the prices (US dollars); 0: none
-    answer_tokens: int = 0  # the most that one answer may have; 0: what the provider's setting says
+    keep_running: Annotated[bool, Setting(in_form=False, option="--keep-running")] = False
+    max_tokens: MaxTokens = 0  # the budget; 0: none
+    max_cost: MaxCost = 0.0  # the same in the currency of the prices (US dollars); 0: none
+    answer_tokens: AnswerTokens = 0  # the most that one answer may have; 0: what the provider's setting says
     tokens: int = 0  # used so far by all turns, in the providers' own count where they say it
     cost: float | None = None  # of what was used; None where no price is known
-    on_error: str = "continue"  # or "pause": what a turn that failed does to the room
-    archived: bool = False
+    on_error: Annotated[str, Setting(choices=("continue", "pause"), option="--on-error")] = "continue"
+    archived: Archived = False
     last_speaker: str = ""
     last_words: str = ""  # the end of what was said last, one short line
     queue: tuple[QueuedMessage, ...] = ()
-    enabled_tools: tuple[str, ...] = ()  # what its agents may use
-    workspace: str = ""  # the folder that these work in, empty for none
+    interrupted: str = ""  # why it is paused, when it is
     asks: bool = False  # a tool waits for somebody's word
+    enabled_tools: Annotated[tuple[str, ...], _TOOLS] = ()  # what its agents may use
+    workspace: Workspace = ""  # the folder that these work in, empty for none
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,20 +223,25 @@ class ConversationInfo:
     """
 
     id: str
-    title: str = ""
+    title: Annotated[
+        str,
+        Setting(most=NAME, is_name=True, empty="A conversation needs a title that can be read.", key="name"),
+    ] = ""
     status: str = "idle"  # or "running"
-    system_prompt: str = ""
-    model: str = ""
-    provider_id: str = ""
-    temperature: float | None = None
-    thinking_enabled: bool | None = None  # None: as the model does by itself
-    enabled_tools: tuple[str, ...] | None = None
-    workspace: str = ""
-    head: str = ""
-    archived: bool = False
-    max_tokens: int = 0  # the budget, as a room's
-    max_cost: float = 0.0
-    answer_tokens: int = 0  # as a room's
+    system_prompt: Annotated[str, Setting(most=WORDS, key="prompt")] = ""
+    model: Annotated[str, _MODEL] = ""
+    provider_id: Annotated[str, _PROVIDER] = ""
+    temperature: Annotated[float | None, Setting(most=2.0)] = None
+    thinking_enabled: Annotated[bool | None, Setting(key="thinking")] = (
+        None  # None: as the model does by itself
+    )
+    enabled_tools: Annotated[tuple[str, ...] | None, _TOOLS] = None
+    workspace: Workspace = ""
+    head: Annotated[str, Setting(in_new=False, while_running=False, in_form=False)] = ""
+    archived: Archived = False
+    max_tokens: MaxTokens = 0  # the budget, as a room's
+    max_cost: MaxCost = 0.0
+    answer_tokens: AnswerTokens = 0  # as a room's
     tokens: int = 0
     cost: float | None = None
     last_words: str = ""

@@ -7,8 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from agent_tui.backend.engine.chats import ConversationChange
-from agent_tui.backend.engine.engine import NewAgent, NewRoom
 from agent_tui.backend.models.providers import Models
 from tests.backend.engine.chat_house import open_chats, speaks
 from tests.backend.engine.house import open_house
@@ -58,12 +56,16 @@ async def test_a_chat_asks_for_what_its_form_says_and_nothing_else(tmp_path: Pat
         async with open_chats(tmp_path / "a.db", speaks([]), *tools, models=models, enabled=None) as house:
             with house.chats.attend(house.id):
                 await house.ask()
-            change = ConversationChange(
-                system_prompt="Be brief.", model="other", temperature=0.2, enabled_tools=(), max_tokens=5000
-            )
+            change = {
+                "system_prompt": "Be brief.",
+                "model": "other",
+                "temperature": 0.2,
+                "enabled_tools": (),
+                "max_tokens": 5000,
+            }
             await house.chats.change(house.id, change)
             await house.ask()
-            change = ConversationChange(temperature=None, enabled_tools=("look",), answer_tokens=400)
+            change = {"temperature": None, "enabled_tools": ("look",), "answer_tokens": 400}
             await house.chats.change(house.id, change)
             await house.ask()
         await cast("Models", models).aclose()
@@ -88,8 +90,8 @@ async def test_a_room_asks_for_what_its_agents_and_the_provider_say(
         server.default = kind.says("Yes.")
         models = configured(tmp_path, server, kind, "max_tokens = 300\n")
         async with open_house(tmp_path / "a.db", models) as house:
-            agents = (NewAgent("Ada", system_prompt="Be Ada.", model="other"),)
-            new = NewRoom("Talk", max_rounds=1, agents=agents, answer_tokens=answer_tokens)
+            agents = ({"name": "Ada", "system_prompt": "Be Ada.", "model": "other"},)
+            new = {"task": "Talk", "max_rounds": 1, "agents": agents, "answer_tokens": answer_tokens}
             room = await house.engine.create_room(new)
             await house.engine.run(room.id)
             await house.log.ended(room.id)

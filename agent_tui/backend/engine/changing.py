@@ -5,15 +5,18 @@ from __future__ import annotations
 from uuid import uuid4
 
 from agent_tui.backend.engine import record
-from agent_tui.backend.engine.rooms import RoomChange, changed_agents, changed_values
+from agent_tui.backend.engine.fields import waits
+from agent_tui.backend.engine.rooms import changed_agents, changed_values
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store.rows import AgentsSet, InboxPut, NewEvent, RoomRow, RoomSet
 from agent_tui.model import events as ev
 from agent_tui.model.errors import Refused
+from agent_tui.model.events import RoomInfo
+from agent_tui.model.settings import Values
 
 
-def changed(row: RoomRow, change: RoomChange, models: ModelSource, now: str) -> Written:
+def changed(row: RoomRow, change: Values, models: ModelSource, now: str) -> Written:
     """Return what ``change`` writes; raises ``Refused``: 422 for what is out of bounds, 409 for what runs.
 
     A new task of a room that was started is also said to the room, so that agents and readers learn of
@@ -21,13 +24,13 @@ def changed(row: RoomRow, change: RoomChange, models: ModelSource, now: str) -> 
     again, after that.
     """
     values = changed_values(row, change)
-    if change.archived and row.status == "running":
+    if row.status == "running" and waits(RoomInfo, change):
         raise Refused("The room is running", "Pause it, then it can be archived.", status=409)
     written = Written()
     if values:
         written.changes.append(RoomSet(values))
-    if change.agents is not None:
-        written.changes.append(AgentsSet(changed_agents(row, change.agents, models)))
+    if "agents" in change:
+        written.changes.append(AgentsSet(changed_agents(row, change["agents"], models)))
     task = values.get("task", row.task)
     if row.run_seq and task != row.task:
         said = InboxPut(uuid4().hex, str(task), "", "next", record.USER_NAME, "", now)
@@ -50,9 +53,9 @@ def reopened(row: RoomRow) -> Written:
     return Written([paused], [RoomSet({"status": "paused", "desired": "paused", "interrupted": ""})])
 
 
-def removed(row: RoomRow, change: RoomChange) -> list[str]:
+def removed(row: RoomRow, change: Values) -> list[str]:
     """Return the ids of the agents that ``change`` takes out of the room."""
-    if change.agents is None:
+    if "agents" not in change:
         return []
-    kept = {agent.id for agent in change.agents}
+    kept = {agent.get("id") for agent in change["agents"]}
     return [agent.id for agent in row.agents if agent.id not in kept]

@@ -13,8 +13,6 @@ from agent_tui.backend.engine.chat_asks import Asks, Word
 from agent_tui.backend.engine.chat_begin import VOICE, Begun, begin, recorded_message
 from agent_tui.backend.engine.chat_fields import (
     Asked,
-    ConversationChange,
-    NewConversation,
     Question,
     Recorded,
     changed_columns,
@@ -33,6 +31,7 @@ from agent_tui.backend.engine.chat_record import (
     message_spoken,
 )
 from agent_tui.backend.engine.chat_run import ChatRun, Given, left_out, opened_model
+from agent_tui.backend.engine.fields import waits
 from agent_tui.backend.engine.runs import PageQuery, Runs
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
@@ -46,9 +45,10 @@ from agent_tui.backend.store.store import Store
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import ConversationInfo, Step
+from agent_tui.model.settings import Values
 from agent_tui.wire.rooms_encode import token_count
 
-__all__ = ["Asked", "Chats", "ConversationChange", "NewConversation", "Question", "Recorded"]
+__all__ = ["Asked", "Chats", "Question", "Recorded"]
 
 ANSWER_RUNNING = "conversation.answering"  # code of the refusal to do two things at once
 MAX_HITS = 500
@@ -110,16 +110,18 @@ class Chats(Runs[ChatRow, ChatRun]):
         """Return one chat."""
         return self._info(await self._row(room_id))
 
-    async def create(self, new: NewConversation) -> ConversationInfo:
-        """Make a chat; raises ``Refused`` (422) for what is out of bounds."""
+    async def create(self, new: Values) -> ConversationInfo:
+        """Make a chat with what ``chat_fields.chat_row`` takes; raises ``Refused`` (422) for what is out of
+        bounds.
+        """
         row = chat_row(new, self._models, self._timing.now().isoformat())
         return await self._whole(self._create(row))
 
-    async def change(self, room_id: str, change: ConversationChange) -> ConversationInfo:
-        """Change a chat; what it says of the model counts from the next question on.
+    async def change(self, room_id: str, change: Values) -> ConversationInfo:
+        """Change settings of a chat; what they say of the model counts from the next question on.
 
-        Raises ``Refused``: 422 for what is out of bounds, 409 to archive it or to show another branch while
-        an answer is under way; ``NotFound`` for an unknown ``head``.
+        Raises ``Refused``: 422 for what is out of bounds, 409 for what cannot be changed while an answer is
+        under way; ``NotFound`` for an unknown ``head``, the message whose branch is to be shown.
         """
         return await self._whole(self._change(room_id, change))
 
@@ -207,20 +209,20 @@ class Chats(Runs[ChatRow, ChatRun]):
                 await self._store.append(row.id, (), [ChatCreated(row)])
             return await self.conversation(row.id)
 
-    async def _change(self, room_id: str, change: ConversationChange) -> ConversationInfo:
+    async def _change(self, room_id: str, change: Values) -> ConversationInfo:
         async with self._lock(room_id):
             run = self._runs.get(room_id)
             async with run.turnstile if run is not None else nullcontext():
                 before = await self._store.read(chat_queries.chat, room_id)
                 running = before.status == "running" and run is not None
-                if running and (change.archived or change.head is not None):
+                if running and waits(ConversationInfo, change):
                     raise _busy()
                 row = changed_row(before, change, self._models)
-                if change.head is not None:
+                if (head := change.get("head")) is not None:
                     links = await self._store.read(chat_queries.links, room_id)
-                    if change.head not in links:
-                        raise NotFound(f"There is no message {change.head[:100]}", status=404)
-                    row = replace(row, head=chat_queries.leaf(links, change.head))
+                    if head not in links:
+                        raise NotFound(f"There is no message {head[:100]}", status=404)
+                    row = replace(row, head=chat_queries.leaf(links, head))
                 if row != before:
                     in_room, in_chat, agent = changed_columns(row)
                     row = replace(row, updated_at=self._timing.now().isoformat())

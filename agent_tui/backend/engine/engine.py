@@ -13,14 +13,7 @@ from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.changing import changed, removed
 from agent_tui.backend.engine.chat_asks import Word
 from agent_tui.backend.engine.room_tools import RoomTools
-from agent_tui.backend.engine.rooms import (
-    NewAgent,
-    NewRoom,
-    RoomChange,
-    RoomNews,
-    room_info,
-    room_row,
-)
+from agent_tui.backend.engine.rooms import RoomNews, room_info, room_row
 from agent_tui.backend.engine.runner import Runner
 from agent_tui.backend.engine.runs import PageQuery, say_failed
 from agent_tui.backend.engine.timing import Timing
@@ -32,8 +25,7 @@ from agent_tui.backend.store.rows import RoomCreated, RoomRow, RoomSet
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import RoomInfo
-
-__all__ = ["Engine", "NewAgent", "NewRoom", "RoomChange"]
+from agent_tui.model.settings import Values
 
 
 class Engine(Acts):
@@ -89,8 +81,10 @@ class Engine(Acts):
 
     # --- rooms -----------------------------------------------------------------------------------------
 
-    async def create_room(self, new: NewRoom) -> RoomInfo:
-        """Make a room; raises ``Refused`` (422) for what is out of bounds."""
+    async def create_room(self, new: Values) -> RoomInfo:
+        """Make a room with these settings of ``RoomInfo``, and ``agents`` and their ``provider_id`` as
+        ``rooms.room_row`` takes them; raises ``Refused`` (422) for what is out of bounds.
+        """
         row = room_row(new, self._models, self._timing.now().isoformat())
         await self._whole(self._store.append(row.id, (), [RoomCreated(row)]))
         self._changes.note(row.id)
@@ -121,7 +115,7 @@ class Engine(Acts):
         row, stands = await self._store.read(queries.room_and_stands, room_id)
         return self._info(row, stands, ran)
 
-    async def change_room(self, room_id: str, change: RoomChange) -> RoomInfo:
+    async def change_room(self, room_id: str, change: Values) -> RoomInfo:
         """Change a room, also while it runs: agents count from the next turn, the mode from the next round.
 
         Raises ``Refused``: 422 for what is out of bounds, 409 to archive a room that runs.
@@ -163,7 +157,7 @@ class Engine(Acts):
 
     # --- one at a time for each room -------------------------------------------------------------------
 
-    async def _change(self, room_id: str, change: RoomChange) -> RoomInfo:
+    async def _change(self, room_id: str, change: Values) -> RoomInfo:
         async with self._lock(room_id):
             runner = self._runs.get(room_id)
             async with runner.turnstile if runner is not None else nullcontext():
@@ -174,8 +168,8 @@ class Engine(Acts):
             if runner is not None:
                 runner.cut_turns("stop", removed(row, change))
                 runner.look()
-                if change.keep_running is not None:
-                    runner.keep_running = change.keep_running
+                if "keep_running" in change:
+                    runner.keep_running = change["keep_running"]
                     self._look(room_id)
             self._changes.note(room_id)
             return await self.room(room_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from agent_tui.backend.engine.engine import Engine
-from agent_tui.backend.engine.rooms import NewRoom
 from agent_tui.model.events import RoomInfo
 
 
@@ -28,5 +27,5 @@ class RoomCommands:
 
     async def begin(self, task: str) -> RoomInfo:
         """Make a room with the default agents and start it."""
-        made = await self._engine.create_room(NewRoom(task))
+        made = await self._engine.create_room({"task": task})
         return await self.resume(made.id)

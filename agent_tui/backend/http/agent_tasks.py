@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from agent_tui.backend.engine.chat_fields import id_of
-from agent_tui.backend.engine.chats import ANSWER_RUNNING, Chats, NewConversation, Question
+from agent_tui.backend.engine.chats import ANSWER_RUNNING, Chats, Question
 from agent_tui.backend.http.body import Fields, read_fields, wrong_field
 from agent_tui.backend.http.chat_requests import MAX_QUESTION_BYTES
 from agent_tui.backend.http.presence import is_child
@@ -165,7 +165,7 @@ class AgentService:
         chat_id = await self.chat_of(session_id) if session_id else ""
         if not chat_id:
             key = _key(session_id) if session_id else ""
-            new = NewConversation(workspace=self._workspaces.default, client_key=key)
+            new = {"workspace": self._workspaces.default, "client_key": key}
             chat_id = (await self._chats.create(new)).id
             for listener in self._listeners:
                 listener.session_made(session_id, chat_id)

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from agent_tui.backend.engine.chat_fields import MAX_ATTACHMENTS
-from agent_tui.backend.engine.chats import ANSWER_RUNNING, Asked, Chats, NewConversation, Question
+from agent_tui.backend.engine.chats import ANSWER_RUNNING, Asked, Chats, Question
 from agent_tui.backend.http.presence import is_child
 from agent_tui.backend.http.problem import problem
 from agent_tui.backend.http.room_requests import ID
@@ -30,6 +30,7 @@ from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, Refused
 from agent_tui.model.inert import inert_line
+from agent_tui.model.settings import Values
 from agent_tui.wire.agent_socket import (
     CHAT_BUSY,
     FILE_OFFERED,
@@ -78,7 +79,7 @@ class AgentSockets:
             return
         self._held.add(chat_id)
         try:
-            new = NewConversation(workspace=self._workspaces.default, client_key=f"agent_ws:{chat_id}")
+            new = {"workspace": self._workspaces.default, "client_key": f"agent_ws:{chat_id}"}
             await _Connection(self._chats, self._hub, socket, new).serve()
         finally:
             self._held.discard(chat_id)
@@ -87,7 +88,7 @@ class AgentSockets:
 class _Connection:
     """One client."""
 
-    def __init__(self, chats: Chats, hub: Hub, socket: WebSocket, new: NewConversation) -> None:
+    def __init__(self, chats: Chats, hub: Hub, socket: WebSocket, new: Values) -> None:
         self._chats = chats
         self._hub = hub
         self._socket = socket

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from starlette.requests import ClientDisconnect, Request
 
 from agent_tui.model.errors import Refused
+from agent_tui.model.settings import Setting, settings_of
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_DROPPED_BYTES = 64 * 1024 * 1024
@@ -146,16 +147,31 @@ class Fields:
             raise self._wrong(name, "must be true or false")
         return value
 
+    def settings(self, record: type, *, is_new: bool = False) -> dict[str, Any]:
+        """Return what is said of the settings of ``record``: of all that a new one can be given, or of those
+        that can be changed. Null counts where it means something. Of a new one some have to be said.
+        """
+        said: dict[str, Any] = {}
+        for name, setting in settings_of(record).items():
+            if not (setting.in_new if is_new else setting.in_change):
+                continue
+            value = self._setting(setting)
+            if value is not None or (setting.nullable and name in self._values):
+                said[name] = value
+            elif is_new and setting.required:
+                raise self._wrong(name, "is missing")
+        return said
+
+    def _setting(self, setting: Setting) -> Any:
+        readers = {str: self.text, int: self.number, float: self.decimal, bool: self.flag, tuple: self.texts}
+        return readers[setting.type](setting.name)
+
     def table(self, name: str) -> Mapping[str, Any] | None:
         """Return an object as it came."""
         value = self._values.get(name)
         if value is not None and not isinstance(value, dict):
             raise self._wrong(name, "must be an object")
         return value
-
-    def has(self, name: str) -> bool:
-        """Say whether the field is there; for those few where null means something."""
-        return name in self._values
 
     def texts(self, name: str) -> tuple[str, ...] | None:
         """Return a list of strings."""

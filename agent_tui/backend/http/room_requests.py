@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from http import HTTPStatus
+from typing import Any
 
 from starlette.requests import Request
 
-from agent_tui.backend.engine.rooms import AgentChange, NewAgent, NewRoom, RoomChange
 from agent_tui.backend.http.body import Fields, wrong_field
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import AgentInfo, RoomInfo
 
-DEFAULT_ROUNDS = 3
 MAX_WAIT_SECONDS = 30.0
 TIMES = ("next", "now")  # when a message is said
 
@@ -86,66 +86,30 @@ def last_event_id(request: Request) -> int | None:
     return whole(text, "Last-Event-ID") if text else None
 
 
-def new_room(fields: Fields, workspaces: Workspaces) -> NewRoom:
-    """Return the room to make."""
-    rounds = fields.number("max_rounds")
-    agents = fields.objects("agents")
-    return NewRoom(
-        task=fields.needed_text("task"),
-        name=fields.text("name") or "",
-        execution_mode=fields.text("execution_mode") or "sequential",
-        max_rounds=DEFAULT_ROUNDS if rounds is None else rounds,
-        agents=None if agents is None else tuple(_new_agent(agent) for agent in agents),
-        keep_running=fields.flag("keep_running") or False,
-        max_tokens=fields.number("max_tokens") or 0,
-        max_cost=fields.decimal("max_cost") or 0.0,
-        answer_tokens=fields.number("answer_tokens") or 0,
-        on_error=fields.text("on_error") or "continue",
-        enabled_tools=fields.texts("enabled_tools") or (),
-        workspace=workspaces.checked(fields.text("workspace")) or "",
-        provider_id=fields.text("provider_id") or "",
-    )
+def new_room(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
+    """Return the room to make, as ``Engine.create_room`` takes it."""
+    new = settings(fields, RoomInfo, workspaces, is_new=True)
+    if (agents := fields.objects("agents")) is not None:
+        new["agents"] = [agent.settings(AgentInfo, is_new=True) for agent in agents]
+    return new | {"provider_id": fields.text("provider_id")}
 
 
-def _new_agent(fields: Fields) -> NewAgent:
-    return NewAgent(
-        name=fields.needed_text("name"),
-        color=fields.text("color") or "",
-        system_prompt=fields.text("system_prompt") or "",
-        model=fields.text("model") or "",
-        provider_id=fields.text("provider_id") or "",
-    )
+def room_change(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
+    """Return what to change about a room, as ``Engine.change_room`` takes it."""
+    change = settings(fields, RoomInfo, workspaces)
+    if (agents := fields.objects("agents")) is not None:
+        change["agents"] = [agent.settings(AgentInfo) | {"id": agent.text("id")} for agent in agents]
+    return change
 
 
-def room_change(fields: Fields, workspaces: Workspaces) -> RoomChange:
-    """Return what to change about a room."""
-    agents = fields.objects("agents")
-    return RoomChange(
-        name=fields.text("name"),
-        task=fields.text("task"),
-        max_rounds=fields.number("max_rounds"),
-        execution_mode=fields.text("execution_mode"),
-        keep_running=fields.flag("keep_running"),
-        max_tokens=fields.number("max_tokens"),
-        max_cost=fields.decimal("max_cost"),
-        answer_tokens=fields.number("answer_tokens"),
-        on_error=fields.text("on_error"),
-        archived=fields.flag("archived"),
-        enabled_tools=fields.texts("enabled_tools"),
-        workspace=workspaces.checked(fields.text("workspace")),
-        agents=None if agents is None else tuple(_agent_change(agent) for agent in agents),
-    )
-
-
-def _agent_change(fields: Fields) -> AgentChange:
-    return AgentChange(
-        id=fields.text("id") or "",
-        name=fields.text("name"),
-        color=fields.text("color"),
-        system_prompt=fields.text("system_prompt"),
-        model=fields.text("model"),
-        provider_id=fields.text("provider_id"),
-    )
+def settings(fields: Fields, record: type, workspaces: Workspaces, *, is_new: bool = False) -> dict[str, Any]:
+    """Return what is said of the settings of ``record``, as ``Fields.settings`` does; raises ``Refused``
+    (422) also for a folder where tools may not work.
+    """
+    said = fields.settings(record, is_new=is_new)
+    if "workspace" in said:
+        said["workspace"] = workspaces.checked(said["workspace"])
+    return said
 
 
 def when(fields: Fields) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agent_tui.backend.engine.chats import Chats, NewConversation
+from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.voice.agent import JOIN_SECONDS, Orders, VoiceAgent, agent_settings
 from agent_tui.backend.voice.last_words import LogFile
@@ -472,7 +472,7 @@ async def begin_conversation(chats: Chats, room: str, locale: str) -> str:
     """Make the conversation that a voice room's session is kept in; return its id. Its model is told in the
     language of ``locale`` that it is heard and not read.
     """
-    new = NewConversation(title=room, kind="voice", system_prompt=spoken_prompt(locale))
+    new = {"title": room, "kind": "voice", "system_prompt": spoken_prompt(locale)}
     return (await chats.create(new)).id
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.backend.engine.answer_tools import ToolSource
-from agent_tui.backend.engine.chats import Chats, NewConversation, Question
+from agent_tui.backend.engine.chats import Chats, Question
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.unwatched import Presence
@@ -122,7 +122,7 @@ async def open_chats(
         await house.chats.start()
         if new:
             tools_on = None if enabled is None else tuple(enabled)
-            house.id = (await house.chats.create(NewConversation(enabled_tools=tools_on))).id
+            house.id = (await house.chats.create({"enabled_tools": tools_on})).id
         yield house
     finally:
         await house.chats.stop_all()

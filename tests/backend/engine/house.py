@@ -13,7 +13,7 @@ from typing import Any
 
 from agent_tui.backend.engine.answer_tools import ToolSource
 from agent_tui.backend.engine.chat_asks import Asks
-from agent_tui.backend.engine.engine import Engine, NewAgent, NewRoom
+from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
@@ -22,6 +22,7 @@ from agent_tui.backend.hub import Dialect, Frame, Hub, translated
 from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece
 from agent_tui.backend.store import queries
 from agent_tui.backend.store.store import Store
+from agent_tui.model.settings import Values
 from agent_tui.wire import rooms_encode
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedBox
@@ -148,10 +149,10 @@ def crash_copy(file: Path, copy: Path) -> Path:
     return copy
 
 
-def new_room(mode: str, rounds: int = 2, names: str = "Ada Bob Cyd", task: str = "Talk") -> NewRoom:
+def new_room(mode: str, rounds: int = 2, names: str = "Ada Bob Cyd", task: str = "Talk") -> Values:
     """Return a room whose agents have these names."""
-    agents = tuple(NewAgent(name) for name in names.split())
-    return NewRoom(task, execution_mode=mode, max_rounds=rounds, agents=agents)
+    agents = tuple({"name": name} for name in names.split())
+    return {"task": task, "execution_mode": mode, "max_rounds": rounds, "agents": agents}
 
 
 def words(request: ModelRequest) -> list[str]:

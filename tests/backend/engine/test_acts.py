@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.engine.engine import RoomChange
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import UsagePiece
 from agent_tui.model.errors import ModelError, NotFound, Refused
@@ -276,7 +275,7 @@ async def test_a_failed_turn_pauses_a_room_that_wants_it_and_is_said_again_later
     model = ScriptedModel(lambda request: ["Half ", broken.pop()] if broken else words(request), free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
         room = await house.engine.create_room(new_room("sequential", names="Ada Bob"))
-        await house.engine.change_room(room.id, RoomChange(on_error="pause"))
+        await house.engine.change_room(room.id, {"on_error": "pause"})
         await house.engine.run(room.id)
         assert await house.log.ended(room.id) == "room_paused"
         assert (await house.engine.room(room.id)).interrupted == "error"

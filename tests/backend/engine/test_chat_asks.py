@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.chat_asks import Word
-from agent_tui.backend.engine.chats import NewConversation, Question
+from agent_tui.backend.engine.chats import Question
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.store.chat_rows import RulePut, ToolRule
 from agent_tui.backend.store.store import Store
@@ -275,7 +275,7 @@ async def test_unless_they_are_named_only_tools_that_need_no_leave_are_offered(t
         assert model.calls[0].request.tools == ()
         await house.ask(tools=("look2", "nothing"))
         assert [spec.name for spec in model.calls[1].request.tools] == ["look2"]
-        id_ = (await house.chats.create(NewConversation(enabled_tools=("change",)))).id
+        id_ = (await house.chats.create({"enabled_tools": ("change",)})).id
         asked = await house.chats.ask(id_, Question("Well?"))
         house.id = id_
         await house.ended(asked.message_id)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, text
 
-from agent_tui.backend.engine.chats import ConversationChange, Question
+from agent_tui.backend.engine.chats import Question
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CallPiece, Piece, ThinkingPiece
 from agent_tui.backend.store import chat_queries
@@ -328,7 +328,7 @@ async def test_a_deletion_that_was_broken_off_is_finished_at_the_next_start(tmp_
 async def test_an_answer_ends_when_the_budget_is_used_up_in_the_middle_of_it(tmp_path: Path) -> None:
     model = ScriptedModel(lambda request: ["word " * 100, "never"])
     async with open_chats(tmp_path / "a.db", model) as house:
-        await house.chats.change(house.id, ConversationChange(max_tokens=100))
+        await house.chats.change(house.id, {"max_tokens": 100})
         answer_id = await house.begin()
         (await model.called(1)).release()
         await house.ended(answer_id)
@@ -336,7 +336,7 @@ async def test_an_answer_ends_when_the_budget_is_used_up_in_the_middle_of_it(tmp
         assert house.end() == ("error", {"content": "The budget of the conversation is used up"})
         assert (answer.interrupted, answer.text) == ("budget", "word " * 100)
         assert (await house.chats.conversation(house.id)).tokens == 125
-        await house.chats.change(house.id, ConversationChange(max_tokens=1000))
+        await house.chats.change(house.id, {"max_tokens": 1000})
         model.free = True
         assert (await house.chats.ask(house.id, Question("More?"))).message_id
 

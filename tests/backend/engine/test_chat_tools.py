@@ -14,7 +14,6 @@ from typing import Any
 from agent_tui.backend.engine.answer_steps import Steps
 from agent_tui.backend.engine.answer_tools import Calls, Waiting, Workshop
 from agent_tui.backend.engine.chat_asks import Word
-from agent_tui.backend.engine.chats import ConversationChange
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import Image
@@ -98,7 +97,7 @@ async def test_an_answer_reads_writes_and_counts_in_the_folder_of_its_conversati
     )
     box = Toolbox(lambda: Config(tmp_path / "config.toml", tools=ToolsConfig(allow=("run_command(cat *)",))))
     async with open_chats(tmp_path / "a.db", model, box=box, enabled=NAMES) as house:
-        await house.chats.change(house.id, ConversationChange(workspace=str(folder)))
+        await house.chats.change(house.id, {"workspace": str(folder)})
         with house.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
@@ -127,7 +126,7 @@ async def test_only_the_diff_that_was_shown_is_carried_out(tmp_path: Path) -> No
     model = speaks([write], [write], ["Done."])
     box = Toolbox(lambda: Config(tmp_path / "config.toml"))
     async with open_chats(tmp_path / "a.db", model, box=box, enabled=NAMES) as house:
-        await house.chats.change(house.id, ConversationChange(workspace=str(tmp_path)))
+        await house.chats.change(house.id, {"workspace": str(tmp_path)})
         with house.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks("step-0")
@@ -149,7 +148,7 @@ async def test_what_a_rule_allows_runs_whatever_was_shown(tmp_path: Path) -> Non
     model = speaks([call("write_file", {"path": "notes.txt", "content": "two\n"})], ["Done."])
     box = Toolbox(lambda: Config(tmp_path / "config.toml"))
     async with open_chats(tmp_path / "a.db", model, box=box, enabled=NAMES) as house:
-        await house.chats.change(house.id, ConversationChange(workspace=str(tmp_path)))
+        await house.chats.change(house.id, {"workspace": str(tmp_path)})
         with house.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.chats import ConversationChange, NewConversation, Question
+from agent_tui.backend.engine.chats import Question
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import Attachment
+from agent_tui.model.settings import Values
 from tests.backend.engine.chat_house import open_chats, speaks, told
 from tests.backend.engine.house import free_models
 from tests.fakes.scripted_model import ScriptedModel
@@ -31,7 +32,7 @@ async def test_a_chat_has_the_first_question_as_its_title_until_somebody_names_i
         await house.ask("Why is the sky blue, and why " + "so " * 50 + "\nblue?")
         title = (await house.chats.conversation(house.id)).title
         assert (title[:20], len(title) <= 60) == ("Why is the sky blue,", True)
-        await house.chats.change(house.id, ConversationChange(title="Sky"))
+        await house.chats.change(house.id, {"title": "Sky"})
         await house.ask("And at night?")
         assert (await house.chats.conversation(house.id)).title == "Sky"
 
@@ -40,23 +41,23 @@ async def test_what_a_chat_says_of_its_model_counts_for_the_next_question(tmp_pa
     model = speaks(["Yes."])
     async with open_chats(tmp_path / "a.db", model) as house:
         await house.ask()
-        change = ConversationChange(
-            system_prompt="Be brief.",
-            model="big",
-            temperature=0.1,
-            thinking_enabled=True,
-            enabled_tools=(),
-            workspace=str(tmp_path),
-            max_tokens=5,
-            max_cost=1.5,
-        )
+        change = {
+            "system_prompt": "Be brief.",
+            "model": "big",
+            "temperature": 0.1,
+            "thinking_enabled": True,
+            "enabled_tools": (),
+            "workspace": str(tmp_path),
+            "max_tokens": 5,
+            "max_cost": 1.5,
+        }
         info = await house.chats.change(house.id, change)
         assert (info.system_prompt, info.model, info.temperature) == ("Be brief.", "big", 0.1)
         assert (info.enabled_tools, info.workspace, info.max_tokens) == ((), str(tmp_path), 5)
         assert house.end()[0] == "conversation"
         assert house.end()[1]["model"] == "big"
         await house.ask(thinking=False)
-        info = await house.chats.change(house.id, ConversationChange(enabled_tools=None, temperature=None))
+        info = await house.chats.change(house.id, {"enabled_tools": None, "temperature": None})
         assert (info.enabled_tools, info.temperature, info.model) == (None, None, "big")
     request = model.calls[1].request
     assert (request.model, request.temperature, request.thinking) == ("big", 0.1, False)
@@ -66,16 +67,16 @@ async def test_what_a_chat_says_of_its_model_counts_for_the_next_question(tmp_pa
 @pytest.mark.parametrize(
     "wrong",
     [
-        NewConversation(title="x" * 1000),
-        NewConversation(temperature=9.0),
-        NewConversation(max_tokens=-1),
-        NewConversation(answer_tokens=-1),
-        NewConversation(workspace="relative"),
-        NewConversation(workspace="/nowhere/at/all"),
-        NewConversation(enabled_tools=("",)),
+        {"title": "x" * 1000},
+        {"temperature": 9.0},
+        {"max_tokens": -1},
+        {"answer_tokens": -1},
+        {"workspace": "relative"},
+        {"workspace": "/nowhere/at/all"},
+        {"enabled_tools": ("",)},
     ],
 )
-async def test_what_is_out_of_bounds_is_refused(tmp_path: Path, wrong: NewConversation) -> None:
+async def test_what_is_out_of_bounds_is_refused(tmp_path: Path, wrong: Values) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
         await refusal(422, house.chats.create(wrong))
         assert len(await house.chats.conversations()) == 1
@@ -92,14 +93,14 @@ async def test_edit_and_ask_again_keeps_the_old_branch(tmp_path: Path) -> None:
         q1, _, edited, _ = await house.messages()
         assert (len(edited.versions), edited.versions[1], q1.versions) == (2, edited.id, ())
         newest = await house.ask("Q3")
-        shown = await house.chats.change(house.id, ConversationChange(head=edited.versions[0]))
+        shown = await house.chats.change(house.id, {"head": edited.versions[0]})
         assert shown.head == old
         assert [one.text for one in await house.messages()] == ["Q1", "A1", "Q2, badly put", "A2"]
-        back = await house.chats.change(house.id, ConversationChange(head=new))
+        back = await house.chats.change(house.id, {"head": new})
         assert back.head == newest
         assert [one.text for one in await house.messages()][2:] == ["Q2, well put", "B2", "Q3", "B3"]
         with pytest.raises(NotFound):
-            await house.chats.change(house.id, ConversationChange(head="nothing"))
+            await house.chats.change(house.id, {"head": "nothing"})
 
 
 async def test_the_first_question_can_be_edited_too(tmp_path: Path) -> None:
@@ -153,9 +154,9 @@ async def test_there_is_one_answer_at_a_time(tmp_path: Path) -> None:
         answer_id = await house.begin()
         assert (await house.chats.conversation(house.id)).status == "running"
         await refusal(409, house.begin())
-        await refusal(409, house.chats.change(house.id, ConversationChange(archived=True)))
-        await refusal(409, house.chats.change(house.id, ConversationChange(head=answer_id)))
-        await house.chats.change(house.id, ConversationChange(title="While it speaks"))
+        await refusal(409, house.chats.change(house.id, {"archived": True}))
+        await refusal(409, house.chats.change(house.id, {"head": answer_id}))
+        await house.chats.change(house.id, {"title": "While it speaks"})
         (await model.called(1)).finish()
         await house.ended(answer_id)
         assert (await house.chats.conversation(house.id)).title == "While it speaks"
@@ -166,7 +167,7 @@ async def test_there_is_one_answer_at_a_time(tmp_path: Path) -> None:
 async def test_empty_questions_and_archived_chats_are_refused(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
         await refusal(422, house.begin("  \n"))
-        await house.chats.change(house.id, ConversationChange(archived=True))
+        await house.chats.change(house.id, {"archived": True})
         await refusal(409, house.begin("Q"))
         assert await house.chats.conversations() == []
         assert len(await house.chats.conversations(archived=True)) == 1
@@ -177,10 +178,10 @@ async def test_empty_questions_and_archived_chats_are_refused(tmp_path: Path) ->
 async def test_a_budget_that_is_used_up_refuses_questions_until_it_is_raised(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["word " * 100])) as house:
         await house.ask()
-        await house.chats.change(house.id, ConversationChange(max_tokens=10))
+        await house.chats.change(house.id, {"max_tokens": 10})
         refused = await refusal(409, house.begin())
         assert "raise max_tokens" in refused.detail
-        await house.chats.change(house.id, ConversationChange(max_tokens=0))
+        await house.chats.change(house.id, {"max_tokens": 0})
         await house.ask()
 
 
@@ -257,7 +258,7 @@ async def test_a_chat_is_found_by_the_title_that_a_person_gave_it(
 ) -> None:
     title = "The lazy dog_house, ленивый café – 那只懒狗"
     async with open_chats(tmp_path / "a.db", speaks([])) as house:
-        named = await house.chats.create(NewConversation(title=title))
+        named = await house.chats.create({"title": title})
         hits = await house.chats.search(words)
     assert [hit.snippet for hit in hits] == found
     assert all((hit.conversation_id, hit.title, hit.message_id) == (named.id, title, "") for hit in hits)
@@ -287,7 +288,7 @@ async def test_an_excerpt_is_where_most_of_the_words_stand_together(tmp_path: Pa
 async def test_titles_come_before_messages_and_count_among_those_that_are_wanted(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Aye.", "Aye."])) as house:
         for number in range(2):
-            await house.chats.create(NewConversation(title=f"Plan {number}"))
+            await house.chats.create({"title": f"Plan {number}"})
         await house.ask("Which plan?")  # its own title is found where it was said
         hits = await house.chats.search("plan")
         assert [hit.snippet for hit in hits] == ["\x02Plan\x03 1", "\x02Plan\x03 0", "Which \x02plan\x03?"]

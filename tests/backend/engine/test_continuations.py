@@ -91,7 +91,7 @@ async def test_a_room_with_tools_cuts_such_a_turn_in_the_same_way(tmp_path: Path
     async with open_house(
         tmp_path / "a.db", FakeModels(model), box=ScriptedBox(look), timing=timing
     ) as house:
-        new = replace(new_room("sequential", rounds=1, names="Ada"), enabled_tools=("look",))
+        new = {**new_room("sequential", rounds=1, names="Ada"), "enabled_tools": ("look",)}
         room = await house.engine.create_room(new)
         await house.engine.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
@@ -107,7 +107,7 @@ async def test_a_model_that_gives_up_before_its_end_fails_its_turn(
 ) -> None:
     model = ScriptedModel(lambda request: ["Half an ans", CutPiece("abort")], free=True)
     async with open_house(tmp_path / "a.db", FakeModels(model), box=ScriptedBox(reader())) as house:
-        new = replace(new_room("sequential", rounds=1, names="Ada"), enabled_tools=tools)
+        new = {**new_room("sequential", rounds=1, names="Ada"), "enabled_tools": tools}
         room = await house.engine.create_room(new)
         await house.engine.run(room.id)
         await house.log.ended(room.id)
@@ -216,7 +216,7 @@ async def test_what_a_turn_did_with_tools_is_known_to_its_rest(tmp_path: Path) -
 
     model, box = ScriptedModel(uses, free=True), ScriptedBox(reader())
     async with open_house(tmp_path / "a.db", FakeModels(model), box=box) as house:
-        new = replace(new_room("sequential", rounds=1, names="Ada"), enabled_tools=("look",))
+        new = {**new_room("sequential", rounds=1, names="Ada"), "enabled_tools": ("look",)}
         room = await house.engine.create_room(new)
         await house.engine.run(room.id)
         await house.log.ended(room.id)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.engine import RoomChange
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import RoomInfo
+from agent_tui.model.settings import Values
 from tests.backend.engine.house import House, data, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
 from tests.fakes.scripted_model import Call, FakeModels, Script, ScriptedModel
@@ -36,13 +36,13 @@ def call_of(model: ScriptedModel, speaker: str) -> Call:
 
 @asynccontextmanager
 async def one_hangs_and_one_failed(
-    tmp_path: Path, change: RoomChange | None = None
+    tmp_path: Path, change: Values | None = None
 ) -> AsyncIterator[tuple[House, ScriptedModel, RoomInfo]]:
     """Run a parallel room of two rounds; in the first one Ada hangs, Bob failed and Cyd said all."""
     model = ScriptedModel(says)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
         room = await house.engine.create_room(new_room("parallel"))
-        await house.engine.change_room(room.id, change or RoomChange())
+        await house.engine.change_room(room.id, change or {})
         await house.engine.run(room.id)
         await model.called(3)
         call_of(model, "Bob").finish()
@@ -105,7 +105,7 @@ async def test_words_said_now_are_heard_though_one_hangs(tmp_path: Path) -> None
 
 
 async def test_a_failure_that_is_to_pause_the_room_waits_for_who_hangs_and_then_does(tmp_path: Path) -> None:
-    async with one_hangs_and_one_failed(tmp_path, RoomChange(on_error="pause")) as (house, model, room):
+    async with one_hangs_and_one_failed(tmp_path, {"on_error": "pause"}) as (house, model, room):
         assert (await house.engine.room(room.id)).status == "running"
         await house.engine.stop_agent(room.id, room.agents[0].id)
         assert await house.log.ended(room.id) == "room_paused"
@@ -115,7 +115,7 @@ async def test_a_failure_that_is_to_pause_the_room_waits_for_who_hangs_and_then_
 
 
 async def test_the_budget_holds_though_one_hangs(tmp_path: Path) -> None:
-    async with one_hangs_and_one_failed(tmp_path, RoomChange(max_tokens=8)) as (house, model, room):
+    async with one_hangs_and_one_failed(tmp_path, {"max_tokens": 8}) as (house, model, room):
         assert (await house.engine.room(room.id)).tokens == 6
         call_of(model, "Ada").release()  # two more, and it says nothing after that
         assert await house.log.ended(room.id) == "room_paused"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.engine import NewAgent, NewRoom
 from agent_tui.backend.engine.history import model_messages
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
 from agent_tui.backend.store.queries import Said
@@ -174,8 +173,10 @@ async def asked(tmp_path: Path, mode: str) -> dict[tuple[str, int], list[str]]:
     """Run two rounds of Ada, Bob and Cyd; return what each was told in each round."""
     model = ScriptedModel(says, free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model, max_tokens=77)) as house:
-        agents = tuple(NewAgent(name, model="big") for name in ("Ada", "Bob", "Cyd"))
-        room = await house.engine.create_room(NewRoom("Talk", "", mode, 2, agents))
+        agents = tuple({"name": name, "model": "big"} for name in ("Ada", "Bob", "Cyd"))
+        room = await house.engine.create_room(
+            {"task": "Talk", "name": "", "execution_mode": mode, "max_rounds": 2, "agents": agents}
+        )
         await house.engine.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
     request = model.calls[0].request
@@ -211,8 +212,10 @@ async def test_later_parallel_rounds_hear_what_earlier_ones_said(tmp_path: Path)
 async def test_the_words_of_a_cut_attempt_are_told_to_nobody(tmp_path: Path, mode: str) -> None:
     model = ScriptedModel(lambda request: ["half ", "whole"])
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        agents = (NewAgent("Ada"), NewAgent("Bob"))
-        room = await house.engine.create_room(NewRoom("Talk", "", mode, 2, agents))
+        agents = ({"name": "Ada"}, {"name": "Bob"})
+        room = await house.engine.create_room(
+            {"task": "Talk", "name": "", "execution_mode": mode, "max_rounds": 2, "agents": agents}
+        )
         await house.engine.run(room.id)
         (await model.called(1)).release()
         await house.log.seen(room.id, "message_chunk")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,8 +129,8 @@ async def test_an_agent_without_a_provider_fails_and_the_others_speak(tmp_path: 
     models = FakeModels(ScriptedModel(words, free=True), refusal=ModelError("No LLM provider configured"))
     async with open_house(tmp_path / "rooms.db", models) as house:
         new = new_room(mode, rounds=1, names="Ada Bob")
-        assert new.agents is not None
-        lost = replace(new, agents=(replace(new.agents[0], provider_id="missing"), new.agents[1]))
+        ada, bob = new["agents"]
+        lost = {**new, "agents": ({**ada, "provider_id": "missing"}, bob)}
         room = await house.engine.create_room(lost)
         await house.engine.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.engine import RoomChange
 from agent_tui.model.events import RoomInfo
 from tests.backend.engine.house import MODES, House, crash_copy, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 
-MORE = RoomChange(max_rounds=2)
+MORE = {"max_rounds": 2}
 
 
 @asynccontextmanager
@@ -127,7 +126,7 @@ async def test_rounds_added_and_taken_back_while_a_turn_is_said_again_let_the_ro
     async with completed(tmp_path) as (house, model, room):
         await retry(house, model, room)
         await house.engine.change_room(room.id, MORE)
-        await house.engine.change_room(room.id, RoomChange(max_rounds=1))
+        await house.engine.change_room(room.id, {"max_rounds": 1})
         model.calls[2].finish()
         await house.log.seen(room.id, "room_completed", 2)
         assert "room_paused" not in house.log.names(room.id)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.engine.chat_asks import Word
-from agent_tui.backend.engine.engine import NewAgent, NewRoom, RoomChange
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.models.model import ModelRequest
@@ -21,6 +20,7 @@ from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config.file import Config
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import Message
+from agent_tui.model.settings import Values
 from tests.backend.engine.chat_house import call, kinds, results, statuses
 from tests.backend.engine.house import MODES, House, data, open_house
 from tests.backend.engine.invariants import check_room
@@ -54,15 +54,16 @@ def models(says: Any = looks_first) -> FakeModels:
     return FakeModels(ScriptedModel(says, free=True))
 
 
-def a_room(mode: str = "sequential", names: str = "Ada Bob", rounds: int = 1, **fields: Any) -> NewRoom:
-    agents = tuple(NewAgent(name) for name in names.split())
-    return NewRoom(
-        "Talk",
-        execution_mode=mode,
-        max_rounds=rounds,
-        agents=agents,
-        **{"enabled_tools": ("look", "change"), **fields},
-    )
+def a_room(mode: str = "sequential", names: str = "Ada Bob", rounds: int = 1, **fields: Any) -> Values:
+    agents = tuple({"name": name} for name in names.split())
+    return {
+        "task": "Talk",
+        "execution_mode": mode,
+        "max_rounds": rounds,
+        "agents": agents,
+        "enabled_tools": ("look", "change"),
+        **fields,
+    }
 
 
 async def said(house: House, room_id: str) -> list[Message]:
@@ -142,7 +143,7 @@ async def test_only_tools_that_the_room_allows_are_offered_and_run(tmp_path: Pat
         (ada,) = await said(house, room.id)
         assert (statuses(ada), other.ran) == (["failed"], [])
         assert "is not enabled" in results(ada)[0][0]
-        await house.engine.change_room(room.id, RoomChange(enabled_tools=(), max_rounds=2))
+        await house.engine.change_room(room.id, {"enabled_tools": (), "max_rounds": 2})
         assert (await house.engine.room(room.id)).enabled_tools == ()
 
 
@@ -355,4 +356,4 @@ async def test_bad_tools_and_folders_are_refused(tmp_path: Path, fields: dict[st
         assert refused.value.status == 422
         room = await house.engine.create_room(a_room())
         with pytest.raises(Refused):
-            await house.engine.change_room(room.id, RoomChange(**fields))
+            await house.engine.change_room(room.id, {**fields})

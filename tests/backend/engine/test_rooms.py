@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import colorsys
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from agent_tui.backend.engine.agents import PALETTE
-from agent_tui.backend.engine.engine import NewAgent, NewRoom, RoomChange
 from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.settings import Values
 from tests.backend.engine.house import free_models, new_room, open_house, words
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 
-AGENT = NewAgent("Ada")
+AGENT = {"name": "Ada"}
 
 
 async def test_a_room_gets_a_name_from_its_task_and_the_default_models(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         task = "\n  Which database shall we use for sessions that must survive a restart?\nThink of costs."
-        room = await house.engine.create_room(NewRoom(task))
+        room = await house.engine.create_room({"task": task})
         assert room.name == "Which database shall we use for sessions that must survive a"
         assert (room.status, room.execution_mode, room.current_round) == ("idle", "sequential", 0)
         assert (room.max_rounds, room.last_event_id, room.keep_running) == (3, 0, False)
@@ -38,16 +37,22 @@ async def test_a_room_gets_a_name_from_its_task_and_the_default_models(tmp_path:
 )
 async def test_default_agents_speak_the_language_of_the_task(tmp_path: Path, task: str, name: str) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        agents = (await house.engine.create_room(NewRoom(task))).agents
+        agents = (await house.engine.create_room({"task": task})).agents
         assert agents[0].name == name
         assert len({agent.name for agent in agents}) == len({agent.system_prompt for agent in agents}) == 3
 
 
 async def test_agents_keep_what_they_were_given(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        named = NewAgent("Ada", "#ABCDEF", "Be brief.", "big", "local")
-        modelled = NewAgent("Bob", "blue", provider_id="local")
-        agents = (await house.engine.create_room(NewRoom("Talk", agents=(named, modelled)))).agents
+        named = {
+            "name": "Ada",
+            "color": "#ABCDEF",
+            "system_prompt": "Be brief.",
+            "model": "big",
+            "provider_id": "local",
+        }
+        modelled = {"name": "Bob", "color": "blue", "provider_id": "local"}
+        agents = (await house.engine.create_room({"task": "Talk", "agents": (named, modelled)})).agents
         ada, bob = agents
         assert (ada.color, ada.system_prompt, ada.model, ada.provider_id) == (
             "#abcdef",
@@ -60,7 +65,7 @@ async def test_agents_keep_what_they_were_given(tmp_path: Path) -> None:
 
 async def test_two_agents_of_one_name_are_told_apart_by_id_and_colour(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        agents = (await house.engine.create_room(NewRoom("Talk", agents=(AGENT, AGENT)))).agents
+        agents = (await house.engine.create_room({"task": "Talk", "agents": (AGENT, AGENT)})).agents
         assert agents[0].name == agents[1].name
         assert agents[0].id != agents[1].id
         assert agents[0].color != agents[1].color
@@ -79,24 +84,24 @@ def test_neighbours_in_the_palette_differ_in_hue_and_none_is_red() -> None:
 @pytest.mark.parametrize(
     ("new", "title"),
     [
-        (NewRoom(" \n"), "The task is empty"),
-        (NewRoom("x" * 100_001), "The task is too long"),
-        (NewRoom("Talk", name="x" * 201), "The name is too long"),
-        (NewRoom("Talk", execution_mode="both"), "The execution_mode is unknown"),
-        (NewRoom("Talk", max_rounds=0), "The number of rounds is out of bounds"),
-        (NewRoom("Talk", max_rounds=1001), "The number of rounds is out of bounds"),
-        (NewRoom("Talk", agents=(AGENT,) * 65), "A room has at most 64 agents"),
-        (NewRoom("Talk", agents=(NewAgent(" "),)), "The name of an agent is empty"),
-        (NewRoom("Talk", agents=(NewAgent("x" * 101),)), "The name of an agent is too long"),
+        ({"task": " \n"}, "The task is empty"),
+        ({"task": "x" * 100_001}, "The task is too long"),
+        ({"task": "Talk", "name": "x" * 201}, "The name is too long"),
+        ({"task": "Talk", "execution_mode": "both"}, "The execution_mode is unknown"),
+        ({"task": "Talk", "max_rounds": 0}, "The number of rounds is out of bounds"),
+        ({"task": "Talk", "max_rounds": 1001}, "The number of rounds is out of bounds"),
+        ({"task": "Talk", "agents": (AGENT,) * 65}, "A room has at most 64 agents"),
+        ({"task": "Talk", "agents": ({"name": " "},)}, "The name of an agent is empty"),
+        ({"task": "Talk", "agents": ({"name": "x" * 101},)}, "The name of an agent is too long"),
         (
-            NewRoom("Talk", agents=(replace(AGENT, system_prompt="x" * 100_001),)),
+            {"task": "Talk", "agents": ({**AGENT, "system_prompt": "x" * 100_001},)},
             "A system_prompt is too long",
         ),
-        (NewRoom("Talk", agents=(replace(AGENT, model="x" * 201),)), "The model is too long"),
+        ({"task": "Talk", "agents": ({**AGENT, "model": "x" * 201},)}, "The model is too long"),
     ],
 )
 async def test_a_room_out_of_bounds_is_refused_with_a_clear_title(
-    tmp_path: Path, new: NewRoom, title: str
+    tmp_path: Path, new: Values, title: str
 ) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         with pytest.raises(Refused) as refused:
@@ -107,14 +112,22 @@ async def test_a_room_out_of_bounds_is_refused_with_a_clear_title(
 
 async def test_the_largest_room_allowed_is_allowed(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        new = NewRoom("x" * 100_000, "x" * 200, "parallel", 1000, (NewAgent("x" * 100),) * 64)
+        new = {
+            "task": "x" * 100_000,
+            "name": "x" * 200,
+            "execution_mode": "parallel",
+            "max_rounds": 1000,
+            "agents": ({"name": "x" * 100},) * 64,
+        }
         assert len((await house.engine.create_room(new)).agents) == 64
 
 
 async def test_what_no_database_holds_is_replaced_in_whatever_a_caller_says(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         bad = "a\x00b\ud83dc"
-        room = await house.engine.create_room(NewRoom(bad, bad, agents=(NewAgent(bad, system_prompt=bad),)))
+        room = await house.engine.create_room(
+            {"task": bad, "name": bad, "agents": ({"name": bad, "system_prompt": bad},)}
+        )
         good = "a\ufffdb\ufffdc"
         assert (room.task, room.name) == (good, good)
         assert (room.agents[0].name, room.agents[0].system_prompt) == (good, good)
@@ -124,35 +137,41 @@ async def test_what_no_database_holds_is_replaced_in_whatever_a_caller_says(tmp_
 
 async def test_rooms_are_listed_in_the_order_they_were_made(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        made = [await house.engine.create_room(NewRoom(f"Talk {number}")) for number in range(5)]
+        made = [await house.engine.create_room({"task": f"Talk {number}"}) for number in range(5)]
         assert await house.engine.rooms() == made
 
 
 async def test_a_room_can_be_changed_before_and_after_it_was_started(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         room = await house.engine.create_room(new_room("sequential"))
-        change = RoomChange("New", "Other task", 1, "parallel", True)
+        change = {
+            "name": "New",
+            "task": "Other task",
+            "max_rounds": 1,
+            "execution_mode": "parallel",
+            "keep_running": True,
+        }
         changed = await house.engine.change_room(room.id, change)
         assert (changed.name, changed.task, changed.max_rounds) == ("New", "Other task", 1)
         assert (changed.execution_mode, changed.keep_running) == ("parallel", True)
         await house.engine.run(room.id)
         await house.log.ended(room.id)
         assert "parallel_start" in house.log.names(room.id)
-        renamed = await house.engine.change_room(room.id, RoomChange("Newer", keep_running=False))
+        renamed = await house.engine.change_room(room.id, {"name": "Newer", "keep_running": False})
         assert (renamed.name, renamed.keep_running, renamed.task) == ("Newer", False, "Other task")
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        RoomChange(name=" "),
-        RoomChange(name="x" * 201),
-        RoomChange(task=""),
-        RoomChange(max_rounds=0),
-        RoomChange(execution_mode="x"),
+        {"name": " "},
+        {"name": "x" * 201},
+        {"task": ""},
+        {"max_rounds": 0},
+        {"execution_mode": "x"},
     ],
 )
-async def test_a_change_out_of_bounds_is_refused(tmp_path: Path, change: RoomChange) -> None:
+async def test_a_change_out_of_bounds_is_refused(tmp_path: Path, change: Values) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         room = await house.engine.create_room(new_room("sequential"))
         with pytest.raises(Refused) as refused:
@@ -168,7 +187,7 @@ async def test_whatever_is_asked_of_a_room_that_is_not_there_it_is_not_found(tmp
             with pytest.raises(NotFound):
                 await asked("nowhere")
         with pytest.raises(NotFound):
-            await engine.change_room("nowhere", RoomChange(name="x"))
+            await engine.change_room("nowhere", {"name": "x"})
         with pytest.raises(NotFound):
             await engine.messages("nowhere", None, None)
 

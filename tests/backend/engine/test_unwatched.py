@@ -7,14 +7,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.chat_fields import NewConversation, Question, Recorded
+from agent_tui.backend.engine.chat_fields import Question, Recorded
 from agent_tui.backend.engine.chats import Chats
-from agent_tui.backend.engine.engine import RoomChange
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import Notice, Presence, Unwatched
 from agent_tui.backend.hub import Frame
@@ -54,7 +52,7 @@ class Silent:
         """Let so much time pass, and see that nothing is under way that would pause the room."""
         await self.clock.advance(seconds)
         # Changes of a room are carried out one after the other: this one would come after a pause.
-        await self.house.engine.change_room(self.room_id, RoomChange(name="still here"))
+        await self.house.engine.change_room(self.room_id, {"name": "still here"})
         assert (await self.house.engine.room(self.room_id)).status == "running"
 
 
@@ -89,7 +87,7 @@ async def silent(
     models.charged = terms
     timing = Timing(sleep=clock.sleep)
     async with open_house(tmp_path / "rooms.db", models, unwatched=unwatched, timing=timing) as house:
-        room = await house.engine.create_room(replace(new_room("sequential"), keep_running=keep_running))
+        room = await house.engine.create_room({**new_room("sequential"), "keep_running": keep_running})
         await house.engine.run(room.id)
         await house.log.seen(room.id, "message_start")
         yield Silent(house, models, clock, room.id)
@@ -127,7 +125,7 @@ async def test_a_newcomer_in_time_keeps_it_running(tmp_path: Path) -> None:
 async def test_a_room_told_to_go_on_goes_on(tmp_path: Path) -> None:
     async with silent(tmp_path, keep_running=True) as room:
         await room.runs(1_000)
-        await room.house.engine.change_room(room.room_id, RoomChange(keep_running=False))
+        await room.house.engine.change_room(room.room_id, {"keep_running": False})
         await room.runs(29)
         await room.clock.advance(2)
         await room.paused()
@@ -136,7 +134,7 @@ async def test_a_room_told_to_go_on_goes_on(tmp_path: Path) -> None:
 async def test_being_told_to_go_on_in_time_is_early_enough(tmp_path: Path) -> None:
     async with silent(tmp_path) as room:
         await room.runs(29)
-        await room.house.engine.change_room(room.room_id, RoomChange(keep_running=True))
+        await room.house.engine.change_room(room.room_id, {"keep_running": True})
         await room.runs(1_000)
 
 
@@ -225,7 +223,7 @@ async def voice_session(room: Silent) -> AsyncIterator[Callable[[Question | Reco
         timing=timing,
         presence=house.presence,
     )
-    session = await chats.create(NewConversation(title="den", kind="voice"))
+    session = await chats.create({"title": "den", "kind": "voice"})
 
     async def say(said: Question | Recorded) -> None:
         if isinstance(said, Recorded):

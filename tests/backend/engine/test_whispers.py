@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.engine import RoomChange
-from agent_tui.backend.engine.rooms import AgentChange
 from agent_tui.model.events import RoomInfo
 from tests.backend.engine.house import MODES, House, crash_copy, data, new_room, open_house, words
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
@@ -28,8 +26,8 @@ async def whispered_and_removed(
         await model.called(1 if mode == "sequential" else 3)
     id_, _, _ = await house.engine.say(room.id, WHISPER, to=room.agents[1].id)
     await house.engine.say(room.id, "For all.")
-    ada, _, cyd = (AgentChange(agent.id) for agent in room.agents)
-    changed = await house.engine.change_room(room.id, RoomChange(agents=(ada, cyd)))
+    ada, _, cyd = ({"id": agent.id} for agent in room.agents)
+    changed = await house.engine.change_room(room.id, {"agents": (ada, cyd)})
     assert [words.id for words in changed.queue][:1] == [id_]  # it is not lost with its agent
     return room, id_
 

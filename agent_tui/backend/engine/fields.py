@@ -1,0 +1,134 @@
+"""What callers say of the settings of rooms, chats and agents, checked against what ``records`` declares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.words import storable
+from agent_tui.model.errors import ModelError, Refused
+from agent_tui.model.settings import Setting, Values, settings_of
+
+MAX_TOOL_NAME_CHARACTERS = 100
+# Settings that the store calls by another name.
+_COLUMNS: Final = {"title": "name", "thinking_enabled": "thinking", "enabled_tools": "tools"}
+
+
+def refuse(title: str, detail: str = "") -> NoReturn:
+    """Raise the ``Refused`` for what is out of bounds (422)."""
+    raise Refused(title, detail, status=422)
+
+
+def checked(record: type, values: Values) -> dict[str, Any]:
+    """Return what ``values`` say of the settings of ``record``; raises ``Refused`` (422)."""
+    known = settings_of(record)
+    return {name: checked_value(known[name], value) for name, value in values.items() if name in known}
+
+
+def of_new(record: type, values: Values) -> dict[str, Any]:
+    """Return all settings that a new ``record`` has: what is not said or empty gets its default. Raises
+    ``Refused`` (422).
+    """
+    wanted = {name: setting for name, setting in settings_of(record).items() if setting.in_new}
+    said = {
+        name: value
+        for name, setting in wanted.items()
+        if (value := values.get(name)) not in (None, "") or setting.required
+    }
+    return {name: setting.default for name, setting in wanted.items()} | checked(record, said)
+
+
+def waits(record: type, change: Values) -> bool:
+    """Return whether ``change`` sets what cannot be changed while somebody speaks."""
+    known = settings_of(record).values()
+    return any(change.get(setting.name) for setting in known if not setting.while_running)
+
+
+def columns(values: Values) -> dict[str, Any]:
+    """Return settings by the names that the store has for them."""
+    return {_COLUMNS.get(name, name): value for name, value in values.items()}
+
+
+def stored_settings(record: type, row: object) -> dict[str, Any]:
+    """Return the settings of ``record`` as ``row`` has them."""
+    return {name: getattr(row, _COLUMNS.get(name, name)) for name in settings_of(record)}
+
+
+def checked_value(setting: Setting, value: Any) -> Any:
+    """Return a value fit to be stored; raises ``Refused`` (422) for one that is out of bounds."""
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return _checked_text(setting, value)
+        case int() | float():
+            return _checked_number(setting, value)
+        case _:
+            return _checked_names(setting, value)
+
+
+def _checked_number(setting: Setting, value: float) -> float:
+    if not (math.isfinite(value) and setting.least <= value <= setting.most):
+        subject = setting.name if setting.noun else "It"
+        refuse(f"{_noun(setting)} is out of bounds", f"{subject} is {setting.bounds}.")
+    return value
+
+
+def _checked_text(setting: Setting, value: str) -> str:
+    if setting.is_folder:
+        return _checked_folder(setting, value)
+    if setting.choices and value not in setting.choices:
+        refuse(f"{_noun(setting)} is unknown", f"It is one of: {', '.join(setting.choices)}.")
+    if len(value) > setting.most:
+        length = f"It has {len(value):,} of at most {setting.most:,} characters."
+        refuse(f"{_noun(setting)} is too long", length)
+    text = storable(value).strip() if setting.is_name else storable(value)
+    if setting.empty and not text.strip():
+        refuse(f"{_noun(setting)} is empty", setting.empty)
+    return text
+
+
+def _checked_names(setting: Setting, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of tools, each once."""
+    if len(names) > setting.most or any(not 0 < len(name) <= MAX_TOOL_NAME_CHARACTERS for name in names):
+        detail = f"At most {setting.most} names of tools, each of 1 to {MAX_TOOL_NAME_CHARACTERS} characters."
+        refuse(f"{_noun(setting)} are out of bounds", detail)
+    return tuple(dict.fromkeys(map(storable, names)))
+
+
+def _checked_folder(setting: Setting, name: str) -> str:
+    """Return the folder that tools work in, empty for none."""
+    if not name:
+        return ""
+    folder = Path(name)
+    if "\0" in name or not folder.is_absolute() or not folder.is_dir():
+        refuse(f"{_noun(setting)} is no folder", "Name one that exists, by its absolute path.")
+    return storable(name)
+
+
+def _noun(setting: Setting) -> str:
+    return setting.noun or f"The {setting.name}"
+
+
+def with_model(
+    values: Mapping[str, Any], models: ModelSource, *, provider: str = "", model: str = ""
+) -> tuple[str, str]:
+    """Return (provider_id, model) that ``values`` ask for, where it was ``provider`` and ``model`` before:
+    the default ones where nothing is said.
+
+    Raises ``Refused`` (422) for a provider that is not configured, unless it was so before, and while the
+    config file is broken.
+    """
+    wanted = values.get("provider_id", provider)
+    try:
+        wanted = wanted or models.default_provider()
+        if wanted != provider:
+            models.check(wanted)
+    except ModelError as error:
+        raise Refused("The provider is not configured", str(error), status=422) from error
+    # Another provider has other models: the old one's name would mean nothing there.
+    named = values.get("model", model if wanted == provider else "")
+    return wanted, named or models.default_model(wanted)

@@ -1,0 +1,94 @@
+"""What a person may set: each setting is declared once, as the type of its field in ``records``.
+
+    max_cost: Annotated[float, Setting(most=1e9, unit="US dollars", option="--max-cost")] = 0.0
+
+Bodies of requests, options of the command line, keys of room files and fields of forms are derived from that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from types import MappingProxyType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+Values = Mapping[str, Any]  # of settings, by their names on the wire; what is not in it is not said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """The limits of a setting, where it can be set, and what it is called there.
+
+    ``least`` and ``most`` bound a number of this ``unit``; ``zero`` is what 0 means where that is no number.
+    ``most`` also bounds the characters of a text and the names in a list. ``choices`` are all that a text
+    can be, ``empty`` says why it cannot be empty, ``is_name``: blanks around it do not count. ``noun`` is its
+    name in a refusal.
+
+    ``name`` (on the wire), ``type`` (str, int, float, bool, or tuple for names), ``nullable`` and a missing
+    ``default`` are taken from the field. ``default`` is what a new one gets where nobody says.
+    """
+
+    least: float = 0
+    most: float = math.inf
+    unit: str = ""
+    zero: str = ""
+    choices: tuple[str, ...] = ()
+    empty: str = ""
+    is_name: bool = False
+    is_folder: bool = False
+    noun: str = ""
+    default: Any = None
+    required: bool = False  # a new one has to say it
+    in_new: bool = True  # it can be said of one that is made
+    in_change: bool = True  # it can be changed later
+    while_running: bool = True  # it can be changed while somebody speaks
+    in_form: bool = True
+    option: str = ""  # on the command line; empty: none
+    key: str = ""  # in a room file, and as a field of a form; empty: as on the wire
+    name: str = ""
+    type: type = str
+    nullable: bool = False
+
+    @property
+    def called(self) -> str:
+        """What a person calls it."""
+        return self.key or self.name
+
+    @property
+    def bounds(self) -> str:
+        """The numbers it can be: "0 (none) to 1,000 US dollars"."""
+        zero, unit = f" ({self.zero})" if self.zero else "", f" {self.unit}" if self.unit else ""
+        return f"{self.least:,.0f}{zero} to {self.most:,.0f}{unit}"
+
+    @property
+    def wanted(self) -> str:
+        """What to write where a number is wanted."""
+        if self.type is float:
+            return f"must be {self.unit}, {self.least:,.0f} or more"
+        return f"must be a whole number from {self.least:,.0f} to {self.most:,.0f}"
+
+
+@cache
+def settings_of(record: type) -> Mapping[str, Setting]:
+    """Return the settings among the fields of ``record``, by their names, in the order they are declared."""
+    hints = get_type_hints(record, include_extras=True)
+    found = {}
+    for field in fields(record):
+        for setting in getattr(hints[field.name], "__metadata__", ()):
+            if isinstance(setting, Setting):
+                type_, nullable = _plain(get_args(hints[field.name])[0])
+                default = field.default if setting.default is None else setting.default
+                found[field.name] = replace(
+                    setting, name=field.name, type=type_, nullable=nullable, default=default
+                )
+    return MappingProxyType(found)
+
+
+def _plain(hint: Any) -> tuple[type, bool]:
+    """Return the type of a value that is there, and whether ``None`` is one."""
+    if get_origin(hint) in (Union, UnionType):
+        inner = [one for one in get_args(hint) if one is not type(None)]
+        return _plain(inner[0])[0], True
+    return get_origin(hint) or hint, False
