@@ -197,6 +197,7 @@ class RoomInfo:
     created_at: str = ""
     updated_at: str = ""
     keep_running: Annotated[bool, Setting(in_form=False, option="--keep-running")] = False
+    interrupted: str = ""  # why it is paused, when it is
     max_tokens: MaxTokens = 0  # the budget; 0: none
     max_cost: MaxCost = 0.0  # the same in the currency of the prices (US dollars); 0: none
     answer_tokens: AnswerTokens = 0  # the most that one answer may have; 0: what the provider's setting says
@@ -207,10 +208,9 @@ class RoomInfo:
     last_speaker: str = ""
     last_words: str = ""  # the end of what was said last, one short line
     queue: tuple[QueuedMessage, ...] = ()
-    interrupted: str = ""  # why it is paused, when it is
-    asks: bool = False  # a tool waits for somebody's word
     enabled_tools: Annotated[tuple[str, ...], _TOOLS] = ()  # what its agents may use
     workspace: Workspace = ""  # the folder that these work in, empty for none
+    asks: bool = False  # a tool waits for somebody's word
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from agent_tui.model import events as ev
 from agent_tui.wire.chat_encode import TERMINAL as TERMINAL
 from agent_tui.wire.chat_message import (
     AnySeconds,
+    AnySpoken,
     ChatMessage,
     Count,
-    SpokenFields,
     StepAdded,
     StepFields,
     ToolStatus,
@@ -25,7 +25,7 @@ from agent_tui.wire.chat_message import (
     tool_ask,
 )
 from agent_tui.wire.content import encodable
-from agent_tui.wire.fields import AnyUsage, Flag, Number, Text, Wire, error_text, parse, reason
+from agent_tui.wire.fields import AnyUsage, Number, Text, Wire, error_text, fields_of, parse, reason
 
 _CLOSING = '"}}'  # behind the content of a snapshot, where its frame is written as the original does
 _SURROGATE = "\\ud"  # half of a pair, escaped: the other half may stand before it
@@ -63,7 +63,7 @@ class _AnswerEnded(Wire):
 
 class _MessageSpoken(Wire):
     message_id: Text = Field(min_length=1)
-    spoken: SpokenFields
+    spoken: AnySpoken
 
 
 class _Done(Wire):
@@ -72,35 +72,7 @@ class _Done(Wire):
     usage: AnyUsage = None
 
 
-class _Conversation(Wire):
-    id: Text = Field(min_length=1)
-    title: Text = ""
-    status: Text = "idle"
-    system_prompt: Text = ""
-    model: Text = ""
-    provider_id: Text = ""
-    temperature: float | None = None
-    thinking_enabled: bool | None = None
-    enabled_tools: tuple[Text, ...] | None = None
-    workspace: Text = ""
-    head: Text = ""
-    archived: Flag = False
-    max_tokens: Number = 0
-    max_cost: Annotated[float, BeforeValidator(lambda value: value or 0.0)] = 0.0
-    answer_tokens: Number = 0
-    tokens: Number = 0
-    cost: float | None = None
-    last_words: Text = ""
-    asks: Flag = False
-    interrupted: Text = ""
-    error: Text = ""
-    last_event_id: Number = 0
-    created_at: Text = ""
-    updated_at: Text = ""
-    kind: Text = "chat"
-
-    def info(self) -> ev.ConversationInfo:
-        return ev.ConversationInfo(**self.model_dump())
+_Conversation = fields_of(ev.ConversationInfo, id=(Annotated[Text, Field(min_length=1)], ...))
 
 
 class ChatDecoder:
@@ -177,15 +149,13 @@ class ChatDecoder:
                 )
             case "answer_ended":
                 end = parse(_AnswerEnded, data)
-                usage = end.usage.usage() if end.usage else None
-                return ev.TurnEnded(
-                    end.message_id, "", end.token_count, "", end.interrupted, usage, end.error, end.seconds
-                )
+                ended = (end.interrupted, end.usage, end.error, end.seconds)
+                return ev.TurnEnded(end.message_id, "", end.token_count, "", *ended)
             case "message_spoken":
                 told = parse(_MessageSpoken, data)
-                return ev.MessageSpoken(told.message_id, told.spoken.spoken())
+                return ev.MessageSpoken(told.message_id, told.spoken)
             case "conversation":
-                return ev.ConversationChanged(parse(_Conversation, data).info())
+                return ev.ConversationChanged(ev.ConversationInfo(**dict(parse(_Conversation, data))))
             case "done" | "error":
                 return self._ended(name, data)
             case _:
@@ -231,8 +201,7 @@ class ChatDecoder:
             return ev.TurnDone(self.turn_id, "")
         # In the original it is not the stored message's id (protocols.md §2): then it means nothing.
         message_id = done.message_id if done.message_id == self.turn_id else ""
-        usage = done.usage.usage() if done.usage else None
-        return ev.TurnDone(self.turn_id, message_id, done.token_count, usage)
+        return ev.TurnDone(self.turn_id, message_id, done.token_count, done.usage)
 
 
 def _closes(data: str, content: str) -> bool:
@@ -249,12 +218,12 @@ def _closes(data: str, content: str) -> bool:
 
 def decode_conversation(value: object) -> ev.ConversationInfo:
     """Return a conversation from a JSON answer; raises ``ValueError`` when it is none."""
-    return _Conversation.model_validate(value).info()
+    return ev.ConversationInfo(**dict(_Conversation.model_validate(value)))
 
 
 def decode_conversations(value: object) -> list[ev.ConversationInfo]:
     """Return those of ``{"conversations": […]}`` or of a bare list; skips what is none."""
-    return [item.info() for item in fitting(_Conversation, value, "conversations")]
+    return [ev.ConversationInfo(**dict(item)) for item in fitting(_Conversation, value, "conversations")]
 
 
 def decode_messages(value: object) -> list[ev.Message]:

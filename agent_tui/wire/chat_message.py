@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from agent_tui.model import events as ev
 from agent_tui.model.tool_forms import FieldType, FormField, FormOption, ToolForm
 from agent_tui.wire.content import content_success, content_text
-from agent_tui.wire.fields import AnyUsage, Flag, Notes, Text, W, Wire, listed
+from agent_tui.wire.fields import AnyUsage, Flag, Notes, Text, W, Wire, fields_of, listed
 
 MAX_SECONDS = 1e9  # thirty years: no tool took longer
 
@@ -146,21 +146,21 @@ def _moment(value: object) -> object:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-class SpokenFields(Wire):
-    """How a message of a voice session was spoken."""
+_AnyMoment = Annotated[float | None, BeforeValidator(_moment)]
+_SPANS = ("hearing", "end_of_turn", "model", "voice", "whole")
+_Spoken = fields_of(
+    ev.Spoken,
+    started_at=(_AnyMoment, None),
+    ended_at=(_AnyMoment, None),
+    **dict.fromkeys(_SPANS, (AnySeconds, None)),
+)
 
-    text: Text = ""
-    started_at: Annotated[float | None, BeforeValidator(_moment)] = None
-    ended_at: Annotated[float | None, BeforeValidator(_moment)] = None
-    hearing: AnySeconds = None
-    end_of_turn: AnySeconds = None
-    model: AnySeconds = None
-    voice: AnySeconds = None
-    whole: AnySeconds = None
 
-    def spoken(self) -> ev.Spoken:
-        """Return it as events have it."""
-        return ev.Spoken(**self.model_dump())
+def _spoken(value: object) -> object:
+    return ev.Spoken(**dict(_Spoken.model_validate(value)))
+
+
+AnySpoken = Annotated[ev.Spoken, BeforeValidator(_spoken)]
 
 
 class ChatMessage(Wire):
@@ -183,7 +183,7 @@ class ChatMessage(Wire):
     trimmed: Count = 0
     continues: Text = ""
     calls: Any = None
-    spoken: Annotated[SpokenFields | None, BeforeValidator(_ask)] = None
+    spoken: Annotated[AnySpoken | None, BeforeValidator(_ask)] = None
     notes: Notes = ()
 
     def message(self) -> ev.Message:
@@ -205,7 +205,7 @@ class ChatMessage(Wire):
             status=self.status,
             error=self.error,
             trimmed=self.trimmed,
-            usage=self.usage.usage() if self.usage else None,
+            usage=self.usage,
             steps=() if self.role == "user" else self._steps(),
             attachments=tuple(
                 ev.Attachment(item.name, item.content, item.type)
@@ -215,7 +215,7 @@ class ChatMessage(Wire):
             versions=tuple(id_ for id_ in versions if isinstance(id_, str)),
             seconds=self.seconds,
             continues=self.continues,
-            spoken=self.spoken.spoken() if self.spoken is not None else None,
+            spoken=self.spoken,
             notes=self.notes,
         )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Annotated, Any, TypeVar
+from dataclasses import MISSING, fields
+from typing import Annotated, Any, TypeVar, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
 
 from agent_tui.model import events as ev
 from agent_tui.wire.content import dump, encodable
@@ -48,35 +49,53 @@ class Wire(BaseModel):
 W = TypeVar("W", bound=Wire)
 
 
-class UsageFields(Wire):
-    """What a turn has used."""
+def _names(value: object) -> object:
+    """Take only names: a room is shown whatever its server says of tools."""
+    return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
-    prompt_tokens: Number = 0
-    completion_tokens: Number = 0
-    first_token_seconds: float | None = None
-    cost: float | None = None
 
-    def usage(self) -> ev.Usage:
-        """Return it as events have it."""
-        return ev.Usage(**self.model_dump())
+# How a field of a record is read, by its type.
+_READ: Mapping[Any, Any] = {
+    str: Text,
+    int: Number,
+    bool: Flag,
+    float: Annotated[float, BeforeValidator(_number)],
+    tuple[str, ...]: Annotated[tuple[str, ...], BeforeValidator(_names)],
+    tuple[str, ...] | None: tuple[Text, ...] | None,
+}
+
+
+def fields_of(record: type, **others: Any) -> type[Wire]:
+    """Return the model of a ``record`` (a dataclass) on the wire: its fields, read tolerantly by their types.
+
+    ``others`` are (type, default) of fields that are read in another way, or that only the wire has.
+    """
+    hints = get_type_hints(record)
+    read = {
+        field.name: (_READ.get(hints[field.name], hints[field.name]), field.default)
+        for field in fields(record)
+        if field.name not in others
+    }
+    made: dict[str, Any] = {
+        name: (type_, ... if default is MISSING else default)
+        for name, (type_, default) in (read | others).items()
+    }
+    return create_model(record.__name__, __base__=Wire, **made)
+
+
+_Usage = fields_of(ev.Usage)
+_Note = fields_of(ev.Note)
 
 
 def _usage(value: object) -> object:
     """Take only what is usage: elsewhere a server may mean anything by that name."""
     try:
-        return UsageFields.model_validate(value)
+        return ev.Usage(**dict(_Usage.model_validate(value)))
     except ValidationError:
         return None
 
 
-AnyUsage = Annotated[UsageFields | None, BeforeValidator(_usage)]
-
-
-class NoteFields(Wire):
-    """What stays true of how the model of a turn was asked."""
-
-    note: Text
-    about: Text = ""
+AnyUsage = Annotated[ev.Usage | None, BeforeValidator(_usage)]
 
 
 def _notes(value: object) -> object:
@@ -84,8 +103,7 @@ def _notes(value: object) -> object:
     found = []
     for item in value[:MAX_NOTES] if isinstance(value, list) else ():
         with suppress(ValidationError):
-            fields = NoteFields.model_validate(item)
-            found.append(ev.Note(fields.note, fields.about))
+            found.append(ev.Note(**dict(_Note.model_validate(item))))
     return tuple(found)
 
 

@@ -26,6 +26,7 @@ from agent_tui.wire.fields import (
     Text,
     Wire,
     error_text,
+    fields_of,
     listed,
     page_marks,
     parse,
@@ -47,11 +48,6 @@ def _is_queued(item: object) -> bool:
     except ValidationError:
         return False
     return True
-
-
-def _names(value: object) -> object:
-    """Take only names: a room is shown whatever its server says of tools."""
-    return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
 
 class _RoomStarted(Wire):
@@ -229,8 +225,7 @@ class _MessageEnd(Wire):
 
     def event(self) -> ev.Event:
         text = content_text(self.content)
-        usage = self.usage.usage() if self.usage else None
-        return ev.TurnEnded(self.id, text, self.token_count, self.agent_id, self.interrupted, usage)
+        return ev.TurnEnded(self.id, text, self.token_count, self.agent_id, self.interrupted, self.usage)
 
 
 class _AgentError(Wire):
@@ -267,77 +262,24 @@ class _Message(Wire):
     notes: Notes = ()
 
     def message(self) -> ev.Message:
-        usage = self.usage.usage() if self.usage else None
         fields = self.model_dump(exclude={"usage", "calls", "notes"}) | {"notes": self.notes}
         steps: tuple[ev.Step, ...] = ()
         if self.role != "user" and any(type_ in self.content for type_ in _MORE_THAN_WORDS):
             steps = stored_steps(self.content, self.calls)
-        return ev.Message(text=content_text(self.content), usage=usage, steps=steps, **fields)
+        return ev.Message(text=content_text(self.content), usage=self.usage, steps=steps, **fields)
 
     def event(self) -> ev.Event:
         return ev.MessageStored(self.message())
 
 
-class _Agent(Wire):
-    id: Text = ""
-    name: Text = ""
-    color: Text = ""
-    model: Text = ""
-    turn_order: Number = 0
-    system_prompt: Text = ""
-    provider_id: Text = ""
-    skip_next: Flag = False
-    status: Text = ""
-    tokens: Number = 0
-
-
-class _Queued(Wire):
-    id: Text
-    content: Text = ""
-    to: Text = ""
-    when: Text = "next"
-    sender_name: Text = ""
-    created_at: Text = ""
-
-
-class _Room(Wire):
-    id: Text
-    name: Text = ""
-    task: Text = ""
-    status: Text = "idle"
-    execution_mode: Text = "sequential"
-    current_round: Number = 0
-    max_rounds: Number = 0
-    turn_order: list[Text] = Field(default_factory=list)
-    agents: list[_Agent] = Field(default_factory=list)
-    last_event_id: Number = 0
-    created_at: Text = ""
-    updated_at: Text = ""
-    keep_running: Flag = False
-    interrupted: Text = ""
-    max_tokens: Number = 0
-    max_cost: float | None = None
-    answer_tokens: Number = 0
-    tokens: Number = 0
-    cost: float | None = None
-    on_error: Text = "continue"
-    archived: Flag = False
-    last_speaker: Text = ""
-    last_words: Text = ""
-    queue: Annotated[list[_Queued], BeforeValidator(_queue)] = Field(default_factory=list)
-    enabled_tools: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
-    workspace: Text = ""
-    asks: Flag = False
-
-    def room(self) -> ev.RoomInfo:
-        place = {agent_id: n for n, agent_id in enumerate(self.turn_order)}
-        agents = sorted(self.agents, key=lambda a: (place.get(a.id, a.turn_order), a.turn_order))
-        fields = self.model_dump(exclude={"agents", "turn_order", "queue"})
-        fields["max_cost"] = self.max_cost or 0.0
-        queue = tuple(ev.QueuedMessage(**queued.model_dump()) for queued in self.queue)
-        return ev.RoomInfo(
-            agents=tuple(ev.AgentInfo(**agent.model_dump()) for agent in agents), queue=queue, **fields
-        )
+_Agent = fields_of(ev.AgentInfo, id=(Text, ""), name=(Text, ""))
+_Queued = fields_of(ev.QueuedMessage, content=(Text, ""))
+_Room = fields_of(
+    ev.RoomInfo,
+    agents=(list[_Agent], ()),  # type: ignore[valid-type]  # made of the record
+    queue=(Annotated[list[_Queued], BeforeValidator(_queue)], ()),  # type: ignore[valid-type]
+    turn_order=(list[Text], ()),
+)
 
 
 _FRAMES: Mapping[str, type[Wire]] = {
@@ -379,7 +321,12 @@ def decode(name: str, data: str) -> ev.Event:
 
 def decode_room(value: object) -> ev.RoomInfo:
     """Return a room from a JSON answer; raises ``ValueError`` when it is none."""
-    return _Room.model_validate(value).room()
+    said = dict(_Room.model_validate(value))
+    place = {agent_id: n for n, agent_id in enumerate(said.pop("turn_order"))}
+    agents = [ev.AgentInfo(**dict(agent)) for agent in said["agents"]]
+    agents.sort(key=lambda agent: (place.get(agent.id, agent.turn_order), agent.turn_order))
+    queue = tuple(ev.QueuedMessage(**dict(queued)) for queued in said["queue"])
+    return ev.RoomInfo(**{**said, "agents": tuple(agents), "queue": queue})
 
 
 def decode_rooms(value: object) -> list[ev.RoomInfo]:

@@ -6,6 +6,7 @@ Strict, because foreign clients may be: exactly the fields of the protocol's tab
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from agent_tui.model import events as ev
@@ -27,16 +28,25 @@ _MESSAGE_FIELDS = (
     "created_at",
 )
 
+_AGENT_FIELDS = tuple(field.name for field in fields(ev.AgentInfo))
+_ONLY_SET = ("interrupted", "asks", "enabled_tools", "workspace")  # absent: false or empty
+_ROOM_FIELDS = tuple(
+    name
+    for field in fields(ev.RoomInfo)
+    for name in (("turn_order", "agents") if field.name == "agents" else (field.name,))
+    if name not in _ONLY_SET
+)
+
 
 def message_fields(message: ev.Message) -> dict[str, Any]:
     """Return a stored message as the wire has it, with what else is known only where set."""
-    fields = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
-    fields["content"] = message.content or stored_content(message)
+    said = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
+    said["content"] = message.content or stored_content(message)
     for name in ("interrupted", "error", "to", "superseded", "trimmed", "continues"):
         if getattr(message, name):
-            fields[name] = getattr(message, name)
+            said[name] = getattr(message, name)
     more = _set(calls=calls_fields(message.steps), notes=[note_fields(note) for note in message.notes])
-    return {**fields, **more, **usage_fields(message.usage)}
+    return {**said, **more, **usage_fields(message.usage)}
 
 
 def stored_content(message: ev.Message) -> str:
@@ -73,32 +83,13 @@ def listed_message_fields(message: ev.Message) -> dict[str, Any]:
 
 def room_fields(room: ev.RoomInfo) -> dict[str, Any]:
     """Return a room as ``GET /api/rooms/{id}`` answers it (cli.md); what is not set is left out."""
-    return {
-        "id": room.id,
-        "name": room.name,
-        "task": room.task,
-        "status": room.status,
-        "execution_mode": room.execution_mode,
-        "current_round": room.current_round,
-        "max_rounds": room.max_rounds,
-        "turn_order": [agent.id for agent in room.agents],
-        "agents": [_agent_fields(agent) for agent in room.agents],
-        "last_event_id": room.last_event_id,
-        "created_at": room.created_at,
-        "updated_at": room.updated_at,
-        "keep_running": room.keep_running,
-        "max_tokens": room.max_tokens,
-        "max_cost": room.max_cost,
-        "answer_tokens": room.answer_tokens,
-        "tokens": room.tokens,
-        "cost": room.cost,
-        "on_error": room.on_error,
-        "archived": room.archived,
-        "last_speaker": room.last_speaker,
-        "last_words": room.last_words,
-        "queue": [queued_fields(queued) for queued in room.queue],
-        **_set(interrupted=room.interrupted, asks=room.asks),
-        **_set(enabled_tools=list(room.enabled_tools), workspace=room.workspace),
+    said = {name: getattr(room, name, None) for name in _ROOM_FIELDS}
+    said["turn_order"] = [agent.id for agent in room.agents]
+    said["agents"] = [{name: getattr(agent, name) for name in _AGENT_FIELDS} for agent in room.agents]
+    said["queue"] = [queued_fields(queued) for queued in room.queue]
+    only_set = {name: getattr(room, name) for name in _ONLY_SET if getattr(room, name)}
+    return said | {
+        name: list(value) if isinstance(value, tuple) else value for name, value in only_set.items()
     }
 
 
@@ -111,21 +102,6 @@ def queued_fields(queued: ev.QueuedMessage) -> dict[str, Any]:
         "sender_name": queued.sender_name,
         "created_at": queued.created_at,
         **_set(to=queued.to),
-    }
-
-
-def _agent_fields(agent: ev.AgentInfo) -> dict[str, Any]:
-    return {
-        "id": agent.id,
-        "name": agent.name,
-        "color": agent.color,
-        "model": agent.model,
-        "turn_order": agent.turn_order,
-        "system_prompt": agent.system_prompt,
-        "provider_id": agent.provider_id,
-        "skip_next": agent.skip_next,
-        "status": agent.status,
-        "tokens": agent.tokens,
     }
 
 
