@@ -15,7 +15,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from statistics import median, quantiles
 
-from agent_tui.backend.engine.engine import Engine, NewAgent, NewRoom
+from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.hub import Frame, Hub
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
 from agent_tui.backend.models.prices import Terms
@@ -105,7 +105,7 @@ async def run_rooms(talker: Talker, rooms: int) -> list[tuple[str, list[tuple[fl
 
         async def one(number: int) -> tuple[str, list[tuple[float, Frame]]]:
             task = f"task {number}"
-            room = await engine.create_room(NewRoom(task, max_rounds=1, agents=(NewAgent("Ada"),)))
+            room = await engine.create_room({"task": task, "max_rounds": 1, "agents": ({"name": "Ada"},)})
             reading = asyncio.create_task(read(hub, room.id, "room_completed"))
             await engine.run(room.id)
             return task, await reading
@@ -147,8 +147,16 @@ async def cuts(cut: Cut, until: str) -> list[float]:
     found = []
     async with opened(talker) as (engine, hub):
         for number in range(CUTS):
-            three = tuple(NewAgent(name) for name in ("Ada", "Bob", "Cyd"))
-            room = await engine.create_room(NewRoom(f"task {number}", "", "parallel", 1, three))
+            three = tuple({"name": name} for name in ("Ada", "Bob", "Cyd"))
+            room = await engine.create_room(
+                {
+                    "task": f"task {number}",
+                    "name": "",
+                    "execution_mode": "parallel",
+                    "max_rounds": 1,
+                    "agents": three,
+                }
+            )
             await engine.run(room.id)
             await read(hub, room.id, "message_chunk")
             reading = asyncio.create_task(read(hub, room.id, until))
