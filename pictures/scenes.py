@@ -9,7 +9,6 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from agent_tui.state.conversation import ConversationState
-from agent_tui.state.room import RoomState
 from tests.fakes.model_server import FakeModelServer, lists
 from tui.screens.chat import ChatScreen
 from tui.screens.conversations import ConversationsScreen
@@ -31,7 +30,7 @@ def room(tokens: int, *keys: str) -> Scene:
         await speaking(pilot, tokens)
         await press(pilot, keys)
         if keys == ("p",):
-            await until_room(pilot, lambda state: state.status == "paused")
+            await until_room(pilot, lambda state: state.room.status == "paused")
         await pilot.pause(HEADER_SECONDS)
 
     return play
@@ -46,7 +45,7 @@ async def words(pilot: Pilot[int]) -> None:
         pilot, lambda state: any(turn.interrupted == "interject" for turn in state.turns.values())
     )
     said = tokens_of(pilot)
-    await until_room(pilot, lambda state: state.tokens > said + 20 and len(state.speaking) > 1)
+    await until_room(pilot, lambda state: tokens_in(state) > said + 20 and len(state.speaking) > 1)
     await write(pilot, "@Ada was that with a warm cache?", "enter")
     await until_room(pilot, lambda state: bool(state.queue))
     await write(pilot, "One number each, please")
@@ -142,10 +141,10 @@ async def speaking(pilot: Pilot[int], tokens: int) -> None:
     """Start the room and wait until so much was said and several speak."""
     await until_room(pilot, lambda state: state.loaded)
     await pilot.press("p")
-    await until_room(pilot, lambda state: state.tokens > tokens and len(state.speaking) > 1)
+    await until_room(pilot, lambda state: tokens_in(state) > tokens and len(state.speaking) > 1)
 
 
-async def until_room(pilot: Pilot[int], holds: Callable[[RoomState], bool]) -> None:
+async def until_room(pilot: Pilot[int], holds: Callable[[ConversationState], bool]) -> None:
     """Wait until the state of the room under the dialogs is as wanted."""
     while not any(
         isinstance(screen, RoomScreen) and holds(screen.state) for screen in pilot.app.screen_stack
@@ -176,7 +175,12 @@ async def click_on(pilot: Pilot[int], words: str) -> None:
 
 def tokens_of(pilot: Pilot[int]) -> int:
     """Return how much was said in the room."""
-    return next(s.state.tokens for s in pilot.app.screen_stack if isinstance(s, RoomScreen))
+    return next(tokens_in(s.state) for s in pilot.app.screen_stack if isinstance(s, RoomScreen))
+
+
+def tokens_in(state: ConversationState) -> int:
+    """Return the tokens of all turns."""
+    return sum(agent.tokens for agent in state.agents.values())
 
 
 async def write(pilot: Pilot[int], text: str, *keys: str) -> None:

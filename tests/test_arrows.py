@@ -95,7 +95,7 @@ def test_the_program_never_loads_the_backend(tmp_path: Path) -> None:
 
 def test_state_and_events_are_plain_python(tmp_path: Path) -> None:
     loaded = loaded_after(
-        "import agent_tui.state.room, agent_tui.model.errors, agent_tui.model.inert", tmp_path
+        "import agent_tui.state.conversation, agent_tui.model.errors, agent_tui.model.inert", tmp_path
     )
     assert not loaded & {*BEFORE_FIRST_FRAME, *SCREEN, "rich", "asyncio", "socket"}
 

@@ -91,7 +91,7 @@ class _Errand:
         last = self.state.last_turn
         if ending.reason not in UNANSWERED or (last is None and not self.state.run_error):
             return ""
-        is_begun = last is not None and last.role != "user" and bool(last.said)
+        is_begun = last is not None and last.role != "user" and bool(last.text)
         does = "c continues the answer, r retries it" if is_begun else "r retries the question"
         return f"agent-tui chat {conversation_id} opens it: {does}"
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from agent_tui.model import events as ev
+from agent_tui.model.growing_text import GrowingText
 from agent_tui.model.inert import inert
 from agent_tui.state.steps import StepState
-from agent_tui.state.told_text import ToldText
 from agent_tui.wire.chat_encode import TERMINAL
 from agent_tui.wire.steps_encode import step_fields
 from tui import output
@@ -69,7 +69,7 @@ class AskText:
             if step.type == "text":
                 self._add((turn_id, step.id), step.content)
 
-    def _add(self, key: tuple[str, str], content: ToldText) -> None:
+    def _add(self, key: tuple[str, str], content: GrowingText) -> None:
         revision, count = self._written.get(key, (content.revision, 0))
         is_other = key != self._live
         if revision != content.revision:  # the words were other ones: said again, from the start

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agent_tui.model import events as ev
-from agent_tui.state.conversation import ChatTurn, ConversationState
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.turn import Turn
 from agent_tui.wire.chat_encode import answer_content, question_content
 from tui import output
 from tui.ask_formats import AskFormat, as_told
@@ -55,5 +56,5 @@ def streamed(asked: Asked, state: ConversationState) -> list[object]:
     return [question, *({"role": "assistant", "content": _content(turn)} for turn in answers)]
 
 
-def _content(turn: ChatTurn) -> str:
-    return answer_content(turn.said, [as_told(step) for step in turn.steps.all.values()])
+def _content(turn: Turn) -> str:
+    return answer_content(turn.text, [as_told(step) for step in turn.steps.all.values()])

@@ -102,7 +102,7 @@ class Message:
     def add(self, text: str) -> None:
         """Add text at the end; after ``close`` this splits the message anew."""
         if self._is_finished:
-            self.replace(self._source.text())
+            self.replace(self._source.text)
         if text:
             self._take_in(text)
             self._note_change()
@@ -131,7 +131,7 @@ class Message:
         self._foot = None
         self.end_rows = [0, 0]
         if self._is_finished:
-            self.replace(self._source.text())
+            self.replace(self._source.text)
         self._note_change()
 
     def close(self, note: str, *, is_failure: bool) -> None:
@@ -188,7 +188,7 @@ class Message:
         spent = 0
         while self._pending and spent < budget:
             text = inert(self._next_slice())
-            self._source.append(text)
+            self._source.add(text)
             self._complete(splitter.feed(text))
             lines = text.count("\n")
             self._lines += lines
@@ -302,7 +302,7 @@ class Message:
 
     def whole_text(self) -> str:
         """Return all of the message as Markdown, also what is still to be split."""
-        return self._source.text() + inert("".join(self._pending[self._next :])[self._offset :])
+        return self._source.text + inert("".join(self._pending[self._next :])[self._offset :])
 
     def uncut_text(self) -> str:
         """Return what is copied: all of it, also what is not shown."""

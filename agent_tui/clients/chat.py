@@ -347,9 +347,9 @@ class _Branch:
         self._newest = newest
         self._decoder = ChatDecoder(newest)
 
-    def read(self, frame: Frame) -> Event | None:
-        """Return the event of ``frame``, ``None`` where somebody shows another branch."""
-        event = self._decoder.decode(frame.event, frame.data)
+    def read(self, name: str, data: str) -> Event | None:
+        """Return the event of a frame, ``None`` where somebody shows another branch."""
+        event = self._decoder.decode(name, data)
         match event:
             case MessageStored(message):
                 self._newest = message.id

@@ -266,12 +266,13 @@ def _last_event_id_header(last_event_id: str) -> dict[str, str]:
 class Loaded:
     """A conversation as it is stored, and the event id to follow it from.
 
-    ``read`` makes an event of each frame behind that, ``None`` of one after which all must be loaded again.
+    ``read`` makes an event of the name and the data of each frame behind that, ``None`` of one after which
+    all must be loaded again.
     """
 
     event: Event
     as_of: int
-    read: Callable[[Frame], Event | None]
+    read: Callable[[str, str], Event | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +376,7 @@ class _Place:
         self._was_live = False
         self._barren_loads = 0  # loads since the last event
         self._loading = Patience(source.clock, Backoff(), source.give_up_seconds)
-        self._read: Callable[[Frame], Event | None]
+        self._read: Callable[[str, str], Event | None]
 
     async def load(self) -> Event:
         """Return what is stored, or the wait before it is asked for again."""
@@ -396,7 +397,7 @@ class _Place:
     def read(self, frame: Frame) -> Event | None:
         """Return the event of ``frame``, ``None`` of one that has everything loaded again."""
         self._barren_loads = 0
-        event = self._read(frame)
+        event = self._read(frame.event, frame.data)
         if event is None:
             self._lose()
         return event

@@ -292,11 +292,7 @@ class RoomsClient(Calls[RoomInfo]):
         return self._log(id_, after, give_up_seconds=give_up_seconds, answers_asks=True)
 
     def _loaded(self, one: RoomInfo, messages: Messages, as_of: int) -> Loaded:
-        return Loaded(RoomLoaded(one, tuple(messages)), as_of, _event)
-
-
-def _event(frame: Frame) -> Event:
-    return decode(frame.event, frame.data)
+        return Loaded(RoomLoaded(one, tuple(messages)), as_of, decode)
 
 
 def _is_last(frame: Frame) -> bool:

@@ -13,20 +13,28 @@ class GrowingText:
     """Adding copies one piece at most, a slice costs its own length and one piece.
 
     No small string is kept for each addition: a million of them are 65 MB for 3 MB of words. Full pieces are
-    packed, for a single emoji makes every character of a ``str`` four bytes wide.
+    packed, for a single emoji makes every character of a ``str`` four bytes wide. ``revision`` counts how
+    often the text was replaced instead of added to: then who reads ``since`` must start over.
     """
 
-    __slots__ = ("_full", "_last", "length")
+    __slots__ = ("_full", "_last", "length", "revision")
 
     def __init__(self) -> None:
+        self.revision = 0
+        self._clear()
+
+    def _clear(self) -> None:
         self._full: list[str | bytes] = []  # PIECE_CHARACTERS each
         self._last: str | bytes = ""  # what is behind those; packed once nothing more is expected
         self.length = 0
 
-    def append(self, text: str) -> None:
+    def __repr__(self) -> str:
+        return f"GrowingText({self.length} characters, revision {self.revision})"
+
+    def add(self, text: str) -> None:
         """Add ``text`` at the end."""
         self.length += len(text)
-        last = _unpacked(self._last) + text
+        last = (self._last if type(self._last) is str else _unpacked(self._last)) + text
         if len(last) < PIECE_CHARACTERS:
             self._last = last
             return
@@ -34,6 +42,22 @@ class GrowingText:
         for start in range(0, end, PIECE_CHARACTERS):
             self._full.append(_packed(last[start : start + PIECE_CHARACTERS]))
         self._last = last[end:]
+
+    def replace(self, text: str) -> bool:
+        """Take ``text`` for the whole; a longer text that begins with the known one is only added to.
+
+        Return whether anything changed.
+        """
+        known = self.text
+        if text == known:
+            return False
+        if text.startswith(known):
+            self.add(text[len(known) :])
+            return True
+        self._clear()
+        self.add(text)
+        self.revision += 1
+        return True
 
     def slice(self, start: int, end: int) -> str:
         """Return characters ``start`` up to ``end``, which are not negative; as many of them as there are."""
@@ -43,14 +67,20 @@ class GrowingText:
         first, skipped = divmod(start, PIECE_CHARACTERS)
         if first >= len(full):
             base = len(full) * PIECE_CHARACTERS
-            return _unpacked(self._last)[start - base : end - base]
+            last = self._last if type(self._last) is str else _unpacked(self._last)
+            return last[start - base : end - base]
         pieces = [_unpacked(piece) for piece in full[first : -(-end // PIECE_CHARACTERS)]]
         if end > len(full) * PIECE_CHARACTERS:
             pieces.append(_unpacked(self._last))
         return "".join(pieces)[skipped : skipped + end - start]
 
+    def since(self, start: int) -> str:
+        """Return what stands behind the first ``start`` characters. Costs what it returns."""
+        return self.slice(max(0, start), self.length)
+
+    @property
     def text(self) -> str:
-        """Return all of it."""
+        """All of it. Costs its length: for ends and exports, not for every chunk."""
         return "".join(map(_unpacked, (*self._full, self._last)))
 
     def compact(self) -> None:

@@ -1,178 +1,146 @@
-"""A chat as the screen knows it: ``ConversationState.apply`` takes every event, in any order.
+"""A conversation as the screen knows it: ``ConversationState.apply`` takes every event, in any order.
 
-Shown is one branch of the conversation, from its beginning to its newest message. A message that follows
-an earlier one than the last begins a new branch there.
+A room has several agents, whose turns are also listed by agent; a chat has one. Of a conversation whose
+server says which message follows which, one branch is shown, from its beginning to its newest message: a
+message that follows an earlier one than the last begins a new branch there.
+
+Tolerant of every fault that protocols.md lists: starts told twice, words of unknown turns or after the end,
+errors that name no message, events nobody knows.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from agent_tui.model import events as ev
-from agent_tui.model.chains import sum_of
-from agent_tui.state.notes import take_note, take_stored
-from agent_tui.state.steps import Steps, StepState
+from agent_tui.state.ledger import Ledger
+from agent_tui.state.steps import StepState
+from agent_tui.state.turn import Agent, StepEvent, Turn, TurnStatus
 
 MAX_KEPT_UNKNOWN = 200
+STRANGER = "?"  # the agent of words whose speaker the server of a room never named
 STOPPED = "Stopped"  # the ``error`` of an answer that somebody stopped (ours)
 INTERRUPTED = "Interrupted: "  # before the reason of one that was cut otherwise (ours)
-
-ChatStatus = Literal["speaking", "said", "cut", "failed"]
-StepEvent = ev.StepSet | ev.StepAdded | ev.ToolStatusChanged
-
-
-@dataclass(slots=True)
-class ChatTurn:
-    """One message of either side; ``text`` is a person's, an answer has ``steps``.
-
-    Answers that continue it are parts of it: ``part_id`` is the id of the newest, ``parts`` their number.
-    """
-
-    id: str
-    role: str = "assistant"
-    parent_id: str = ""
-    text: str = ""
-    attachments: tuple[ev.Attachment, ...] = ()
-    versions: tuple[str, ...] = ()
-    model: str = ""
-    attempt: int = 1
-    status: ChatStatus = "speaking"
-    interrupted: str = ""  # why it was cut
-    error: str = ""  # why it failed
-    token_count: int = 0
-    usage: ev.Usage | None = None
-    seconds: float | None = None
-    created_at: str = ""
-    trimmed: int = 0  # how many older messages its model was not told
-    is_loading: bool = False  # its model is being loaded, and has said nothing yet
-    has_no_tools: bool = False  # its model takes none, and was asked without
-    waits_for: str = ""  # the MCP servers that are waited for
-    missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
-    progress: str = ""  # what its agent told of how far it is, outside of a tool
-    waits: ev.TurnNoted | None = None  # since it said its last words
-    spoken: ev.Spoken | None = None  # in a voice session
-    steps: Steps = field(default_factory=Steps)
-    part_id: str = ""
-    parts: int = 1
-    _used: dict[str, tuple[int, ev.Usage | None, float | None]] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        self.part_id = self.part_id or self.id
-
-    def go_on(self, part_id: str) -> None:
-        """An answer begins that continues this one."""
-        self.part_id, self.parts = part_id, self.parts + 1
-        self.status, self.interrupted, self.error = "speaking", "", ""
-        self.steps.go_on()
-
-    def account(
-        self, part_id: str, token_count: int, usage: ev.Usage | None, seconds: float | None = None
-    ) -> None:
-        """Take what a part has used and how long it took, once however often it is told."""
-        count, known, took = self._used.get(part_id, (0, None, None))
-        took = seconds if seconds is not None else took
-        self._used[part_id] = token_count or count, usage or known, took
-        self.token_count = sum(count for count, _, _ in self._used.values())
-        times = [seconds for _, _, seconds in self._used.values() if seconds is not None]
-        self.seconds = sum(times) if times else None
-        self.usage = None
-        for _, used, _ in self._used.values():
-            self.usage = sum_of(self.usage, used)
-
-    @property
-    def said(self) -> str:
-        """The words of this message, thoughts and tools left out. Costs their length."""
-        return self.text if self.role == "user" else self.steps.text
-
-    @property
-    def tokens(self) -> int:
-        """What it said, in the provider's count; 0 where that is unknown."""
-        return self.usage.completion_tokens if self.usage is not None else self.token_count
-
-    @property
-    def spent(self) -> int:
-        """Tokens it cost: the provider's count of both sides where that is known, else ``token_count``."""
-        if self.usage is not None:
-            return self.usage.prompt_tokens + self.usage.completion_tokens
-        return 0 if self.role == "user" else self.token_count
-
-    @property
-    def is_local(self) -> bool:
-        """Whether its id is our own, because its server names none."""
-        return self.id.startswith(ev.LOCAL_ID)
 
 
 @dataclass(slots=True)
 class ConversationState:
-    """Everything a chat screen draws.
+    """Everything that the screen of a room or a chat draws; ``info`` says which it is.
 
-    ``changed`` holds the ids of turns that must be looked at again (``ChatTurn.steps.changed`` says which
-    steps); who draws, empties both. ``generation`` counts how often turns were taken away or loaded anew:
-    a transcript then starts over.
+    ``changed`` holds the ids of turns that must be looked at again (``Turn.steps.changed`` says which steps);
+    who draws, empties both. ``generation`` counts how often turns were taken away or loaded anew: what shows
+    them then starts over. A message that continues another is part of that one's turn.
     """
 
-    conversation: ev.ConversationInfo = field(default_factory=lambda: ev.ConversationInfo(""))
-    turns: dict[str, ChatTurn] = field(default_factory=dict)
+    info: ev.RoomInfo | ev.ConversationInfo = field(default_factory=lambda: ev.ConversationInfo(""))
+    agents: dict[str, Agent] = field(default_factory=dict)
+    turns: dict[str, Turn] = field(default_factory=dict)
+    queue: tuple[ev.QueuedMessage, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
+    run_error: str = ""  # why the run failed; of a chat, why no answer began
+    link: ev.LinkChanged = field(default_factory=lambda: ev.LinkChanged("connecting"))
+    loaded: bool = False
     changed: set[str] = field(default_factory=set)
     generation: int = 0
-    loaded: bool = False
-    run_error: str = ""  # why the last answer is not whole, where a server said so of none
-    link: ev.LinkChanged = field(default_factory=lambda: ev.LinkChanged("connecting"))
     unknown_count: int = 0
     unknown: deque[ev.Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
-    _asking: dict[tuple[str, str], None] = field(default_factory=dict)
-    _open: str = ""  # id of the turn under way
+    _heads: dict[str, str] = field(default_factory=dict)  # id of a message that continues a turn → the turn's
     _tells_parents: bool = False  # does the server say which message follows which
-    _heads: dict[str, str] = field(default_factory=dict)  # id of what continues an answer → the answer's
-    counts_prompts: bool = False  # what was spent counts prompts, too, as the providers do
-    _loaded_tokens: int = 0
-    _loaded_cost: float | None = None
-    _spent_tokens: int = 0  # since it was loaded
-    _spent_cost: float | None = None
+    _reached: tuple[int, float] | None = None  # the ceilings when it was paused for them
 
     # --- what screens ask ------------------------------------------------------------------------------
 
     @property
-    def open_turn(self) -> ChatTurn | None:
-        """The answer under way, if there is one."""
-        return self.turns.get(self._open)
+    def is_room(self) -> bool:
+        """Whether several agents talk here, round by round."""
+        return isinstance(self.info, ev.RoomInfo)
 
     @property
-    def asking(self) -> list[tuple[str, str]]:
-        """The calls that ask a person, as (turn id, step id), oldest first."""
-        return list(self._asking)
+    def room(self) -> ev.RoomInfo:
+        """What is known of the room that it is."""
+        assert isinstance(self.info, ev.RoomInfo)
+        return self.info
 
     @property
-    def last_turn(self) -> ChatTurn | None:
-        """The newest message of the branch that is shown."""
+    def conversation(self) -> ev.ConversationInfo:
+        """What is known of the chat that it is."""
+        assert isinstance(self.info, ev.ConversationInfo)
+        return self.info
+
+    @property
+    def round(self) -> int:
+        """The round under way, or the last one; 0 in a chat."""
+        return self.info.current_round if isinstance(self.info, ev.RoomInfo) else 0
+
+    @property
+    def ordered_agents(self) -> list[Agent]:
+        """The agents in the order they speak, then those who were taken out."""
+        return sorted(self.agents.values(), key=lambda agent: (agent.is_gone, agent.turn_order))
+
+    @property
+    def speaking(self) -> list[Agent]:
+        """The agents with a turn under way."""
+        return [agent for agent in self.ordered_agents if agent.open_turn is not None]
+
+    @property
+    def open_turn(self) -> Turn | None:
+        """The turn under way, if there is one; in a room the first of them."""
+        return next((turn for agent in self.agents.values() if (turn := agent.open_turn)), None)
+
+    @property
+    def last_turn(self) -> Turn | None:
+        """The newest turn; of a chat, of the branch that is shown."""
         return self.turns[next(reversed(self.turns))] if self.turns else None
 
     @property
-    def used_tokens(self) -> int:
-        """What the budget counts: what the server said last, or more where answers cost more since."""
-        return max(self.conversation.tokens, self._loaded_tokens + self._spent_tokens)
+    def asking(self) -> list[tuple[str, str]]:
+        """The calls that ask a person, as (turn id, step id), in the order of their agents, oldest first."""
+        turns = [agent.open_turn for agent in self.speaking]
+        return [(turn.id, step_id) for turn in turns if turn is not None for step_id in turn.steps.asking]
 
     @property
-    def cost(self) -> float | None:
-        """The same in US dollars, ``None`` where no price is known."""
-        ours = [cost for cost in (self._loaded_cost, self._spent_cost) if cost is not None]
-        known = [cost for cost in (self.conversation.cost, sum(ours) if ours else None) if cost is not None]
-        return max(known) if known else None
+    def due(self) -> list[Agent]:
+        """Who goes on when the room is resumed: one agent, or all unfinished ones of a parallel round."""
+        agents = [agent for agent in self.ordered_agents if not agent.is_gone]
+        waiting = [agent for agent in agents if not self.round or self._is_unfinished(agent)]
+        ready = [agent for agent in waiting if not agent.skip_next]
+        if not ready:  # the next round: whoever waits in this one is skipped there no more
+            skipped = {agent.id for agent in waiting}
+            ready = [agent for agent in agents if not agent.skip_next or agent.id in skipped]
+        return ready if self.room.execution_mode == "parallel" else ready[:1]
+
+    def _is_unfinished(self, agent: Agent) -> bool:
+        if not agent.has_said(self.round):
+            return True
+        last = agent.turns[-1] if agent.turns else None
+        failed_here = last is not None and last.status == "failed" and last.round_number == self.round
+        return failed_here and self.info.interrupted == "error"  # it is said again
+
+    @property
+    def is_over_budget(self) -> bool:
+        """Whether the room is paused for its budget, and that was not raised since."""
+        info, cost = self.info, self.ledger.cost
+        if info.status != "paused" or info.interrupted != "budget":
+            return False
+        if self._reached == (info.max_tokens, info.max_cost):
+            return True  # whatever is counted here: who paused it counts better
+        is_cost_spent = bool(info.max_cost) and cost is not None and cost >= info.max_cost
+        return is_cost_spent or 0 < info.max_tokens <= self.ledger.tokens
+
+    def turn_of(self, message_id: str) -> Turn | None:
+        """Return the turn that the message is, or part of; ``None`` where there is none."""
+        return self.turns.get(self._heads.get(message_id, message_id))
 
     def step(self, turn_id: str, step_id: str) -> StepState | None:
         """Return one step, ``None`` where there is none."""
         turn = self.turn_of(turn_id)
         return turn.steps.all.get(step_id) if turn is not None else None
 
-    def turn_of(self, message_id: str) -> ChatTurn | None:
-        """Return the turn that the message is, or part of; ``None`` where there is none."""
-        return self.turns.get(self._heads.get(message_id, message_id))
-
     def whole_text(self) -> str:
-        """Every answer's words in order, cut ones included, joined by a blank line."""
-        texts = (turn.said for turn in self.turns.values() if turn.role != "user")
+        """Return every agent's words in order of their start, cut ones included, joined by a blank line."""
+        texts = (turn.text for turn in self.turns.values() if turn.role != "user")
         return "\n\n".join(text for text in texts if text)
 
     # --- the only way in -------------------------------------------------------------------------------
@@ -180,6 +148,8 @@ class ConversationState:
     def apply(self, event: ev.Event) -> None:
         """Take one event. Never raises for what a server may send."""
         match event:
+            case ev.TextAdded():
+                self._text_added(event)
             case ev.StepAdded() | ev.StepSet() | ev.ToolStatusChanged():
                 self._step_told(event)
             case ev.TurnStarted():
@@ -190,87 +160,292 @@ class ConversationState:
                 self._turn_ended(event)
             case ev.TurnDone():
                 self._turn_done(event)
-            case ev.RunFailed(content):
-                self._failed(content)
-            case ev.MessageStored(message):
-                self._message_stored(message)
-            case ev.MessageSpoken(message_id, spoken):
-                if (turn := self.turn_of(message_id)) is not None:
-                    turn.spoken = spoken
-                    self.changed.add(turn.id)
-            case ev.ConversationLoaded(conversation, messages):
-                self._loaded(conversation, messages)
-            case ev.ConversationChanged(conversation):
-                self.conversation = conversation
+            case ev.TurnFailed():
+                self._turn_failed(event)
+            case ev.MessageStored() | ev.MessageSpoken():
+                self._message_told(event)
+            case ev.RunStarted() | ev.RunPaused() | ev.RunCompleted() | ev.RunFailed():
+                self._run_changed(event)
+            case ev.AgentStatusChanged() | ev.RoundStarted() | ev.ParallelStarted():
+                self._round_went_on(event)
+            case ev.RoomLoaded(info, messages) | ev.ConversationLoaded(info, messages):
+                self._loaded(info, messages)
+            case ev.RoomChanged() | ev.ConversationChanged():
+                self._changed(event)
             case ev.LinkChanged():
                 self.link = event
             case ev.Unknown():
                 self._count(event)
-            case (
-                ev.RunStarted()
-                | ev.RunPaused()
-                | ev.RunCompleted()
-                | ev.RoundStarted()
-                | ev.ParallelStarted()
-                | ev.ParallelEnded()
-                | ev.RoundEnded()
-                | ev.AgentStatusChanged()
-                | ev.TextAdded()
-                | ev.TurnFailed()
-                | ev.RoomLoaded()
-                | ev.RoomChanged()
-            ):
-                pass  # of rooms
+            case ev.ParallelEnded() | ev.RoundEnded():
+                pass  # what the turns of the round said already shows that it is over
 
-    # --- an answer -------------------------------------------------------------------------------------
+    # --- runs and rounds -------------------------------------------------------------------------------
+
+    def _run_changed(self, event: ev.RunStarted | ev.RunPaused | ev.RunCompleted | ev.RunFailed) -> None:
+        if isinstance(event, ev.RunFailed):
+            self._run_failed(event.content)
+        if not isinstance(self.info, ev.RoomInfo):
+            return
+        room = self.info
+        match event:
+            case ev.RunStarted(room_id, task):
+                self.run_error = ""
+                room = replace(room, id=room.id or room_id, task=task or room.task)
+                self.info = replace(room, status="running", interrupted="")
+            case ev.RunPaused(_, round_number, reason):
+                self.info = replace(
+                    room, status="paused", interrupted=reason, current_round=round_number or self.round
+                )
+                self._reached = (room.max_tokens, room.max_cost) if reason == "budget" else None
+                self._close_open_turns("cut", reason or "pause")
+            case ev.RunCompleted(_, total):
+                self.info = replace(room, status="completed", max_rounds=max(room.max_rounds, total))
+                self._close_open_turns("cut", "lost")
+            case ev.RunFailed():
+                self.info = replace(room, status="error")
+
+    def _run_failed(self, content: str) -> None:
+        last = self.last_turn  # a chat's may have said why already
+        is_told = not self.is_room and last is not None and last.status != "said"
+        self.run_error = "" if is_told else content
+        if content == STOPPED:
+            self._close_open_turns("cut", "stop")
+        elif content.startswith(INTERRUPTED):
+            self._close_open_turns("cut", content.removeprefix(INTERRUPTED))
+        else:
+            self._close_open_turns("failed", content)
+
+    def _close_open_turns(self, status: TurnStatus, why: str) -> None:
+        for agent in self.agents.values():
+            if (turn := agent.open_turn) is not None:
+                self._close(turn, status, why)
+
+    def _round_went_on(self, event: ev.AgentStatusChanged | ev.RoundStarted | ev.ParallelStarted) -> None:
+        if not isinstance(self.info, ev.RoomInfo):
+            return
+        match event:
+            case ev.AgentStatusChanged(agent_id, name, status):
+                agent = self._agent(agent_id, name)
+                if status == "skipped":
+                    self._skipped(agent)
+                elif agent.open_turn is None and status in ("pending", "streaming"):
+                    agent.word = "waiting" if status == "pending" else "thinking"
+            case ev.RoundStarted(number, most):
+                self.info = replace(self.info, current_round=number, max_rounds=most or self.info.max_rounds)
+                for agent in self.agents.values():
+                    if agent.open_turn is None and not agent.is_gone:
+                        agent.word = "waiting"
+            case ev.ParallelStarted(number, most, agents):
+                most = most or self.info.max_rounds
+                self.info = replace(
+                    self.info, current_round=number, max_rounds=most, execution_mode="parallel"
+                )
+                for info in agents:
+                    self._agent(info.id, info.name)
+
+    def _skipped(self, agent: Agent) -> None:
+        agent.skipped_round, agent.skip_next = self.round, False
+        if agent.open_turn is None:
+            agent.word = "skipped"
+
+    # --- turns -----------------------------------------------------------------------------------------
 
     def _turn_started(self, event: ev.TurnStarted) -> None:
         turn = self.turn_of(event.turn_id)
-        if turn is None and (gone_on := self._gone_on(event.continues, event.turn_id)):
-            turn = gone_on
-        elif turn is not None:  # told twice, or late: fill in what an orphan step could not know
-            turn.parent_id = turn.parent_id or event.parent_id
-            turn.model, turn.attempt = event.sender_name or turn.model, event.attempt
-        else:
-            turn = ChatTurn(event.turn_id, event.role, event.parent_id, model=event.sender_name)
-            turn.attempt = event.attempt
-            self._begin(turn)
-        self.changed.add(turn.id)
-
-    def _turn_noted(self, event: ev.TurnNoted) -> None:
-        turn = self.turn_of(event.turn_id)
-        if turn is None or turn.status != "speaking":
+        if turn is None and self._gone_on(event.continues, event.turn_id):
             return
-        if event.note.startswith("file_"):  # it stands where it was told
-            place = len(turn.steps)
-            shared = ev.Step(f"{event.note} {place}", place, event.note, name=event.about)
-            turn.steps.apply(ev.StepSet(turn.id, shared))
-        elif event.note == "progress":
-            turn.progress = ": ".join(filter(None, (event.agent_name, event.about)))
-        else:
-            take_note(turn, event, has_begun=bool(turn.steps.all))
-        self.changed.add(turn.id)
+        older = self.turn_of(event.supersedes) if event.supersedes != event.turn_id else None
+        speaker_id = event.agent_id or (older.agent_id if older is not None else "")
+        if older is not None:
+            older.superseded = True  # nothing takes that back
+            self.changed.add(older.id)
+        if turn is not None:  # told twice, or late: fill in what orphaned words could not know
+            turn.sender_name = event.sender_name or turn.sender_name
+            turn.parent_id = turn.parent_id or event.parent_id
+            turn.round_number = turn.round_number or event.round_number
+            turn.trimmed = turn.trimmed or event.trimmed
+            turn.attempt = event.attempt
+            self.changed.add(turn.id)
+            if turn.agent_id == STRANGER:
+                self._claim(turn, self._speaker(speaker_id, event.sender_name, event.round_number))
+            return
+        turn = Turn(
+            event.turn_id,
+            role=event.role,
+            sender_name=event.sender_name,
+            sender_color=event.sender_color,
+            round_number=event.round_number,
+            parent_id=event.parent_id,
+            attempt=event.attempt,
+            trimmed=event.trimmed,
+        )
+        agent = self._speaker(speaker_id, event.sender_name, event.round_number)
+        agent.color = agent.color or event.sender_color
+        self._begin(turn, agent)
+        agent.word = "thinking"
 
-    def _gone_on(self, continues: str, message_id: str) -> ChatTurn | None:
-        """Let the answer that ``continues`` names go on, if it is the last of the branch; return it."""
+    def _gone_on(self, continues: str, message_id: str) -> bool:
+        """Let the turn that ``continues`` names go on, if it is the last that its agent said; say whether."""
         turn = self.turn_of(continues) if continues else None
-        if turn is None or turn is not self.last_turn or turn.role == "user":
-            return None
+        agent = self.agents.get(turn.agent_id) if turn is not None else None
+        if turn is None or agent is None or turn not in agent.turns:
+            return False
+        later = agent.turns[agent.turns.index(turn) + 1 :]
+        if any(other.steps.all for other in later) or not (self.is_room or turn is self.last_turn):
+            return False
+        self._remove(later)  # tries that failed before a word
         if turn.status == "speaking":
             self._close(turn, "cut", "lost")
         self._heads[message_id] = turn.id
         turn.go_on(message_id)
-        self._open, self.run_error = turn.id, ""
+        agent.word, self.run_error = "thinking", ""
+        self.changed.add(turn.id)
+        return True
+
+    def _turn_noted(self, event: ev.TurnNoted) -> None:
+        turn = self.turn_of(event.turn_id)
+        if turn is not None and turn.status == "speaking":
+            turn.note(event)
+            self.changed.add(turn.id)
+
+    def _text_added(self, event: ev.TextAdded) -> None:
+        turn = self.turns.get(event.turn_id) or self.turn_of(event.turn_id)
+        turn = turn or self._orphan(event.turn_id, event.agent_id)
+        if turn.status != "speaking":
+            self._count(ev.Unknown("message_chunk", event.text, "a chunk after its turn's end"))
+            return
+        whole = event.accumulated
+        if whole is not None and len(whole) != turn.length + len(event.text):
+            turn.replace(whole)
+        elif event.text:
+            turn.add(event.text, event.step_id)
+        if event.text:
+            self.agents[turn.agent_id].word = "speaking"
+        self.changed.add(turn.id)
+
+    def _step_told(self, event: StepEvent) -> None:
+        turn = self.turn_of(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
+        is_late_status = isinstance(event, ev.ToolStatusChanged) and event.status != "asks"
+        if turn.status != "speaking" and not is_late_status:
+            self._count(ev.Unknown("process_step", repr(event), "a step after its turn's end"))
+            return
+        turn.apply(event)
+        self.changed.add(turn.id)
+
+    def _turn_ended(self, event: ev.TurnEnded) -> None:
+        turn = self.turn_of(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
+        is_newest = turn.part_id == event.turn_id
+        if event.text and is_newest:  # an end without content never takes away what was said
+            turn.replace(event.text)
+        self.ledger.account(turn, event.turn_id, event.token_count, event.usage, event.seconds)
+        self.changed.add(turn.id)
+        if is_newest:
+            self._close_as_told(turn, event)
+
+    def _close_as_told(self, turn: Turn, told: ev.TurnEnded | ev.Message) -> None:
+        if told.error:
+            self._close(turn, "failed", told.error)
+        elif told.interrupted:
+            self._close(turn, "cut", told.interrupted)
+        else:
+            self._close(turn, "said")
+
+    def _turn_done(self, event: ev.TurnDone) -> None:
+        turn = self.turn_of(event.turn_id) or self.turn_of(event.message_id) or self.open_turn
+        if turn is None:
+            self._count(ev.Unknown("done", event.message_id, "the end of an answer that never began"))
+            return
+        self.ledger.account(turn, turn.part_id, event.token_count, event.usage)
+        self._close(turn, "said")
+
+    def _turn_failed(self, event: ev.TurnFailed) -> None:
+        agent = self._failing(event)
+        turn = agent.open_turn
+        if turn is None:
+            turn = Turn(f"failed-{len(self.turns)}", round_number=self.round, sender_name=agent.name)
+            self._begin(turn, agent)
+        self._close(turn, "failed", event.error)
+
+    def _failing(self, event: ev.TurnFailed) -> Agent:
+        speaking = self.speaking
+        if event.agent_id in self.agents:
+            return self.agents[event.agent_id]
+        named = [agent for agent in speaking if agent.name == event.agent_name]
+        if named:
+            return named[0]
+        if not event.agent_name and len(speaking) == 1:
+            return speaking[0]
+        return self._speaker(event.agent_id, event.agent_name, self.round)
+
+    def _message_stored(self, message: ev.Message) -> None:
+        turn = self.turn_of(message.id)
+        if turn is None and self._gone_on(message.continues, message.id):
+            turn = self.turn_of(message.id)
+        if turn is None:
+            turn = self._stored_turn(message)
+        is_newest = turn.part_id == message.id
+        if is_newest:
+            turn.take(message)
+        self.ledger.account(turn, message.id, message.token_count, message.usage, message.seconds)
+        if message.id == turn.id:
+            turn.parent_id = message.parent_id or turn.parent_id
+            turn.versions = message.versions or turn.versions
+            turn.created_at = message.created_at or turn.created_at
+            turn.spoken = message.spoken or turn.spoken
+        turn.sender_name = message.sender_name or turn.sender_name
+        turn.attachments = message.attachments
+        turn.superseded = turn.superseded or message.superseded
+        if self.queue:
+            self.queue = tuple(queued for queued in self.queue if queued.id != message.id)
+        self.changed.add(turn.id)
+        if not is_newest or turn.status != "speaking":
+            return
+        if message.status == "streaming":
+            self.agents[turn.agent_id].word = "speaking" if turn.length else "thinking"
+        elif message.status == "failed":
+            self._close(turn, "failed", message.error)
+        else:
+            self._close_as_told(turn, message)
+
+    def _message_told(self, event: ev.MessageStored | ev.MessageSpoken) -> None:
+        if isinstance(event, ev.MessageStored):
+            self._message_stored(event.message)
+        elif (turn := self.turn_of(event.message_id)) is not None:
+            turn.spoken = event.spoken
+            self.changed.add(turn.id)
+
+    def _stored_turn(self, message: ev.Message) -> Turn:
+        turn = Turn(
+            message.id,
+            role=message.role,
+            sender_name=message.sender_name,
+            sender_color=message.sender_color,
+            round_number=message.round_number,
+            parent_id=message.parent_id,
+            versions=message.versions,
+        )
+        if message.role == "user":
+            turn.status = "said"
+            turn.to, turn.to_name = message.to, self._name_of(message.to)
+            self._branch(turn)
+            self.turns[turn.id] = turn
+        else:
+            self._begin(turn, self._speaker(message.agent_id, message.sender_name, message.round_number))
         return turn
 
-    def _begin(self, turn: ChatTurn) -> None:
+    def _begin(self, turn: Turn, agent: Agent) -> None:
         self._branch(turn)
-        if (older := self.open_turn) is not None:  # one answer at a time: the older one lost its end
-            self._close(older, "cut", "lost")
-        self.turns[turn.id] = turn
-        self._open, self.run_error = turn.id, ""
+        self._keep(turn, agent)
 
-    def _branch(self, turn: ChatTurn) -> None:
+    def _keep(self, turn: Turn, agent: Agent) -> None:
+        if agent.open_turn is not None:  # nobody speaks twice at once: the older turn lost its end
+            self._close(agent.open_turn, "cut", "lost")
+        turn.agent_id, self.run_error = agent.id, ""
+        self.turns[turn.id] = turn
+        agent.turns.append(turn)
+        self.changed.add(turn.id)
+
+    def _branch(self, turn: Turn) -> None:
         """Make room for ``turn`` behind its parent: what followed that belongs to another branch."""
         last = self.last_turn
         self._tells_parents = self._tells_parents or bool(turn.parent_id)
@@ -286,159 +461,165 @@ class ConversationState:
             gone = ids  # another beginning
         sibling = self.turns[gone[0]]
         turn.versions = turn.versions or (*(sibling.versions or (sibling.id,)), turn.id)
-        if (older := self.open_turn) is not None and older.id in gone:
-            self._close(older, "cut", "lost")
-        for id_ in gone:
-            del self.turns[id_]
-            self.changed.discard(id_)
-        self.generation += 1
+        self._remove([self.turns[id_] for id_ in gone])
 
-    def _step_told(self, event: StepEvent) -> None:
-        turn = self.turn_of(event.turn_id)
-        if turn is None:
-            turn = ChatTurn(event.turn_id)  # never announced: its steps are kept
-            self._begin(turn)
-        elif turn.status != "speaking" and (
-            not isinstance(event, ev.ToolStatusChanged) or event.status == "asks"
-        ):
-            self._count(ev.Unknown("process_step", repr(event), "a step after its answer's end"))
-            return
-        turn.is_loading, turn.progress = False, ""
-        turn.waits = None
-        step = turn.steps.apply(event)
-        self._note_asking(turn, step)
-        if step.call_id:
-            self._note_asking(turn, turn.steps.all[step.call_id])
-        self.changed.add(turn.id)
+    def _remove(self, turns: Sequence[Turn]) -> None:
+        """Show these no more."""
+        self.generation += bool(turns)
+        for turn in turns:
+            del self.turns[turn.id]
+            if turn.agent_id in self.agents and turn.role != "user":
+                self.agents[turn.agent_id].turns.remove(turn)
+            self.changed.discard(turn.id)
 
-    def _note_asking(self, turn: ChatTurn, step: StepState) -> None:
-        if step.status == "asks":
-            self._asking[turn.id, step.id] = None
-        elif self._asking:
-            self._asking.pop((turn.id, step.id), None)
-
-    def _turn_ended(self, event: ev.TurnEnded) -> None:
-        turn = self.turn_of(event.turn_id)
-        if turn is None:
-            turn = ChatTurn(event.turn_id)
-            self._begin(turn)
-        self._account(turn, event.turn_id, event.token_count, event.usage, event.seconds)
-        if event.turn_id != turn.part_id:
-            return
-        if event.error:
-            self._close(turn, "failed", event.error)
-        elif event.interrupted:
-            self._close(turn, "cut", event.interrupted)
-        else:
-            self._close(turn, "said")
-
-    def _turn_done(self, event: ev.TurnDone) -> None:
-        turn = self.turn_of(event.turn_id) or self.turn_of(event.message_id) or self.open_turn
-        if turn is None:
-            self._count(ev.Unknown("done", event.message_id, "the end of an answer that never began"))
-            return
-        self._account(turn, turn.part_id, event.token_count, event.usage)
-        self._close(turn, "said")
-
-    def _failed(self, content: str) -> None:
-        turn = self.open_turn
-        if turn is None:
-            last = self.last_turn  # it may have been told why already
-            is_told = last is not None and last.status in ("cut", "failed")
-            self.run_error = "" if is_told else content
-        elif content == STOPPED:
-            self._close(turn, "cut", "stop")
-        elif content.startswith(INTERRUPTED):
-            self._close(turn, "cut", content.removeprefix(INTERRUPTED))
-        else:
-            self._close(turn, "failed", content)
-
-    def _account(
-        self,
-        turn: ChatTurn,
-        part_id: str,
-        token_count: int,
-        usage: ev.Usage | None,
-        seconds: float | None = None,
-    ) -> None:
-        """Take what a part of an answer has used, once however often it is told."""
-        tokens, cost = turn.spent, turn.usage.cost if turn.usage else None
-        turn.account(part_id, token_count, usage, seconds)
-        self.counts_prompts = self.counts_prompts or bool(usage and usage.prompt_tokens)
-        self._spent_tokens += turn.spent - tokens
-        if turn.usage is not None and turn.usage.cost is not None:
-            self._spent_cost = (self._spent_cost or 0.0) + turn.usage.cost - (cost or 0.0)
-
-    def _close(self, turn: ChatTurn, status: ChatStatus, why: str = "") -> None:
+    def _close(self, turn: Turn, status: TurnStatus, why: str = "") -> None:
         """End a turn, once: what was told first stays true."""
-        if turn.id == self._open:
-            self._open = ""
         if turn.status == "speaking":
-            turn.status = status
-            turn.error, turn.interrupted = (why, "") if status == "failed" else ("", why)
-            turn.steps.close("unknown" if status == "said" or why == "crash" else "cut")
-            self._asking = {asking: None for asking in self._asking if asking[0] != turn.id}
+            turn.close(status, why)
+            if (agent := self.agents.get(turn.agent_id)) is not None:
+                agent.word = "said" if status == "said" else "cut" if status == "cut" else "failed"
         self.changed.add(turn.id)
 
-    # --- what is stored --------------------------------------------------------------------------------
-
-    def _message_stored(self, message: ev.Message) -> None:
-        turn = self.turn_of(message.id) or self._gone_on(message.continues, message.id)
-        if turn is None:
-            turn = ChatTurn(message.id, message.role, message.parent_id, versions=message.versions)
-            if message.role == "user":
-                turn.status = "said"
-                self._branch(turn)
-                self.turns[turn.id] = turn
-            else:
-                self._begin(turn)
-        if message.id == turn.id:
-            turn.parent_id = message.parent_id or turn.parent_id
-            turn.versions = message.versions or turn.versions
-            turn.created_at = message.created_at or turn.created_at
-            turn.spoken = message.spoken or turn.spoken
-        if message.role == "user":
-            turn.text, turn.attachments = message.text, message.attachments
-        else:
-            self._answer_stored(turn, message)
-        self.changed.add(turn.id)
-
-    def _answer_stored(self, turn: ChatTurn, message: ev.Message) -> None:
-        turn.model = message.sender_name or turn.model
-        take_stored(turn, message)
-        self._account(turn, message.id, message.token_count, message.usage, message.seconds)
-        if message.id != turn.part_id:
+    def _claim(self, turn: Turn, agent: Agent) -> None:
+        """Give a turn whose speaker was unknown to the agent that turned out to be it."""
+        stranger = self.agents[STRANGER]
+        if agent is stranger:
             return
-        for step in message.steps:
-            self._note_asking(turn, turn.steps.apply(ev.StepSet(turn.id, step)))
-        if message.error or message.status == "failed":
-            self._close(turn, "failed", message.error)
-        elif message.interrupted:
-            self._close(turn, "cut", message.interrupted)
-        elif message.status != "streaming":
-            self._close(turn, "said")
+        stranger.turns.remove(turn)
+        if not stranger.turns:
+            del self.agents[STRANGER]
+        self._keep(turn, agent)
+        if turn.status == "speaking":
+            agent.word = "speaking"
 
-    def _loaded(self, conversation: ev.ConversationInfo, messages: tuple[ev.Message, ...]) -> None:
-        known = self.turns
-        self.conversation, self.turns, self._heads = conversation, {}, {}
-        self.counts_prompts = False
-        self._asking, self._open, self.run_error, self._tells_parents = {}, "", "", False
+    def _orphan(self, turn_id: str, agent_id: str) -> Turn:
+        """Words for a turn that was never announced: kept, under the agent if it was named."""
+        agent = self._agent(agent_id or STRANGER, "") if self.is_room else self._speaker("", "", 0)
+        turn = Turn(turn_id, round_number=self.round, sender_name=agent.name)
+        self._begin(turn, agent)
+        return turn
+
+    # --- agents ----------------------------------------------------------------------------------------
+
+    def _agent(self, agent_id: str, name: str) -> Agent:
+        agent = self.agents.get(agent_id)
+        if agent is None:
+            agent = self.agents[agent_id] = Agent(agent_id, name, turn_order=len(self.agents))
+        agent.name = agent.name or name
+        return agent
+
+    def _name_of(self, agent_id: str) -> str:
+        """Return the agent's name, its id where nobody has that."""
+        agent = self.agents.get(agent_id)
+        return agent.name or agent_id if agent is not None else agent_id
+
+    def _speaker(self, agent_id: str, name: str, round_number: int) -> Agent:
+        """The agent who speaks: a chat has one. Sequential rooms name no id: then it is the first of that
+        name who has not yet spoken in the round, so that two agents of one name stay apart.
+        """
+        if not self.is_room:
+            return self._agent("", "")
+        if agent_id:
+            return self._agent(agent_id, name)
+        namesakes = [agent for agent in self.ordered_agents if agent.name == name]
+        for agent in namesakes:
+            if not agent.has_said(round_number):
+                return agent
+        return namesakes[0] if namesakes else self._agent(name or STRANGER, name)
+
+    def _take_agents(self, infos: tuple[ev.AgentInfo, ...]) -> None:
+        """Take the agents of a room as they are now; who was taken out stays if it said anything."""
+        for place, info in enumerate(infos):
+            agent = self.agents.setdefault(info.id, Agent(info.id, ""))
+            agent.name, agent.color = info.name or agent.name, info.color or agent.color
+            agent.model, agent.provider_id = info.model, info.provider_id
+            agent.system_prompt, agent.skip_next = info.system_prompt, info.skip_next
+            agent.turn_order, agent.is_gone = place, False
+        here = {info.id for info in infos}
+        for agent in [agent for agent in self.agents.values() if agent.id not in here]:
+            if not agent.turns:
+                del self.agents[agent.id]
+            agent.is_gone = True
+        for turn in self.turns.values():
+            if turn.to:
+                turn.to_name = self._name_of(turn.to) if turn.to in self.agents else turn.to_name
+
+    # --- the conversation ------------------------------------------------------------------------------
+
+    def _loaded(self, info: ev.RoomInfo | ev.ConversationInfo, messages: tuple[ev.Message, ...]) -> None:
+        known, task = self.turns, self.room.task if self.is_room else ""
+        self.info, self.agents, self.turns, self._heads = info, {}, {}, {}
+        self.ledger, self.run_error, self._tells_parents = Ledger(), "", False
+        agents = info.agents if isinstance(info, ev.RoomInfo) else ()
+        self._take_agents(agents)
         for message in messages:
             self._message_stored(message)
         self._keep_unstored(known)
-        self._loaded_tokens, self._loaded_cost = conversation.tokens, conversation.cost
-        self._spent_tokens, self._spent_cost = 0, None
-        self.generation += 1
+        self.ledger.loaded(info.tokens, info.cost, counts_turns=self.is_room)  # a chat's are of one branch
+        if isinstance(info, ev.RoomInfo):
+            self.info = replace(info, task=info.task or task)
+            if agents:
+                self._take_agents(agents)  # again: those who spoke and are no longer there
+            for agent in agents:
+                if agent.status == "skipped":
+                    self._skipped(self.agents[agent.id])
+                    self.agents[agent.id].skip_next = agent.skip_next
+            self.take_queue(info.queue)
+            if info.status != "running":
+                self._close_open_turns("cut", info.interrupted or "lost")
         self.loaded = True
+        self.generation += 1
         self.changed = set(self.turns)
 
-    def _keep_unstored(self, known: dict[str, ChatTurn]) -> None:
-        """Keep words that a server without ids of ours has no record of: they are lost only there."""
-        stored = {(turn.role, turn.said) for turn in self.turns.values()}
+    def _keep_unstored(self, known: dict[str, Turn]) -> None:
+        """Keep words that were received and that the server has no record of: they are lost only there."""
+        stored = {(turn.role, turn.text) for turn in self.turns.values() if not self.is_room}
         for turn in known.values():
-            if turn.is_local and turn.said and (turn.role, turn.said) not in stored:
-                self._close(turn, "cut", "lost")
+            if turn.id in self.turns or not turn.steps.all:
+                continue
+            if self.is_room:
+                is_kept = turn.role != "user"
+            else:  # others may belong to another branch
+                is_kept = turn.is_local and (turn.role, turn.text) not in stored
+            if not is_kept:
+                continue
+            self._close(turn, "cut", "lost")
+            if turn.role == "user":
                 self.turns[turn.id] = turn
+            else:
+                self._keep(turn, self._speaker("", turn.sender_name, turn.round_number))
+                self.ledger.spend(turn)
+
+    def _changed(self, event: ev.RoomChanged | ev.ConversationChanged) -> None:
+        """Take what it is called, who is in it and what it may do; what was said stays as received."""
+        if isinstance(event, ev.ConversationChanged):
+            self.info = event.conversation
+            self.ledger.tell(self.info.tokens, self.info.cost)
+            return
+        room, known = event.room, self.info
+        if room == ev.RoomInfo(room.id) or not isinstance(known, ev.RoomInfo):
+            return  # a server that answered nothing and shows no rooms
+        if room.agents:
+            self._take_agents(room.agents)
+        self.info = replace(
+            room,
+            id=known.id,
+            name=room.name or known.name,
+            task=room.task or known.task,
+            status=known.status,
+            interrupted=known.interrupted,
+            current_round=known.current_round,
+            max_rounds=room.max_rounds or known.max_rounds,
+        )
+        if known.status == "completed" and room.status == "paused" and room.max_rounds > known.max_rounds:
+            # Rounds were added: no event says so.
+            self.info = replace(self.info, status="paused", interrupted=room.interrupted)
+        self.ledger.tell(room.tokens, room.cost)
+        self.take_queue(room.queue)
+
+    def take_queue(self, queue: Iterable[ev.QueuedMessage]) -> None:
+        """Take the messages that wait for the next turn; some may have been said meanwhile."""
+        self.queue = tuple(queued for queued in queue if queued.id not in self.turns)
 
     def _count(self, event: ev.Unknown) -> None:
         self.unknown_count += 1

@@ -1,5 +1,7 @@
 """The steps of one turn: what was thought, said, called and answered, in the order it came.
 
+Words alone are one step.
+
 Tolerant of the faults that protocols.md §2 lists: an index that counts differently, content that shrinks,
 a call without a result, a result without a call or before it, an id that is used for two things.
 """
@@ -9,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agent_tui.model import events as ev
-from agent_tui.state.told_text import ToldText
+from agent_tui.model.chains import BETWEEN_STEPS
+from agent_tui.model.growing_text import GrowingText
 
 OPEN_STATUSES = frozenset({"", "asks", "running"})
 
@@ -34,8 +37,8 @@ class StepState:
     ask: ev.ToolAsk | None = None
     progress: str = ""
     call_id: str = ""
-    content: ToldText = field(default_factory=ToldText)
-    arguments: ToldText = field(default_factory=ToldText)
+    content: GrowingText = field(default_factory=GrowingText)
+    arguments: GrowingText = field(default_factory=GrowingText)
     result: StepState | None = None
 
     @property
@@ -50,11 +53,22 @@ class Steps:
     ``changed`` holds the ids of steps that must be looked at again; who draws, empties it.
     """
 
-    __slots__ = ("_before", "_by_call", "_cut_off", "_guessed", "_named", "_waiting", "all", "changed")
+    __slots__ = (
+        "_asking",
+        "_before",
+        "_by_call",
+        "_cut_off",
+        "_guessed",
+        "_named",
+        "_waiting",
+        "all",
+        "changed",
+    )
 
     def __init__(self) -> None:
         self.all: dict[str, StepState] = {}
         self.changed: set[str] = set()
+        self._asking: dict[str, None] = {}  # ids of calls
         self._named: dict[str, StepState] = {}  # by the id on the wire: the newest of that name
         self._by_call: dict[str, StepState] = {}  # calls by the provider's own id
         self._waiting: dict[str, StepState] = {}  # results whose call has not come, by what they name
@@ -65,16 +79,40 @@ class Steps:
     def __len__(self) -> int:
         return len(self.all)
 
-    @property
-    def text(self) -> str:
-        """What was said: the text steps joined by a blank line. Costs its length."""
-        said = (step.content.text for step in self.all.values() if step.type == "text")
-        return "\n\n".join(text for text in said if text)
+    def text_since(self, start: int = 0) -> str:
+        """Return what was said behind the first ``start`` characters: the text steps, a blank line between
+        two. Costs what it returns, and the number of steps.
+        """
+        pieces: list[str] = []
+        at = 0
+        for step in self.texts:
+            if at:
+                pieces.append(BETWEEN_STEPS[max(0, start - at) :])
+                at += len(BETWEEN_STEPS)
+            pieces.append(step.content.since(start - at))
+            at += step.content.length
+        return "".join(pieces)
 
     @property
-    def length(self) -> int:
-        """Characters said and thought so far. Costs the number of steps."""
-        return sum(step.content.length for step in self.all.values() if step.type in ("text", "thinking"))
+    def text_length(self) -> int:
+        """How many characters ``text_since`` has in all. Costs the number of steps."""
+        lengths = [step.content.length for step in self.texts]
+        return sum(lengths) + len(BETWEEN_STEPS) * max(0, len(lengths) - 1)
+
+    @property
+    def texts(self) -> list[StepState]:
+        """The steps in which something was said."""
+        return [step for step in self.all.values() if step.type == "text" and step.content.length]
+
+    @property
+    def asking(self) -> list[str]:
+        """The ids of the calls that ask a person, oldest first."""
+        return list(self._asking)
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the words that come next are the rest of the last ones."""
+        return self._cut_off is not None
 
     # --- the only ways in ------------------------------------------------------------------------------
 
@@ -92,7 +130,7 @@ class Steps:
                 step = self._set(told)
             case ev.ToolStatusChanged(_, step_id, status, seconds, ask, progress):
                 step = self._named.get(step_id) or self._guess(step_id, "tool_call")
-                step.status, step.ask = status, ask if status == "asks" else None
+                self._stands(step, status, ask)
                 step.seconds = seconds if seconds is not None else step.seconds
                 step.progress = progress
         self.changed.add(step.id)
@@ -108,12 +146,21 @@ class Steps:
         """The turn is over: a call that has no result gets none, and is ``status``."""
         for step in self.all.values():
             if step.type == "tool_call" and step.status in OPEN_STATUSES:
-                step.status, step.ask = status, None
+                self._stands(step, status)
                 self.changed.add(step.id)
             step.content.compact()
             step.arguments.compact()
 
     # --- steps -----------------------------------------------------------------------------------------
+
+    def _stands(self, step: StepState, status: str, ask: ev.ToolAsk | None = None) -> None:
+        """A call is ``status`` from now on."""
+        step.status, step.ask = status, None
+        if status == "asks":
+            step.ask = ask
+            self._asking[step.id] = None
+        elif self._asking:
+            self._asking.pop(step.id, None)
 
     def _set(self, told: ev.Step) -> StepState:
         step = self._named.get(told.id) or self._rest(told.id, told.type)
@@ -136,7 +183,7 @@ class Steps:
 
     def _call_told(self, step: StepState, told: ev.Step) -> None:
         if told.status:
-            step.status, step.ask = told.status, told.ask if told.status == "asks" else None
+            self._stands(step, told.status, told.ask)
         elif not step.status and told.arguments:
             step.status = "running"  # it is whole, and its server tells no more
         if step.id_ref:
@@ -162,7 +209,7 @@ class Steps:
         call.result, result.call_id = result, call.id
         result.name = result.name or call.name
         if call.status in OPEN_STATUSES:
-            call.status, call.ask = "done" if result.success else "failed", None
+            self._stands(call, "done" if result.success else "failed")
         self.changed.update((call.id, result.id))
 
     def _rest(self, step_id: str, type_: str) -> StepState | None:

@@ -1,19 +1,26 @@
-"""One turn and one agent of a room, as the screen knows them."""
+"""One turn of a conversation, and who takes it, as the screen knows them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_tui.model.chains import BETWEEN_STEPS, sum_of
-from agent_tui.model.events import Step, StepAdded, StepSet, ToolStatusChanged, TurnNoted, Usage
-from agent_tui.state.notes import take_note
-from agent_tui.state.steps import Steps
-from agent_tui.state.told_text import ToldText
+from agent_tui.model.events import (
+    LOCAL_ID,
+    Attachment,
+    Message,
+    Spoken,
+    Step,
+    StepAdded,
+    StepSet,
+    ToolStatusChanged,
+    TurnNoted,
+    Usage,
+)
+from agent_tui.state.steps import Steps, StepState
 
 StepEvent = StepSet | StepAdded | ToolStatusChanged
-
 TurnStatus = Literal["speaking", "said", "cut", "failed"]
 AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed", "skipped"]
 
@@ -22,9 +29,9 @@ FINISHED_BY = frozenset({"stop", "skip", "length"})
 FIRST_STEP = "step-0"  # where the words came before anybody named their step
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Turn:
-    """One contribution; its text as ``ToldText`` has it.
+    """What an agent or a person contributed at one time; all that was said is in its ``steps``.
 
     Attempts that continue it are parts of it: ``part_id`` is the id of the newest, ``parts`` their number.
     """
@@ -32,62 +39,71 @@ class Turn:
     id: str
     agent_id: str = ""
     role: str = "assistant"
-    sender_name: str = ""
+    sender_name: str = ""  # in a chat the model's
     sender_color: str = ""
     round_number: int = 0
+    parent_id: str = ""  # the message it follows, where the server says so
+    versions: tuple[str, ...] = ()
     attempt: int = 1
     status: TurnStatus = "speaking"
-    interrupted: str = ""
-    error: str = ""
+    interrupted: str = ""  # why it was cut
+    error: str = ""  # why it failed
     token_count: int = 0
+    usage: Usage | None = None
+    seconds: float | None = None
     created_at: str = ""
     superseded: bool = False  # it was said again, by a newer turn
     to: str = ""  # id of the agent a whisper is for
     to_name: str = ""  # its name, or its id where nobody has that
-    usage: Usage | None = None
+    attachments: tuple[Attachment, ...] = ()
+    spoken: Spoken | None = None  # in a voice session
     trimmed: int = 0  # how many older messages its model was not told
     is_loading: bool = False  # its model is being loaded, and has said nothing yet
     has_no_tools: bool = False  # its model takes none, and was asked without
     waits_for: str = ""  # the MCP servers that are waited for
     missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
-    steps: Steps | None = None  # once it did more than speak
+    progress: str = ""  # what its agent told of how far it is, outside of a tool
     waits: TurnNoted | None = None  # since it said its last words
+    steps: Steps = field(default_factory=Steps)
     part_id: str = ""
     parts: int = 1
     _before: str = field(default="", repr=False)  # the words of the parts before the newest one
-    _used: dict[str, tuple[int, Usage | None]] = field(default_factory=dict, repr=False)  # by part
-    _said: ToldText = field(default_factory=ToldText, repr=False)
-    _step_id: str = ""  # of the text step that grows
+    _used: dict[str, tuple[int, Usage | None, float | None]] = field(default_factory=dict, repr=False)
+    _grows: StepState | None = field(default=None, repr=False)  # the text step that words without an id go to
+    _grows_as: str = ""  # the id that the server gave it
 
     def __post_init__(self) -> None:
         self.part_id = self.part_id or self.id
 
-    @property
-    def revision(self) -> int:
-        """How often the text was replaced instead of added to."""
-        return self._said.revision
+    # --- what can be asked -----------------------------------------------------------------------------
 
     @property
     def text(self) -> str:
-        """The whole text so far. Costs its length: for ends and exports, not for every chunk."""
-        return self._said.text
+        """All that was said so far, thoughts and tools left out. Costs its length."""
+        return self.steps.text_since()
 
     @property
     def length(self) -> int:
-        """Characters of the whole text so far. O(1)."""
-        return self._said.length
+        """How many characters that are. Costs the number of steps."""
+        return self.steps.text_length
 
     def since(self, length: int) -> str:
-        """Return what stands behind the first ``length`` characters. Costs what it returns, not what was
-        said before.
-        """
-        return self._said.since(length)
+        """Return what stands behind the first ``length`` characters. Costs what it returns."""
+        return self.steps.text_since(length)
+
+    @property
+    def revision(self) -> int:
+        """How often the text was replaced instead of added to."""
+        return sum(step.content.revision for step in self.steps.texts)
 
     @property
     def tokens(self) -> int:
-        """What it said, in the provider's count where that is known, else as the server or the protocol
-        (characters // 4) estimates it.
-        """
+        """What it said, in the provider's count, else in the server's; 0 where neither is known."""
+        return self.usage.completion_tokens if self.usage is not None else self.token_count
+
+    @property
+    def estimated_tokens(self) -> int:
+        """The same; where it is not known, or not all is said, as the protocol estimates: characters // 4."""
         if self.usage is not None and self.usage.completion_tokens and self.status != "speaking":
             return self.usage.completion_tokens
         return self.token_count if self.token_count and self.parts == 1 else self.length // 4
@@ -111,75 +127,110 @@ class Turn:
             return False
         return self.status != "cut" or self.interrupted in FINISHED_BY
 
+    @property
+    def is_local(self) -> bool:
+        """Whether its id is our own, because its server names none."""
+        return self.id.startswith(LOCAL_ID)
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
     def go_on(self, part_id: str) -> None:
         """A message begins that continues this one."""
         self.part_id, self.parts = part_id, self.parts + 1
         self.status, self.interrupted, self.error = "speaking", "", ""
-        self._before, self._step_id = self.text, ""
-        if self.steps is not None:
-            self.steps.go_on()
+        self._before, self._grows, self._grows_as = self.text, None, ""
+        self.steps.go_on()
 
-    def account(self, part_id: str, token_count: int, usage: Usage | None) -> None:
-        """Take what a part has used, once however often it is told."""
-        known = self._used.get(part_id, (0, None))
-        self._used[part_id] = token_count, usage or known[1]
-        self.token_count = sum(count for count, _ in self._used.values())
+    def account(self, part_id: str, token_count: int, usage: Usage | None, seconds: float | None) -> None:
+        """Take what a part has used and how long it took, once however often it is told."""
+        count, known, took = self._used.get(part_id, (0, None, None))
+        took = seconds if seconds is not None else took
+        self._used[part_id] = token_count or count, usage or known, took
+        self.token_count = sum(count for count, _, _ in self._used.values())
+        times = [seconds for _, _, seconds in self._used.values() if seconds is not None]
+        self.seconds = sum(times) if times else None
         self.usage = None
-        for _, used in self._used.values():
+        for _, used, _ in self._used.values():
             self.usage = sum_of(self.usage, used)
 
     def add(self, text: str, step_id: str = "") -> None:
-        """Append a chunk of that text step."""
-        self.is_loading = False
-        self.waits = None
-        if self.steps is not None:
-            self._add_to_step(self.steps, text, step_id or self._step_id)
-        self._step_id = step_id or self._step_id
-        self._said.add(text)
+        """Append a chunk of that text step; without an id of the one that grows, or of a new one."""
+        if self._grows is not None and step_id in ("", self._grows_as):
+            self.progress, self.waits = "", None
+            self._grows.content.add(text)
+            self.steps.changed.add(self._grows.id)
+            return
+        steps = self.steps
+        step_id = step_id or (f"said-{len(steps)}" if steps.all else FIRST_STEP)
+        known = steps.all.get(step_id)
+        if (known is None or not known.content.length) and not steps.is_cut_off and self.length:
+            text = text.removeprefix(BETWEEN_STEPS)
+        self.apply(StepAdded(self.id, step_id, text))
 
-    def apply(self, event: StepEvent) -> None:
-        """Take what is told of a step. The words that were said before the first one are a step too."""
-        self.is_loading = False
-        self.waits = None
-        if self.steps is None:
-            self.steps = Steps()
-            if self.length:
-                self.steps.apply(StepAdded(self.id, self._step_id or FIRST_STEP, self.text))
+    def apply(self, event: StepEvent) -> StepState:
+        """Take what is told of a step, and return the step."""
+        self.is_loading, self.progress, self.waits = False, "", None
         step = self.steps.apply(event)
-        self._step_id = step.id if step.type == "text" else ""
+        self._grows = step if step.type == "text" else None
+        self._grows_as = event.step.id if isinstance(event, StepSet) else event.step_id
+        return step
+
+    def replace(self, text: str) -> None:
+        """Take ``text`` for all that the newest part said; where that begins with what is known, the rest is
+        added. Several text steps are known better than by their words in a row: they stay.
+        """
+        known, whole = self.text, self._before + text
+        if whole.startswith(known):
+            if len(whole) > len(known):
+                self.add(whole[len(known) :])
+        elif len(texts := self.steps.texts) == 1:
+            texts[0].content.replace(whole)
+            self.steps.changed.add(texts[0].id)
+
+    def take(self, message: Message) -> None:
+        """Take what is stored of it."""
+        if message.steps:
+            for step in message.steps:
+                self.apply(StepSet(self.id, step))
+        elif message.text:
+            self.replace(message.text)
+        self.trimmed = message.trimmed or self.trimmed
+        for note in message.notes:
+            noted = TurnNoted(message.id, note.note, about=note.about)
+            if noted.lasting:
+                self.note(noted)
 
     def note(self, event: TurnNoted) -> None:
         """Take what happens to it besides words."""
-        take_note(self, event, has_begun=bool(self.length))
+        match event.note:
+            case "loading":
+                self.is_loading = not self.steps.all
+            case "no_tools":
+                self.has_no_tools = True
+            case "servers_wait":
+                self.waits_for = event.about
+            case "server_missing" | "form_declined":
+                self.missing = (*(one for one in self.missing if one != event.about), event.about)
+            case "trimmed":
+                self.trimmed = max(self.trimmed, event.count)
+            case "rate_limit":
+                self.waits = event
+            case "progress":
+                self.progress = ": ".join(filter(None, (event.agent_name, event.about)))
+            case note if note.startswith("file_"):  # it stands where it was told
+                place = len(self.steps)
+                self.steps.apply(StepSet(self.id, Step(f"{note} {place}", place, note, name=event.about)))
+            case _:
+                pass  # of a newer server
 
-    def take_steps(self, steps: Iterable[Step]) -> None:
-        """Take the steps of the newest part as they are stored."""
-        for step in steps:
-            if self.steps is None:
-                self.steps = Steps()
-                if self._before:
-                    self.steps.apply(StepAdded(self.id, FIRST_STEP, self._before))
-                    self.steps.go_on()
-            self.steps.apply(StepSet(self.id, step))
-            self._step_id = step.id if step.type == "text" else ""
-
-    def _add_to_step(self, steps: Steps, text: str, step_id: str) -> None:
-        step_id = step_id or f"said-{len(steps)}"
-        if step_id not in steps.all and self.length:
-            text = text.removeprefix(BETWEEN_STEPS)
-        steps.apply(StepAdded(self.id, step_id, text))
-        self._step_id = step_id
-
-    def replace(self, text: str) -> None:
-        """Take ``text`` for all of the newest part; one that begins with the known text is only added to."""
-        self._said.replace(self._before + text)
-
-    def compact(self) -> None:
-        """Let the text take as little memory as it can: the turn is over."""
-        self._said.compact()
+    def close(self, status: TurnStatus, why: str = "") -> None:
+        """End it; ``why`` it failed or was cut."""
+        self.status = status
+        self.error, self.interrupted = (why, "") if status == "failed" else ("", why)
+        self.steps.close("unknown" if status == "said" or why == "crash" else "cut")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Agent:
     """One agent with its turns in order; ``word`` says what it is doing, as far as it was received."""
 
@@ -204,8 +255,8 @@ class Agent:
 
     @property
     def tokens(self) -> int:
-        """Tokens of all its turns, by the protocol's count."""
-        return sum(turn.tokens for turn in self.turns)
+        """Tokens of all its turns, estimated where they are not known."""
+        return sum(turn.estimated_tokens for turn in self.turns)
 
     def has_said(self, round_number: int) -> bool:
         """Whether its turn of that round is over and needs no second attempt."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Final, Literal
 
 from agent_tui.model.events import StepSet, ToolStatusChanged
+from agent_tui.model.growing_text import GrowingText
 from agent_tui.model.voice import (
     FalseInterruption,
     HandedOver,
@@ -28,7 +29,6 @@ from agent_tui.model.voice import (
     WordsTyped,
 )
 from agent_tui.state.steps import Steps, StepState
-from agent_tui.state.told_text import ToldText
 
 NEAR_LINES: Final = 16  # so many of the newest lines of each side may still become an item
 COMPARED_CHARACTERS: Final = 4_000
@@ -70,7 +70,7 @@ class VoiceLine:
 
     id: str
     kind: LineKind
-    text: ToldText = field(default_factory=ToldText)
+    text: GrowingText = field(default_factory=GrowingText)
     status: LineStatus = "open"
     identity: str = ""
     item_id: str = ""
@@ -411,7 +411,7 @@ class VoiceLines:
         words = words_of(text)
         for line_id in self._bare[kind]:
             line = self.all[line_id]
-            if words_of(line.text.first(COMPARED_CHARACTERS)) == words:
+            if words_of(line.text.slice(0, COMPARED_CHARACTERS)) == words:
                 self._bare[kind].remove(line_id)
                 self._by_segment[segment_id] = line_id
                 return True
@@ -457,7 +457,7 @@ def words_of(text: str) -> list[str]:
 
 
 def _text_of(line: VoiceLine, segment: str) -> str:
-    return line.parts[segment] if line.kind == "person" else line.text.first(COMPARED_CHARACTERS)
+    return line.parts[segment] if line.kind == "person" else line.text.slice(0, COMPARED_CHARACTERS)
 
 
 def _is_like(words: list[str], others: list[str]) -> bool:

@@ -28,7 +28,7 @@ def _text(value: object) -> object:
             return dump(value)
         except RecursionError:  # what can be read is not always shallow enough to be written
             raise ValueError("nested too deep") from None
-    return encodable(value) if isinstance(value, str) else value
+    return encodable(value) if isinstance(value, str) and not value.isascii() else value
 
 
 def _number(value: object) -> object:

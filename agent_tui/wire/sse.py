@@ -105,7 +105,8 @@ class SSEParser:
             elif (frame := self._dispatch()) is not None:
                 frames.append(frame)
         self._rest += rest
-        self._check_size()
+        if len(self._rest) + self._data_bytes > self._max_event_bytes:
+            raise self._too_large()
         return frames
 
     def _split(self, chunk: bytes) -> list[bytes]:
@@ -144,7 +145,10 @@ class SSEParser:
             start = len(_DATA) + (line[len(_DATA) : len(_DATA) + 1] == b" ")
             is_long = len(line) >= _LONG_BYTES
             text = self._text.of(line, start) if is_long else str(line[start:], "utf-8", "replace")
-            self._add_data(text, len(line) - start)
+            self._data.append(text)
+            self._data_bytes += len(line) - start + 1  # a line feed stands between two
+            if self._data_bytes > self._max_event_bytes:
+                raise self._too_large()
             return
         name, colon, value = line.partition(b":")
         if colon and not name:
@@ -154,7 +158,8 @@ class SSEParser:
         if value.startswith(b" "):
             value = value[1:]
         if name == b"data":
-            self._add_data("", 0)
+            self._data.append("")
+            self._data_bytes += 1
         elif name == b"event":
             self._name = value
         elif name == b"id" and b"\0" not in value:
@@ -162,11 +167,6 @@ class SSEParser:
         elif name == b"retry" and value.isdigit():
             digits = value.lstrip(b"0") or b"0"
             self.retry = int(digits) if len(digits) <= _MAX_RETRY_DIGITS else MAX_RETRY_MS
-
-    def _add_data(self, text: str, size: int) -> None:
-        self._data.append(text)
-        self._data_bytes += size + 1  # a line feed stands between two
-        self._check_size()
 
     def _dispatch(self) -> Frame | None:
         self.last_event_id = self._id
@@ -180,9 +180,8 @@ class SSEParser:
         self._name = b""
         return frame
 
-    def _check_size(self) -> None:
-        if len(self._rest) + self._data_bytes > self._max_event_bytes:
-            raise ProtocolError(
-                f"the server sent an event of more than {self._max_event_bytes:,} bytes",
-                "It was not read any further.",
-            )
+    def _too_large(self) -> ProtocolError:
+        return ProtocolError(
+            f"the server sent an event of more than {self._max_event_bytes:,} bytes",
+            "It was not read any further.",
+        )

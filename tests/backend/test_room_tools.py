@@ -12,8 +12,8 @@ from agent_tui.backend.models.model import ModelRequest
 from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import NotFound, Refused
-from agent_tui.model.events import LinkChanged, RunCompleted, StepSet, ToolStatusChanged
-from agent_tui.state.room import RoomState
+from agent_tui.model.events import LinkChanged, RoomInfo, RunCompleted, StepSet, ToolStatusChanged
+from agent_tui.state.conversation import ConversationState
 from tests.backend.engine.chat_house import call
 from tests.backend.in_process import TOKEN, Backend, backend
 from tests.fakes.scripted_model import Script, ScriptedModel
@@ -105,7 +105,7 @@ async def test_whoever_follows_the_room_is_asked_and_answers(tmp_path: Path) -> 
     change = writer()
     async with backend(tmp_path, speaker(), box=ScriptedBox(change)) as running:
         room_id = await running.room(agents=1, max_rounds=1, enabled_tools=TOOLS)
-        client, state = client_of(running), RoomState()
+        client, state = client_of(running), ConversationState(RoomInfo(""))
         async with aclosing(client.follow(room_id)) as events:
             async for event in events:
                 state.apply(event)
@@ -120,16 +120,14 @@ async def test_whoever_follows_the_room_is_asked_and_answers(tmp_path: Path) -> 
                     with pytest.raises(Refused) as refused:
                         await client.answer(room_id, event.turn_id, event.step_id, "deny", reason="no")
                     assert refused.value.status == 409
-                if state.status == "completed":
+                if state.room.status == "completed":
                     break
         (turn,) = (turn for turn in state.turns.values() if turn.role != "user")
-        assert turn.steps is not None
         assert [step.type for step in turn.steps.all.values()] == ["text", "tool_call", "tool_result", "text"]
         assert (turn.text, len(change.ran)) == ("I change it.\n\nSo it is.", 1)
-        again = RoomState()  # who comes later sees the same
+        again = ConversationState(RoomInfo(""))  # who comes later sees the same
         again.apply((await client.source(room_id, None).load()).event)
         steps = again.turns[turn.id].steps
-        assert steps is not None
         assert [(s.type, s.content.text, s.status) for s in steps.all.values()] == [
             (s.type, s.content.text, s.status) for s in turn.steps.all.values()
         ]

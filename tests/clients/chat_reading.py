@@ -38,7 +38,7 @@ def after(events: list[ev.Event]) -> ConversationState:
 
 
 def told(state: ConversationState) -> list[tuple[str, str, str]]:
-    return [(turn.role, turn.said, turn.status) for turn in state.turns.values()]
+    return [(turn.role, turn.text, turn.status) for turn in state.turns.values()]
 
 
 def our_answer(words: str = "One.") -> list[Event]:

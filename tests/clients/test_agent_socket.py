@@ -562,7 +562,7 @@ async def test_graceful_disconnect_in_mid_answer_is_a_loss_that_keeps_the_words(
         state.apply(event)
     assert isinstance(error, StreamLost)
     assert "about to stop" in str(error)
-    assert [(turn.said, turn.status, turn.interrupted) for turn in state.turns.values()] == [
+    assert [(turn.text, turn.status, turn.interrupted) for turn in state.turns.values()] == [
         ("Hi", "said", ""),
         ("So f", "cut", "lost"),
     ]

@@ -428,7 +428,7 @@ async def test_an_answer_that_breaks_off_is_in_the_state_with_its_words(
     with pytest.raises(StreamLost):
         await read()
     question, turn = state.turns.values()
-    assert (question.text, turn.id, turn.said) == ("Hi", "local-1", "one two ")
+    assert (question.text, turn.id, turn.text) == ("Hi", "local-1", "one two ")
     assert (turn.status, turn.interrupted) == ("cut", "lost")
 
 

@@ -78,7 +78,7 @@ async def test_two_answers_of_one_client_stay_apart(clock: FakeClock) -> None:
             for event in reading.items:
                 state.apply(event)
         await client.aclose()
-    assert [turn.said for turn in state.turns.values()] == [QUESTION, "One."] * 2
+    assert [turn.text for turn in state.turns.values()] == [QUESTION, "One."] * 2
 
 
 @pytest.mark.parametrize("then", ["drop", "reset", "end"])
@@ -120,7 +120,7 @@ async def test_thirty_seconds_without_a_byte_are_a_time_out(clock: FakeClock, fi
     assert isinstance(reading.error, TimedOut)
     assert "30 s" in reading.error.title
     answer = list(after(reading.items).turns.values())[1]
-    assert (answer.said, answer.status, answer.interrupted) == ("So far" if first else "", "cut", "timeout")
+    assert (answer.text, answer.status, answer.interrupted) == ("So far" if first else "", "cut", "timeout")
     assert server.posts == 1
 
 
@@ -190,7 +190,7 @@ async def test_an_answer_of_ours_names_everything_itself(ours: LogChatServer, cl
     state = after(read.items)
     assert list(state.turns) == ["m1", "m2"]
     assert told(state) == [("user", QUESTION, "said"), ("assistant", "One.", "said")]
-    assert (state.turns["m2"].model, state.turns["m2"].seconds) == ("demo", 0.5)
+    assert (state.turns["m2"].sender_name, state.turns["m2"].seconds) == ("demo", 0.5)
     assert json.loads(ours.requests[0].body) == {
         "content": QUESTION,
         "attachments": [{"name": "a.md", "type": "text/markdown", "content": "# A"}],
@@ -240,7 +240,7 @@ async def test_a_break_that_cannot_be_read_on_is_lost(clock: FakeClock) -> None:
             await client.aclose()
         assert isinstance(read.error, StreamLost)
         state = after(read.items)
-        assert (state.turns["m2"].said, state.turns["m2"].interrupted) == ("O", "lost")
+        assert (state.turns["m2"].text, state.turns["m2"].interrupted) == ("O", "lost")
 
 
 async def test_while_an_answer_is_under_way_a_question_is_refused_as_busy(

@@ -12,7 +12,7 @@ from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import StreamLost
 from agent_tui.model.events import AgentInfo, RoomInfo, RoomLoaded
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from tests.fakes.http_server import FakeServer, streams
 from tests.fakes.room_frames import Event, frame, person, stored
 from tests.fakes.rooms_server import OriginalRoomsServer
@@ -48,9 +48,9 @@ AGAIN: list[Event] = [
 ]
 
 
-async def shown(server: FakeServer) -> tuple[RoomState, bool]:
+async def shown(server: FakeServer) -> tuple[ConversationState, bool]:
     """Return the room after one run, and whether it was lost."""
-    state = RoomState()
+    state = ConversationState(RoomInfo(""))
     state.apply(RoomLoaded(RoomInfo("r1", agents=AGENTS, max_rounds=2), ()))
     async with Net(server.url, environ={}) as net:
         try:
@@ -62,7 +62,9 @@ async def shown(server: FakeServer) -> tuple[RoomState, bool]:
     return state, False
 
 
-async def served(events: Sequence[Event], **fields: Any) -> tuple[RoomState, bool, OriginalRoomsServer]:
+async def served(
+    events: Sequence[Event], **fields: Any
+) -> tuple[ConversationState, bool, OriginalRoomsServer]:
     async with OriginalRoomsServer(events, **fields) as server:
         return (*await shown(server), server)
 
@@ -73,14 +75,14 @@ async def test_a_run_that_breaks_off_in_a_second_attempt_is_lost_and_never_poste
     assert is_lost
     assert server.posts == 1
     assert (state.turns["1"].superseded, state.turns["2"].text) == (True, "ne")
-    assert state.status == "running"  # nobody said that it is not
+    assert state.room.status == "running"  # nobody said that it is not
 
 
 async def test_a_run_paused_by_its_budget_is_done_and_says_so() -> None:
     end = ended("2", "ne", interrupted="budget", usage={"prompt_tokens": 40, "completion_tokens": 2})
     state, is_lost, _ = await served([*AGAIN, end, PAUSED])
     assert not is_lost
-    assert (state.status, state.pause_reason, state.used_tokens) == ("paused", "budget", 43)
+    assert (state.room.status, state.room.interrupted, state.ledger.tokens) == ("paused", "budget", 43)
     turn = state.turns["2"]
     assert (turn.status, turn.interrupted, turn.attempt, turn.trimmed) == ("cut", "budget", 2, 3)
     assert [agent.id for agent in state.due] == ["a"]

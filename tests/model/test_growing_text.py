@@ -23,11 +23,11 @@ def test_a_slice_is_the_slice_of_the_whole_text(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(growing_text, "PIECE_CHARACTERS", piece_characters)
         for number, piece in enumerate(pieces):
-            text.append(piece)
+            text.add(piece)
             if number == compacted:
                 text.compact()
         assert text.slice(start, end) == whole[start:end]
-        assert text.text() == text.slice(0, len(whole)) == whole
+        assert text.text == text.slice(0, len(whole)) == whole
         assert text.length == len(whole)
 
 
@@ -41,8 +41,8 @@ def size(text: GrowingText) -> int:
 def test_a_text_takes_about_its_characters_in_whatever_pieces_it_came(word: str, most: float) -> None:
     streamed, whole, count = GrowingText(), GrowingText(), 40_000
     for _ in range(count):
-        streamed.append(word)
-    whole.append(word * count)
+        streamed.add(word)
+    whole.add(word * count)
     for text in (streamed, whole):
         text.compact()
         assert size(text) <= 1.1 * most * len(word) * count
@@ -50,7 +50,7 @@ def test_a_text_takes_about_its_characters_in_whatever_pieces_it_came(word: str,
 
 def test_a_piece_that_is_read_is_not_kept_unpacked() -> None:
     text = GrowingText()
-    text.append("слово 🙂 " * 40_000)
+    text.add("слово 🙂 " * 40_000)
     text.compact()
     before = size(text)
     tracemalloc.start()

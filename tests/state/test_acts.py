@@ -1,4 +1,4 @@
-"""RoomState while people step in: words that wait, whispers, turns said again, skips, budgets, new agents."""
+"""A room while people step in: words that wait, whispers, turns said again, skips, budgets, new agents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.model import events as ev
-from agent_tui.state.room import STRANGER, RoomState
+from agent_tui.state.conversation import STRANGER, ConversationState
 from tests.state.test_room import AGENTS, feed, loaded, message, start
 
 WAITING = ev.QueuedMessage("w", "psst", "b")
@@ -19,7 +19,7 @@ def cut(turn_id: str, why: str) -> ev.TurnEnded:
     return ev.TurnEnded(turn_id, "He", 0, "", why)
 
 
-def due(state: RoomState) -> list[str]:
+def due(state: ConversationState) -> list[str]:
     return [agent.id for agent in state.due]
 
 
@@ -40,13 +40,11 @@ def test_words_leave_the_queue_when_they_are_said() -> None:
     assert state.queue == (other,)
 
 
-def test_a_whisper_is_looked_at_by_its_agents_pane_and_other_words_by_all() -> None:
+def test_what_a_person_said_is_no_agents_turn() -> None:
     state = loaded()
-    state.changed.clear()
     feed(state, ev.MessageStored(message("w", "psst", role="user", to="b")))
-    assert state.changed == {"b"}
     feed(state, ev.MessageStored(message("v", "all", role="user")))
-    assert state.changed == {"a", "b"}
+    assert state.changed == {"w", "v"}
     assert [agent.turns for agent in state.ordered_agents] == [[], []]
 
 
@@ -121,7 +119,7 @@ def test_a_skipped_agent_has_had_its_turn_of_the_round() -> None:
 
 def test_a_room_loaded_after_a_skip_knows_of_it() -> None:
     agents = (ev.AgentInfo("a", "Mika", status="skipped"), AGENTS[1])
-    state = RoomState()
+    state = ConversationState(ev.RoomInfo(""))
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=agents, current_round=1, status="paused"), ()))
     assert (state.agents["a"].word, due(state)) == ("skipped", ["b"])
 
@@ -138,22 +136,27 @@ def test_a_failed_turn_is_due_again_only_where_it_paused_the_room() -> None:
 
 def test_what_turns_used_adds_up_and_is_counted_once() -> None:
     state = loaded(max_tokens=100, max_cost=1.0)
-    assert (state.used_tokens, state.cost) == (0, None)
+    assert (state.ledger.tokens, state.ledger.cost) == (0, None)
     ending = ev.TurnEnded("1", "said", 1, "", "", ev.Usage(30, 10, None, 0.25))
     stored = message("1", "said", usage=ev.Usage(30, 10, None, 0.25))
     feed(state, start("1"), ending, ev.MessageStored(stored), ev.MessageStored(stored))
-    assert (state.used_tokens, state.cost) == (40, 0.25)
+    assert (state.ledger.tokens, state.ledger.cost) == (40, 0.25)
     feed(state, start("2", "Ada"), ev.TurnEnded("2", "said", 7))
-    assert (state.used_tokens, state.cost) == (47, 0.25)
+    assert (state.ledger.tokens, state.ledger.cost) == (47, 0.25)
     feed(state, info(*AGENTS, tokens=60, cost=0.5, max_tokens=100, max_cost=2.0, on_error="pause"))
-    assert (state.used_tokens, state.cost, state.max_cost, state.on_error) == (60, 0.5, 2.0, "pause")
+    assert (state.ledger.tokens, state.ledger.cost, state.room.max_cost, state.room.on_error) == (
+        60,
+        0.5,
+        2.0,
+        "pause",
+    )
 
 
 def test_loading_again_does_not_count_again() -> None:
     state = loaded(message("1", "said", usage=ev.Usage(30, 10)))
     room = ev.RoomInfo("r", agents=AGENTS, tokens=40)
     feed(state, ev.RoomLoaded(room, (message("1", "said", usage=ev.Usage(30, 10)),)))
-    assert state.used_tokens == 40
+    assert state.ledger.tokens == 40
 
 
 # --- agents that come and go ---------------------------------------------------------------------------
@@ -161,7 +164,6 @@ def test_loading_again_does_not_count_again() -> None:
 
 def test_agents_are_added_renamed_ordered_and_removed() -> None:
     state = feed(loaded(current_round=1), start("1"), ev.TurnEnded("1", "said", 1))
-    state.changed.clear()
     ada = ev.AgentInfo("b", "Countess", "#333333", "m", system_prompt="Be kind.")
     feed(state, info(ev.AgentInfo("c", "Noor"), ada))
     assert [(a.id, a.name, a.is_gone) for a in state.ordered_agents] == [
@@ -170,13 +172,12 @@ def test_agents_are_added_renamed_ordered_and_removed() -> None:
         ("a", "Mika", True),  # it has turns
     ]
     assert (state.agents["b"].system_prompt, state.agents["b"].model) == ("Be kind.", "m")
-    assert state.changed == {"a", "b", "c"}
     assert due(state) == ["c"]
     feed(state, info(ada))
     assert set(state.agents) == {"a", "b"}  # Noor never spoke
 
 
-def test_an_answer_that_changes_nothing_asks_no_pane_to_look() -> None:
+def test_a_room_that_is_changed_asks_no_turn_to_be_looked_at() -> None:
     state = loaded()
     state.changed.clear()
     feed(state, info(*AGENTS))
@@ -192,16 +193,21 @@ def test_a_room_loaded_with_turns_of_somebody_who_left_shows_them() -> None:
 def test_a_server_that_answers_nothing_changes_nothing() -> None:
     state = loaded(execution_mode="parallel", max_tokens=5)
     feed(state, ev.RoomChanged(ev.RoomInfo("r")))
-    assert (state.mode, state.max_rounds, state.max_tokens, len(state.agents)) == ("parallel", 2, 5, 2)
+    assert (state.room.execution_mode, state.room.max_rounds, state.room.max_tokens, len(state.agents)) == (
+        "parallel",
+        2,
+        5,
+        2,
+    )
 
 
 def test_rounds_added_to_a_completed_room_make_it_paused_and_nothing_else_does() -> None:
     state = feed(loaded(status="running"), info(*AGENTS, status="paused", max_rounds=2))
-    assert state.status == "running"  # only ``room_paused`` says that it is not
+    assert state.room.status == "running"  # only ``room_paused`` says that it is not
     feed(state, ev.RunCompleted("r", 2), info(*AGENTS, status="paused", max_rounds=2))
-    assert state.status == "completed"
+    assert state.room.status == "completed"
     feed(state, info(*AGENTS, status="paused", max_rounds=3))
-    assert (state.status, state.max_rounds) == ("paused", 3)
+    assert (state.room.status, state.room.max_rounds) == ("paused", 3)
 
 
 # --- everything at once --------------------------------------------------------------------------------
@@ -212,7 +218,7 @@ _ACTS = ("chunk", "chunk", "chunk", "end", "stop", "skip", "interject", "fail", 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(_ACTS)), max_size=60), st.booleans())
 def test_interleaved_turns_never_mix_their_words(steps: list[tuple[str, str]], reload: bool) -> None:
     agents = tuple(ev.AgentInfo(i, i.upper(), turn_order=n) for n, i in enumerate("abc"))
-    state = RoomState()
+    state = ConversationState(ev.RoomInfo(""))
     room = ev.RoomInfo("r", agents=agents, execution_mode="parallel", current_round=1, status="running")
     state.apply(ev.RoomLoaded(room, ()))
     spoken: dict[str, str] = {}

@@ -16,7 +16,7 @@ from tests.state.chat_events import after, call, loaded, message, started, statu
 def test_an_error_after_words_keeps_the_words() -> None:
     state = after(started(), words("So far"), ev.RunFailed("API Error: 500"))
     turn = state.turns["a1"]
-    assert (turn.status, turn.error, turn.said) == ("failed", "API Error: 500", "So far")
+    assert (turn.status, turn.error, turn.text) == ("failed", "API Error: 500", "So far")
     assert state.open_turn is None
     assert state.run_error == ""
 
@@ -28,7 +28,7 @@ def test_an_error_after_words_keeps_the_words() -> None:
 def test_an_answer_that_somebody_cut_did_not_fail(content: str, why: str) -> None:
     state = after(started(), words("So far"), ev.RunFailed(content))
     turn = state.turns["a1"]
-    assert (turn.status, turn.interrupted, turn.error, turn.said) == ("cut", why, "", "So far")
+    assert (turn.status, turn.interrupted, turn.error, turn.text) == ("cut", why, "", "So far")
 
 
 def test_what_was_told_first_of_an_end_stays_true() -> None:
@@ -56,12 +56,12 @@ def test_ids_that_start_again_with_each_message_stay_apart() -> None:
     state = after(
         started("a1"), words("One"), ev.TurnDone("a1", ""), started("a2"), words("Two", turn_id="a2")
     )
-    assert [turn.said for turn in state.turns.values()] == ["One", "Two"]
+    assert [turn.text for turn in state.turns.values()] == ["One", "Two"]
 
 
 def test_steps_after_the_end_are_counted_and_change_nothing() -> None:
     state = after(started(), words("One"), ev.TurnDone("a1", ""), ev.StepAdded("a1", "step-0", " two"))
-    assert (state.turns["a1"].said, state.unknown_count) == ("One", 1)
+    assert (state.turns["a1"].text, state.unknown_count) == ("One", 1)
 
 
 def test_an_answer_whose_end_is_lost_is_cut_by_the_next() -> None:
@@ -72,7 +72,7 @@ def test_an_answer_whose_end_is_lost_is_cut_by_the_next() -> None:
 
 def test_steps_of_an_answer_that_nobody_announced_are_kept() -> None:
     state = after(words("One"), started(parent_id="m1"))
-    assert (state.turns["a1"].said, state.turns["a1"].model) == ("One", "demo")
+    assert (state.turns["a1"].text, state.turns["a1"].sender_name) == ("One", "demo")
 
 
 # --- branches ---------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_a_loaded_answer_under_way_goes_on() -> None:
     assert state.asking == [("a1", "step-1")]
     assert state.turns["a1"].steps.all["step-1"].ask == ev.ToolAsk("x")
     state.apply(ev.StepAdded("a1", "step-0", "far"))
-    assert state.turns["a1"].said == "So far"
+    assert state.turns["a1"].text == "So far"
 
 
 def test_loading_again_starts_over() -> None:
@@ -184,7 +184,7 @@ def test_a_question_has_its_attachments() -> None:
     file = ev.Attachment("a.md", "# A")
     state = after(ev.MessageStored(message("m1", "Hi", attachments=(file,))))
     assert (state.turns["m1"].text, state.turns["m1"].attachments) == ("Hi", (file,))
-    assert state.turns["m1"].said == "Hi"
+    assert state.turns["m1"].text == "Hi"
 
 
 # --- the conversation -------------------------------------------------------------------------------------
@@ -196,22 +196,17 @@ def test_what_was_used_is_counted_once_however_often_it_is_told() -> None:
     state = after(ev.ConversationLoaded(info, ()), started())
     state.apply(ev.TurnEnded("a1", "", 20, usage=usage))
     state.apply(ev.TurnDone("a1", "a1", 20, usage))
-    assert (state.used_tokens, state.cost) == (1120, 1.25)
+    assert (state.ledger.tokens, state.ledger.cost) == (1120, 1.25)
     state.apply(ev.ConversationChanged(dataclasses.replace(info, tokens=1120, cost=1.25)))
-    assert (state.used_tokens, state.cost) == (1120, 1.25)
+    assert (state.ledger.tokens, state.ledger.cost) == (1120, 1.25)
     state.apply(ev.ConversationChanged(dataclasses.replace(info, tokens=1300, title="New")))
-    assert (state.used_tokens, state.conversation.title) == (1300, "New")
+    assert (state.ledger.tokens, state.conversation.title) == (1300, "New")
 
 
 def test_the_link_and_unknown_frames_are_noted() -> None:
     state = after(ev.LinkChanged("live"), *[ev.Unknown("x", str(n)) for n in range(300)])
     assert state.link.status == "live"
     assert (state.unknown_count, len(state.unknown)) == (300, 200)
-
-
-def test_events_of_rooms_change_nothing() -> None:
-    state = after(ev.TextAdded("t", "x"), ev.RunStarted("r", "t"), ev.RoundEnded(1), ev.TurnFailed("x"))
-    assert (state.turns, state.unknown_count) == ({}, 0)
 
 
 # --- any order --------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def test_an_answer_grows_step_by_step() -> None:
         ("tool_result", "found"),
         ("text", "It has"),
     ]
-    assert (turn.status, turn.said, turn.tokens, turn.spent) == ("said", "It has", 3, 8)
+    assert (turn.status, turn.text, turn.tokens, turn.spent) == ("said", "It has", 3, 8)
     assert turn.steps.all["step-1"].result is turn.steps.all["step-2"]
     assert turn.steps.all["step-2"].call_id == "step-1"
     assert turn.steps.all["step-1"].status == "done"

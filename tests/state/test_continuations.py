@@ -6,7 +6,6 @@ import pytest
 
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
-from agent_tui.state.room import RoomState
 from tests.state.chat_events import after, call, loaded, message, result, started, words
 from tests.state.test_room import AGENTS, feed
 from tests.state.test_room import loaded as room_loaded
@@ -21,7 +20,7 @@ def begun(turn_id: str, continues: str, agent: ev.AgentInfo = A) -> ev.TurnStart
     return ev.TurnStarted(turn_id, "r", "assistant", agent.name, "", 1, agent.id, 2, continues=continues)
 
 
-def cut_room() -> RoomState:
+def cut_room() -> ConversationState:
     """Return a room in which the first agent was cut off, and the second spoke after it."""
     state = room_loaded(status="running", current_round=1)
     feed(state, ev.TurnStarted("1", "r", "assistant", A.name, "", 1, A.id), ev.TextAdded("1", "So far"))
@@ -126,7 +125,7 @@ def test_the_rest_of_an_answer_is_part_of_it() -> None:
     state.apply(ev.TurnEnded("a2", "", 3, usage=ev.Usage(20, 3), seconds=1.0))
     state.apply(ev.TurnDone("a2", "a2", 3, ev.Usage(20, 3)))
     turn = state.turns["a1"]
-    assert (turn.said, turn.status, turn.tokens, turn.seconds) == ("So far and on.", "said", 7, 3.0)
+    assert (turn.text, turn.status, turn.tokens, turn.seconds) == ("So far and on.", "said", 7, 3.0)
     assert state.whole_text() == "So far and on."
     assert (state.step("a2", "step-0"), state.open_turn) == (turn.steps.all["step-0"], None)
     state.apply(ev.MessageStored(message("q2", "And?", parent_id="a2")))  # it follows the answer
@@ -144,7 +143,7 @@ def test_an_answer_that_is_loaded_is_one(thinks: bool) -> None:
             message("a2", " and on.", "assistant", parent_id="a1", continues="a1", steps=rest),
         )
     )
-    assert [turn.said for turn in state.turns.values()] == ["Well?", "So far and on."]
+    assert [turn.text for turn in state.turns.values()] == ["Well?", "So far and on."]
     assert state.turns["a1"].status == "said"
 
 

@@ -1,4 +1,4 @@
-"""RoomState against whole runs and against every fault that protocols.md §1 lists."""
+"""ConversationState against whole runs and against every fault that protocols.md §1 lists."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.model import events as ev
-from agent_tui.state.room import STRANGER, RoomState
+from agent_tui.state.conversation import STRANGER, ConversationState
 
 AGENTS = (ev.AgentInfo("a", "Mika", "#111111"), ev.AgentInfo("b", "Ada", "#222222", turn_order=1))
 
 
-def loaded(*messages: ev.Message, **room: Any) -> RoomState:
-    state = RoomState()
+def loaded(*messages: ev.Message, **room: Any) -> ConversationState:
+    state = ConversationState(ev.RoomInfo(""))
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS, max_rounds=2, **room), messages))
     return state
 
@@ -29,7 +29,7 @@ def start(turn_id: str, name: str = "Mika", round_number: int = 1, **fields: Any
     return ev.TurnStarted(turn_id, "r", "assistant", name, "#111111", round_number, **fields)
 
 
-def feed(state: RoomState, *events: ev.Event) -> RoomState:
+def feed(state: ConversationState, *events: ev.Event) -> ConversationState:
     for event in events:
         state.apply(event)
     return state
@@ -42,7 +42,7 @@ def test_a_turn_goes_from_thinking_over_speaking_to_said() -> None:
     assert (state.agents["a"].word, state.turns["1"].text) == ("speaking", "Hello")
     feed(state, ev.TurnEnded("1", "Hello", 1))
     assert (state.agents["a"].word, state.turns["1"].status) == ("said", "said")
-    assert state.status == "running"
+    assert state.room.status == "running"
 
 
 def test_a_cut_turn_keeps_its_words_and_the_reason() -> None:
@@ -50,7 +50,7 @@ def test_a_cut_turn_keeps_its_words_and_the_reason() -> None:
     feed(state, ev.RunPaused("r", 1, "pause"))
     turn = state.turns["1"]
     assert (turn.status, turn.interrupted, turn.text) == ("cut", "pause", "Hel")
-    assert (state.status, state.pause_reason) == ("paused", "pause")
+    assert (state.room.status, state.room.interrupted) == ("paused", "pause")
 
 
 def test_an_original_server_that_drops_the_words_at_a_pause_still_leaves_the_turn_cut() -> None:
@@ -82,7 +82,7 @@ def test_the_words_of_a_failed_turn_survive_its_stored_message() -> None:
 
 def test_in_a_sequential_room_two_agents_of_one_name_stay_apart() -> None:
     twins = (ev.AgentInfo("a", "Ada"), ev.AgentInfo("b", "Ada", turn_order=1))
-    state = RoomState()
+    state = ConversationState(ev.RoomInfo(""))
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=twins, max_rounds=2), ()))
     feed(state, start("1", "Ada"), ev.TurnEnded("1", "first", 1), start("2", "Ada"))
     feed(state, ev.TurnEnded("2", "second", 1), start("3", "Ada", 2))
@@ -133,12 +133,12 @@ def test_words_of_an_unknown_turn_are_kept_and_claimed_when_its_start_comes_late
 
 
 def test_agents_that_only_the_stream_names_get_their_panes() -> None:
-    state = RoomState()
+    state = ConversationState(ev.RoomInfo(""))
     names = (ev.AgentInfo("x", "Xu"), ev.AgentInfo("y", "Yo"))
     feed(state, ev.RunStarted("r", "task"), ev.ParallelStarted(1, 3, names))
     feed(state, ev.AgentStatusChanged("y", "Yo", "streaming"))
     assert [(a.name, a.word) for a in state.ordered_agents] == [("Xu", "waiting"), ("Yo", "thinking")]
-    assert (state.mode, state.max_rounds, state.task) == ("parallel", 3, "task")
+    assert (state.room.execution_mode, state.room.max_rounds, state.room.task) == ("parallel", 3, "task")
 
 
 def test_unknown_events_are_counted_and_kept() -> None:
@@ -170,7 +170,7 @@ def test_words_that_the_server_has_no_record_of_are_kept_and_marked() -> None:
 def test_a_room_loaded_while_paused_has_no_turn_left_open() -> None:
     state = loaded(message("2", "half", status="streaming"), status="paused", interrupted="crash")
     assert state.turns["2"].status == "cut"
-    assert (state.pause_reason, state.speaking) == ("crash", [])
+    assert (state.room.interrupted, state.speaking) == ("crash", [])
 
 
 def test_who_is_due_after_a_pause() -> None:

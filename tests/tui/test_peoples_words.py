@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.style import Style
 
 from agent_tui.model import events as ev
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tests.widgets.apps import Hand, running
-from tui.screens.pane_feed import PaneFeed
+from tui.screens.room_panes import PaneFeed
 from widgets.transcript import Transcript
 
 MIKA, ADA, WANG = AGENTS
@@ -104,7 +104,7 @@ async def test_a_chunk_costs_no_look_at_what_people_said() -> None:
             Turns.looks += 1
             return super().values()
 
-    state = RoomState(id="r")
+    state = ConversationState(ev.RoomInfo("r"))
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", status="running", agents=AGENTS), (word(1, "a"),)))
     state.apply(start("now", MIKA))
     state.turns = Turns(state.turns)  # type: ignore[assignment]  # a dict that counts

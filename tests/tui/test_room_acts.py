@@ -8,7 +8,7 @@ import pytest
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import Refused
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tui.screens.agent_form import AgentFormScreen
 from tui.screens.form_fields import Choice, Line
@@ -158,7 +158,7 @@ async def test_a_spent_budget_says_which_and_how_to_raise_it() -> None:
 
 
 def test_what_was_used_is_said_with_its_cost() -> None:
-    state = RoomState(id="r")
+    state = ConversationState(ev.RoomInfo("r"))
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", tokens=1284, cost=0.0123, agents=AGENTS), ()))
     assert used(state, 0) == "1,284 tokens · $0.0123"
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", tokens=1284, cost=2.5, max_cost=4, agents=AGENTS), ()))
@@ -254,14 +254,14 @@ def test_what_is_no_number_of_rounds_is_refused(text: str) -> None:
 
 
 def test_the_rounds_that_are_left_are_estimated_by_those_before() -> None:
-    state = RoomState(id="r")
+    state = ConversationState(ev.RoomInfo("r"))
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", current_round=2, max_rounds=5, tokens=4000), ()))
     assert estimate(state, "5") == "about 6,000 tokens more for 3 rounds, as those before"
     assert estimate(state, "2") == estimate(state, "x") == ""
 
 
 def test_agents_of_one_name_are_called_apart() -> None:
-    state = RoomState(id="r")
+    state = ConversationState(ev.RoomInfo("r"))
     twins = tuple(ev.AgentInfo(name, "Ada", turn_order=at) for at, name in enumerate("abc"))
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=twins), ()))
     assert labels_of(state) == {"Ada": "a", "Ada (2)": "b", "Ada (3)": "c"}

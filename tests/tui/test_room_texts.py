@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent_tui.model import events as ev
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.screens import room_texts as texts
 from tui.screens.signs import wants_ascii
@@ -24,8 +24,8 @@ AGENTS = (
 LIVE = ev.LinkChanged("live")
 
 
-def room(link: ev.LinkChanged = LIVE, **fields: Any) -> RoomState:
-    state = RoomState()
+def room(link: ev.LinkChanged = LIVE, **fields: Any) -> ConversationState:
+    state = ConversationState(ev.RoomInfo(""))
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS, max_rounds=3, **fields), ()))
     state.apply(link)
     return state
@@ -54,7 +54,9 @@ def room(link: ev.LinkChanged = LIVE, **fields: Any) -> RoomState:
         (room(ev.LinkChanged("refused", "no token")), texts.Asked(), "✗ refused: no token"),
     ],
 )
-def test_the_status_says_what_is_really_going_on(state: RoomState, asked: texts.Asked, expected: str) -> None:
+def test_the_status_says_what_is_really_going_on(
+    state: ConversationState, asked: texts.Asked, expected: str
+) -> None:
     assert texts.status(state, asked, seconds_left=2) == expected
 
 
@@ -103,7 +105,7 @@ def test_while_writing_the_hints_are_those_of_the_line() -> None:
 
 def test_a_spent_budget_is_raised_before_the_room_can_go_on() -> None:
     spent = ev.RoomInfo("r", status="paused", interrupted="budget", max_tokens=300, tokens=300)
-    state = RoomState(id="r")
+    state = ConversationState(ev.RoomInfo("r"))
     state.apply(ev.RoomLoaded(spent, ()))
     assert texts.hints(state)[0].key == "e"
     state.apply(ev.RoomChanged(replace(spent, max_tokens=900, task="T")))
@@ -236,7 +238,7 @@ def test_hostile_names_and_errors_are_one_harmless_line() -> None:
     state = room(status="error")
     state.apply(ev.RunFailed("bad\x1b[2J\nnews" * 100))
     assert re.fullmatch(r"[^\x00-\x1f]*", texts.status(state, texts.Asked()))
-    state.task = "\x1b]0;x\x07\n" + "long " * 1000
+    state.apply(ev.RunStarted("r", "\x1b]0;x\x07\n" + "long " * 1000))
     assert "\x1b" not in texts.title(state)
     assert len(texts.title(state)) <= texts.MAX_TITLE_CHARACTERS
 

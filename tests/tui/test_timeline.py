@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_tui.model import events as ev
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, loaded, opened, speaking, start
 from tests.widgets.apps import Hand, running
 from tui.screens.timeline import TimelineFeed
@@ -108,7 +108,7 @@ async def test_the_readers_places_are_kept_on_both_sides() -> None:
 
 async def test_a_turn_is_found_by_its_number_although_rules_stand_between() -> None:
     transcript = Transcript(clock=Hand().clock())
-    state = RoomState(id="r")
+    state = ConversationState(ev.RoomInfo("r"))
     state.apply(room(*(stored(n, AGENTS[n % 3], f"Turn {n}", n // 3 + 1) for n in range(12))))
     feed = TimelineFeed(transcript, state)
     async with running(transcript, (40, 8)):
@@ -129,7 +129,7 @@ async def test_a_chunk_is_given_once_and_costs_no_look_at_other_turns() -> None:
             super().text_added(key, text)
 
     transcript = Counting(clock=Hand().clock())
-    state = RoomState(id="r")
+    state = ConversationState(ev.RoomInfo("r"))
     state.apply(room(*(stored(n, ADA, "x") for n in range(50)), status="running"))
     feed = TimelineFeed(transcript, state)
     feed.take(())
@@ -137,7 +137,7 @@ async def test_a_chunk_is_given_once_and_costs_no_look_at_other_turns() -> None:
     before = Counting.added
     for _ in range(100):
         state.apply(ev.TextAdded("now", "word "))
-        feed.take(state.changed)
+        feed.take([state.turns[id_] for id_ in state.changed])
         state.changed.clear()
     assert Counting.added - before == 100
 

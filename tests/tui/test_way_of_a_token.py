@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
 from types import FrameType
+from typing import cast
 
 import pytest
 
@@ -16,9 +17,15 @@ from agent_tui.clients.chat import Question
 from agent_tui.model.events import Event, LinkChanged, RoundStarted, StepSet
 from tests.fakes.chat_server import LogChatServer, OriginalChatServer
 from tests.fakes.http_server import FakeServer
+from tests.fakes.room_link import FakeLink
 from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer
+from tests.tui.one_room import OneRoom
+from tests.tui.watched import rows_of, until
 from tui.link import ChatLink, RoomLink
 from tui.request import Server
+
+AGENTS = [{"id": "a", "name": "Mika"}, {"id": "b", "name": "Ada"}]
+START = {"role": "assistant", "sender_name": "Mika", "sender_color": "", "round_number": 1, "agent_id": "a"}
 
 OURS = Path(agent_tui.__file__).parent.parent
 FOLDERS = tuple(str(OURS / name) for name in ("agent_tui", "tui", "widgets"))
@@ -86,3 +93,47 @@ async def test_three_generators_lead_from_the_socket_to_the_loop(
     async with make() as server:
         ran = await generators_of(await reader(server), lambda: publish(server))
     assert len(ran) == 3, sorted(ran)
+
+
+MAX_CALLS, MAX_FILES = 45, 14
+
+
+async def calls_of_a_token(app: OneRoom, publish: Callable[[], object]) -> list[str]:
+    """Return the calls of ours from the bytes of one frame to the pane that is marked to be drawn."""
+    calls: list[str] = []
+    is_over = False
+
+    def look(frame: FrameType, what: str, _: object) -> None:
+        nonlocal is_over
+        code = frame.f_code
+        if is_over or what != "call" or not code.co_filename.startswith(FOLDERS):
+            return
+        name = code.co_qualname
+        if calls or name == "Net._body":
+            calls.append(f"{Path(code.co_filename).relative_to(OURS)} {name}")
+        is_over = bool(calls) and name == "FrameClock.mark"
+
+    sys.setprofile(look)
+    try:
+        publish()
+        await until(lambda: is_over, app)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+async def test_a_token_of_a_room_takes_few_calls_to_the_pane() -> None:
+    room = LogRoom("r", status="running", agents=AGENTS)
+    async with LogRoomsServer(room) as server:
+        link = RoomLink(Server(server.url))
+        app = OneRoom(cast("FakeLink", link))
+        async with app.run_test(size=(120, 30)):
+            server.publish("r", "message_start", {**START, "id": "m1", "room_id": "r"})
+            server.publish("r", "message_chunk", {"id": "m1", "content": "The first "})
+            await until(lambda: "The first" in rows_of(app), app)
+            token = {"id": "m1", "content": "word "}
+            calls = await calls_of_a_token(app, lambda: server.publish("r", "message_chunk", token))
+        await link.close()
+    files = {call.split()[0] for call in calls}
+    assert len(calls) <= MAX_CALLS, calls
+    assert len(files) <= MAX_FILES, sorted(files)

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentBusy, AgentTuiError, StreamLost, TimedOut
-from agent_tui.state.conversation import ChatTurn
+from agent_tui.state.turn import Turn
 from tui.chat_drafts import MAX_QUEUED, Waiting, new_key
 from tui.chat_files import Unfit, with_named
 from tui.first_chat import NewChat
@@ -95,13 +95,13 @@ class ChatActs(ChatAsking):
         return self._sending is not None or self._is_awaiting or self.state.open_turn is not None
 
     @property
-    def reader_turn(self) -> ChatTurn | None:
+    def reader_turn(self) -> Turn | None:
         """The message that the reader is at."""
         turn_id, _ = self._feed.spot(self._transcript.current_message)
         return self.state.turns.get(turn_id)
 
     @property
-    def reader_question(self) -> ChatTurn | None:
+    def reader_question(self) -> Turn | None:
         """The question that the reader is at, or whose answer."""
         found = None
         here = self.reader_turn

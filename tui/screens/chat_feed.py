@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 
-from agent_tui.state.conversation import ChatTurn, ConversationState
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.turn import Turn
 from tui.garbage import uncollected
 from tui.screens import chat_texts as texts
 from tui.screens.live_texts import Spot
-from tui.screens.pane_feed import as_typed
-from tui.screens.step_rows import StepRows
+from tui.screens.step_rows import StepRows, as_typed
 from tui.screens.words import say
 from widgets.painter import PEOPLE
 from widgets.step_body import text_body
@@ -117,7 +117,7 @@ class ChatFeed:
                 return file.name, text_body(file.content, None)
         return None
 
-    def model_of(self, turn: ChatTurn) -> str:
+    def model_of(self, turn: Turn) -> str:
         """Return the model that is asked, where the server does not say who speaks; "" for what it keeps."""
         return self._state.conversation.model if turn.is_local else ""
 
@@ -131,7 +131,7 @@ class _Turn(StepRows):
 
     __slots__ = ("_ending", "_feed", "_files", "_text", "_title", "turn")
 
-    def __init__(self, feed: ChatFeed, turn: ChatTurn) -> None:
+    def __init__(self, feed: ChatFeed, turn: Turn) -> None:
         super().__init__(feed.transcript)
         self.turn = turn
         self._feed = feed
@@ -149,11 +149,8 @@ class _Turn(StepRows):
         if turn.status == "speaking" and self._ending is not None:  # it is continued
             self._ending = None
             self.go_on()
-        changed = turn.steps.changed
-        steps = turn.steps.all
-        for step_id in sorted(changed, key=lambda id_: steps[id_].place) if len(changed) > 1 else changed:
-            self.take_step(steps[step_id])
-        changed.clear()
+        self.take_steps(turn.steps)
+        turn.steps.changed.clear()
         ending = texts.ending(turn)
         if turn.status != "speaking" and ending != self._ending:
             self._ending = ending

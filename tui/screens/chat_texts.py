@@ -11,8 +11,9 @@ from agent_tui.config.tool_rules import WRITING_TOOLS, is_exact, spelled_out
 from agent_tui.model.events import ToolAsk, TurnNoted
 from agent_tui.model.inert import inert_line, visible, visible_line
 from agent_tui.model.tool_forms import ToolForm
-from agent_tui.state.conversation import ChatTurn, ConversationState
+from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
+from agent_tui.state.turn import Turn
 from tui.screens import signs
 from tui.screens.live_texts import (
     Hint,
@@ -86,7 +87,7 @@ def model(state: ConversationState) -> str:
     """Return the model's name: the chosen one, else the one that spoke last."""
     named = state.conversation.model
     if not named:
-        named = next((turn.model for turn in reversed(state.turns.values()) if turn.model), "")
+        named = next((turn.sender_name for turn in reversed(state.turns.values()) if turn.sender_name), "")
     return inert_line(named, MAX_NAME_CHARACTERS) or say("chat.model.default")
 
 
@@ -111,7 +112,7 @@ def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Sta
     return Status(f"{signs.DONE} {say('chat.ready')}" if state.loaded else "")
 
 
-def _doing(turn: ChatTurn) -> Status:
+def _doing(turn: Turn) -> Status:
     if waits := rate_limited(turn.waits):
         return Status(waits)
     newest = next(reversed(turn.steps.all.values()), None)
@@ -195,14 +196,14 @@ def used(state: ConversationState) -> str:
     """Return what was used: tokens, of the budget where there is one, and dollars where prices are known."""
     info = state.conversation
     if info.max_tokens:
-        text = say("chat.of_tokens", count=count(state.used_tokens), most=count(info.max_tokens))
-    elif state.used_tokens:
-        text = say("chat.tokens", count=count(state.used_tokens))
+        text = say("chat.of_tokens", count=count(state.ledger.tokens), most=count(info.max_tokens))
+    elif state.ledger.tokens:
+        text = say("chat.tokens", count=count(state.ledger.tokens))
     else:
         return ""
-    if state.counts_prompts:
+    if state.ledger.counts_prompts:
         text = say("tokens.prompts", tokens=text)
-    return f"{text} · {dollars(state.cost)}" if state.cost else text
+    return f"{text} · {dollars(state.ledger.cost)}" if state.ledger.cost else text
 
 
 def workspace(state: ConversationState) -> str:
@@ -233,14 +234,14 @@ def told_beside(noted: TurnNoted) -> str:
 # --- turns -------------------------------------------------------------------------------------------------
 
 
-def turn_title(turn: ChatTurn, model: str = "") -> str:
+def turn_title(turn: Turn, model: str = "") -> str:
     """Return what stands over a turn; behind a tab what stands at its right. ``model`` is who speaks where
     nobody says so.
     """
     if turn.role == "user":
         name = say("room.you")
     else:
-        name = inert_line(turn.model or model, MAX_NAME_CHARACTERS) or say("chat.model.default")
+        name = inert_line(turn.sender_name or model, MAX_NAME_CHARACTERS) or say("chat.model.default")
     if len(turn.versions) > 1 and turn.id in turn.versions:
         number = turn.versions.index(turn.id) + 1
         name = say("chat.version", name=name, number=number, count=len(turn.versions))
@@ -253,7 +254,7 @@ def turn_title(turn: ChatTurn, model: str = "") -> str:
     return f"{name}\t{' · '.join(parts)}" if parts else name
 
 
-def ending(turn: ChatTurn) -> str:
+def ending(turn: Turn) -> str:
     """Return the last row of a turn: empty where it simply ended."""
     match turn.status:
         case "cut":
@@ -287,7 +288,7 @@ def is_folded(step: StepState) -> bool:
 def step_head(step: StepState) -> tuple[str, str, str]:
     """Return title, summary and sign of a step's row."""
     if is_written(step) and step.arguments.length > 2 * HEAD_CHARACTERS:
-        begun = step.arguments.first(2 * HEAD_CHARACTERS)
+        begun = step.arguments.slice(0, 2 * HEAD_CHARACTERS)
         title, _ = head_of("tool_call", name=step.name, arguments=begun)
         return title, say("step.writing", size=size(step.arguments.length)), signs.THINKING
     result = step.result
@@ -296,7 +297,7 @@ def step_head(step: StepState) -> tuple[str, str, str]:
         step.type,
         name=step.name,
         arguments=step.arguments.text,
-        content=step.content.first(HEAD_CHARACTERS) if is_thought else step.content.text,
+        content=step.content.slice(0, HEAD_CHARACTERS) if is_thought else step.content.text,
         result=result.content.text if result is not None else None,
         success=result.success if result is not None else step.success,
         seconds=step.seconds if step.seconds is not None or result is None else result.seconds,

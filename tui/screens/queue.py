@@ -10,7 +10,7 @@ from textual import work
 from textual.binding import Binding, BindingType
 
 from agent_tui.model.inert import inert_line
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.room_texts import labels_of
 from tui.screens.waiting import Item, WaitingScreen
@@ -40,7 +40,11 @@ class QueueScreen(WaitingScreen):
     WORDS = "queue"
 
     def __init__(
-        self, state: RoomState, change: Callable[[Change], Awaitable[str]], *, ascii_only: bool = False
+        self,
+        state: ConversationState,
+        change: Callable[[Change], Awaitable[str]],
+        *,
+        ascii_only: bool = False,
     ) -> None:
         super().__init__(ascii_only=ascii_only)
         self._state = state

@@ -63,7 +63,7 @@ class RoomScreen(RoomActs):
     # --- what comes in ---------------------------------------------------------------------------------
 
     async def _events(self) -> AsyncGenerator[ev.Event, None]:
-        return await self._link.follow(self.state.id)
+        return await self._link.follow(self.state.room.id)
 
     async def _apply(self, event: ev.Event) -> None:
         self.state.apply(event)

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import FINISHED_BY, Agent, Turn
 from tui.link import RoomLink
 from tui.screens.question import QuestionScreen
@@ -93,7 +93,7 @@ class RoomActs(RoomRunning):
             return
         try:
             client = await self._link.client()
-            self._missing = await client.missing(self.state.id)
+            self._missing = await client.missing(self.state.room.id)
         except AgentTuiError:
             return  # then each call says so itself
         if "say" in self._missing:
@@ -126,7 +126,7 @@ class RoomActs(RoomRunning):
                 "retry": client.retry_agent,
                 "continue": client.continue_agent,
             }
-            return await calls[act](self.state.id, agent_id)
+            return await calls[act](self.state.room.id, agent_id)
 
         await self._changed_by(call)
 
@@ -168,7 +168,7 @@ class RoomActs(RoomRunning):
             self._composer.tell(say("composer.nothing"))
             return
         self._sending = known
-        if self.state.status == "completed":
+        if self.state.room.status == "completed":
             self._is_asking = True
             question = QuestionScreen(say("composer.round"), ascii_only=self._ascii_only)
             self.app.push_screen(question, self._add_a_round)
@@ -189,16 +189,16 @@ class RoomActs(RoomRunning):
         try:
             client = await self._link.client()
             if add_a_round:
-                room = await client.change(self.state.id, max_rounds=self.state.max_rounds + 1)
+                room = await client.change(self.state.room.id, max_rounds=self.state.room.max_rounds + 1)
                 await self._apply(ev.RoomChanged(room))
             said = await client.say(
-                self.state.id, sending.content, when=sending.when, to=sending.to, client_key=sending.key
+                self.state.room.id, sending.content, when=sending.when, to=sending.to, client_key=sending.key
             )
             self._sending = None
             self._composer.sent(sending.text)
             self._take_queue(said.queue)
             if add_a_round:
-                await client.resume(self.state.id)
+                await client.resume(self.state.room.id)
         except AgentTuiError as error:
             self._composer.tell(say("composer.failed", reason=str(error)))
         finally:
@@ -210,7 +210,7 @@ class RoomActs(RoomRunning):
 
     def _take_queue(self, queue: Sequence[ev.QueuedMessage]) -> None:
         """Show what waits; what was said meanwhile does not wait any more."""
-        self.state.queue = tuple(waits for waits in queue if waits.id not in self.state.turns)
+        self.state.take_queue(queue)
         self._show()
 
     # --- what waits, and what the room is ----------------------------------------------------------------
@@ -228,10 +228,10 @@ class RoomActs(RoomRunning):
         try:
             client = await self._link.client()
             if change.content is None and change.to is None:
-                queue = await client.drop_queued(self.state.id, change.message_id)
+                queue = await client.drop_queued(self.state.room.id, change.message_id)
             else:
                 queue = await client.change_queued(
-                    self.state.id, change.message_id, content=change.content, to=change.to
+                    self.state.room.id, change.message_id, content=change.content, to=change.to
                 )
         except AgentTuiError as error:
             return str(error)
@@ -251,7 +251,7 @@ class RoomActs(RoomRunning):
         await self._apply(ev.RoomChanged(room))
 
 
-def why_not(state: RoomState, agent: Agent | None, act: str) -> str:
+def why_not(state: ConversationState, agent: Agent | None, act: str) -> str:
     """Return the last part of the key of the sentence that says why an agent cannot be stopped, skipped,
     asked again or continued; ``""`` if it can.
     """
@@ -260,7 +260,7 @@ def why_not(state: RoomState, agent: Agent | None, act: str) -> str:
     if act == "stop":
         return "" if agent.open_turn is not None else "not_speaking"
     if act == "skip":
-        return "" if state.status != "completed" else "room_done"
+        return "" if state.room.status != "completed" else "room_done"
     if not agent.turns:
         return "nothing_to_retry" if act == "retry" else "nothing_to_continue"
     newest = agent.turns[-1]
@@ -270,12 +270,14 @@ def why_not(state: RoomState, agent: Agent | None, act: str) -> str:
         if turn is newest:
             break
         is_anothers = turn.role != "user" and turn.agent_id != agent.id
-        if is_anothers and (state.mode != "parallel" or turn.round_number > newest.round_number):
+        if is_anothers and (
+            state.room.execution_mode != "parallel" or turn.round_number > newest.round_number
+        ):
             return "spoke_after"
     return ""
 
 
-def _why_not_on(state: RoomState, newest: Turn) -> str:
+def _why_not_on(state: ConversationState, newest: Turn) -> str:
     """Return the same of the rest of an agent's newest turn."""
     if newest.status not in ("cut", "failed") or newest.superseded or newest.interrupted == "skip":
         return "nothing_to_continue"

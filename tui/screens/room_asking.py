@@ -6,16 +6,16 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from tui.link import RoomLink
 from tui.screens.asking import Asking
 from tui.screens.chat_ask import Word
 from tui.screens.followed import FollowedTranscript
 from tui.screens.live_texts import Spot
-from tui.screens.pane_feed import step_key
 from tui.screens.room_composer import RoomComposer
 from tui.screens.room_panes import RoomPanes
+from tui.screens.step_rows import step_key
 from tui.screens.words import say
 
 
@@ -27,7 +27,7 @@ class RoomAsking(Asking):
         Binding("f", "fold", "Fold or unfold a step", id="room.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="room.fold_all"),
     ]
-    state: RoomState
+    state: ConversationState
     _composer: RoomComposer
     _link: RoomLink
     _panes: RoomPanes
@@ -37,8 +37,7 @@ class RoomAsking(Asking):
         return self.state.asking
 
     def step_of(self, spot: Spot) -> StepState | None:
-        turn = self.state.turns.get(spot[0])
-        return turn.steps.all.get(spot[1]) if turn is not None and turn.steps is not None else None
+        return self.state.step(*spot)
 
     def name_of(self, spot: Spot, step: StepState) -> str:
         turn = self.state.turns.get(spot[0])
@@ -64,7 +63,7 @@ class RoomAsking(Asking):
         turn_id, step_id = spot
         turn = self.state.turns.get(turn_id)
         message_id = turn.part_id if turn is not None else turn_id
-        await client.answer(self.state.id, message_id, step_id, *word)
+        await client.answer(self.state.room.id, message_id, step_id, *word)
 
     # --- keys ------------------------------------------------------------------------------------------
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
 from typing import Final
 
 from textual.app import ComposeResult
@@ -15,15 +17,18 @@ from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.message import Message
 from textual.widget import Widget
 
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.turn import Agent, Turn
+from tui.garbage import uncollected
 from tui.screens import room_texts as texts
 from tui.screens.followed import FollowedPane, FollowedTranscript
-from tui.screens.pane_feed import PaneFeed
 from tui.screens.pane_grid import Arrangement, Place, arrange
 from tui.screens.speed import Speed
+from tui.screens.step_rows import RowsPlace, TurnFeed, show_person, turn_key
 from tui.screens.timeline import TimelineFeed
 from tui.screens.words import count, say
 from widgets.frame_clock import FrameClock
+from widgets.painter import PEOPLE
 from widgets.strip import AgentStrip, Summary
 from widgets.transcript import Transcript
 
@@ -55,7 +60,7 @@ class RoomPanes(Container):
 
     def __init__(
         self,
-        state: RoomState,
+        state: ConversationState,
         clock: FrameClock,
         *,
         ascii_only: bool = False,
@@ -73,6 +78,7 @@ class RoomPanes(Container):
         self._thinking_since: dict[str, float] = {}
         self._folds: dict[str, bool] = {}  # what the reader folded or unfolded, by the keys of the rows
         self._generation = -1
+        self._seen = -1  # how many turns the panes were told of
         self._current = ""
         self._is_zoomed = False
         self._timeline: tuple[FollowedTranscript, TimelineFeed] | None = None  # once it was opened
@@ -174,7 +180,7 @@ class RoomPanes(Container):
             self._feeds |= {
                 agent_id: PaneFeed(pane, self._state, self._folds) for agent_id, pane in new.items()
             }
-            self._state.changed.update(new)
+            self._seen = -1
             self._current = self._current if self._current in self._panes else next(iter(agents), "")
             await self.remove_children(gone)
             if self.is_attached:  # the room may be left meanwhile
@@ -186,7 +192,7 @@ class RoomPanes(Container):
             for agent_id, pane in self._panes.items():
                 pane.clear()
                 self._feeds[agent_id] = PaneFeed(pane, self._state, self._folds)
-            self._state.changed.update(self._panes)
+            self._seen = -1
 
     @property
     def fits(self) -> bool:
@@ -195,19 +201,21 @@ class RoomPanes(Container):
 
     def take(self) -> None:
         """Give the panes the words that are new. Costs what is new."""
-        changed = self._state.changed
-        for agent_id in changed:
-            feed, agent = self._feeds.get(agent_id), self._state.agents.get(agent_id)
-            if feed is not None and agent is not None:
-                feed.take(agent)
+        state = self._state
+        changed, speakers = [], dict.fromkeys(state.agents if self._seen != len(state.turns) else ())
+        self._seen = len(state.turns)  # what is new may be for all
+        for turn_id in state.changed:
+            if turn_id in state.turns:
+                changed.append(state.turns[turn_id])
+                speakers[changed[-1].agent_id] = None
+        for agent_id in speakers:
+            if agent_id in self._feeds and agent_id in state.agents:
+                self._feeds[agent_id].take(state.agents[agent_id])
         if self._timeline is not None:
             self._timeline[1].take(changed)
-        for agent_id in changed:
-            agent = self._state.agents.get(agent_id)
-            for turn in agent.turns[-2:] if agent is not None else ():
-                if turn.steps is not None:
-                    turn.steps.changed.clear()
-        changed.clear()
+        for turn in changed:
+            turn.steps.changed.clear()
+        state.changed.clear()
         self._strip.touch()
 
     def show_headers(self) -> None:
@@ -383,6 +391,75 @@ class RoomPanes(Container):
         self._arrange_anew()
         self.focus_current()
         return True
+
+
+class PaneFeed:
+    """Carries into an agent's pane its turns, and between them what people said to it or to all.
+
+    ``state`` has the turns of the whole room, in order. A chunk costs no look at them: only more turns do.
+    The task, which some servers store as what a person said, stands above all panes already.
+    """
+
+    __slots__ = ("_given", "_last", "_place", "_seen", "_state", "_title", "_transcript")
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        state: ConversationState,
+        folds: Mapping[str, bool] = MappingProxyType({}),
+    ) -> None:
+        """``folds`` are the rows that the reader folded (or not), by their keys."""
+        self._transcript = transcript
+        self._state = state
+        self._place = RowsPlace(folds)
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._seen = 0  # turns of the room that were looked at
+        self._given = 0  # turns of the agent that the pane has been told about
+        self._last: TurnFeed | None = None  # of the last of those
+        self._title = ""  # of that one
+
+    def take(self, agent: Agent) -> None:
+        """Give the pane what is new for its agent."""
+        if self._last is not None:
+            self._last.take()
+            if (
+                title := texts.turn_title(self._last.turn)
+            ) != self._title:  # more is known of how it was asked
+                self._title = title
+                self._transcript.turn_titled(turn_key(self._last.turn.id), title)
+        if self._seen < len(self._state.turns):
+            with uncollected():
+                self._look(agent)
+        if self._given != len(agent.turns):  # it got a turn whose speaker was unknown, or lost one: rare
+            self._transcript.clear()
+            self._start_over()
+            self._look(agent)
+            self._given = len(agent.turns)
+
+    def _look(self, agent: Agent) -> None:
+        new = list(islice(self._state.turns.values(), self._seen, None))
+        self._seen += len(new)
+        heard = len(new)
+        if agent.is_gone and agent.turns:  # what was said after its last turn it was never told
+            newest = agent.turns[-1].id
+            heard = 1 + next((at for at, turn in enumerate(new) if turn.id == newest), -1)
+        for at, turn in enumerate(new):
+            key = turn_key(turn.id)
+            if turn.agent_id == agent.id and turn.role != "user":
+                self._title = texts.turn_title(turn)
+                self._transcript.turn_opened(key, self._title)
+                self._last = TurnFeed(self._transcript, key, turn, self._place)
+                self._last.take()
+                self._given += 1
+            elif at < heard and self._is_heard(turn, agent):
+                self._transcript.turn_opened(key, texts.person_title(turn), color=PEOPLE)
+                show_person(self._transcript, turn)
+
+    def _is_heard(self, turn: Turn, agent: Agent) -> bool:
+        is_for_it = turn.role == "user" and turn.to in ("", agent.id)
+        return is_for_it and turn.text.strip() != self._state.room.task.strip()
 
 
 class _PanesLayout(Layout):

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotOffered, StreamLost
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from tui.link import RoomLink
 from tui.screens import room_texts as texts
 from tui.screens.quit import Choice, QuitScreen
@@ -36,7 +36,7 @@ class RoomRunning(RoomAsking):
 
     def __init__(self, link: RoomLink, room_id: str, clock: FrameClock, *, ascii_only: bool) -> None:
         super().__init__(clock, ascii_only=ascii_only)
-        self.state = RoomState(id=room_id)
+        self.state = ConversationState(ev.RoomInfo(room_id))
         self._link = link
         self._asked = texts.Asked()
         self._asked_at = 0.0
@@ -47,7 +47,7 @@ class RoomRunning(RoomAsking):
     async def _run_here(self) -> None:
         """Show a run of a server that shows a room only while it runs it. Never repeated by itself."""
         try:
-            async with aclosing(await self._link.run(self.state.id)) as events:
+            async with aclosing(await self._link.run(self.state.room.id)) as events:
                 async for event in events:
                     await self._apply(event)
             await self._apply(ev.LinkChanged("ended"))
@@ -60,10 +60,10 @@ class RoomRunning(RoomAsking):
         """Pause a running room; let any other go on."""
         if self._asked.intent and time.monotonic() - self._asked_at < ASK_AGAIN_SECONDS:
             return  # asked already: the answer is on its way
-        if self.state.link.status in ("ended", "lost") and self.state.status != "running":
+        if self.state.link.status in ("ended", "lost") and self.state.room.status != "running":
             self._begin_run_here()
             return
-        match self.state.status:
+        match self.state.room.status:
             case "running":
                 self._ask("pausing")
             case "paused" | "error":
@@ -93,11 +93,11 @@ class RoomRunning(RoomAsking):
             client = await self._link.client()
             match intent:
                 case "pausing":
-                    await client.pause(self.state.id)
-                case "resuming" if self.state.status == "paused":
-                    await resume_room(client, self.state.id)
+                    await client.pause(self.state.room.id)
+                case "resuming" if self.state.room.status == "paused":
+                    await resume_room(client, self.state.room.id)
                 case _:
-                    await start_room(client, self.state.id)
+                    await start_room(client, self.state.room.id)
         except AgentTuiError as error:
             self._asked = texts.Asked()
             self.notify(str(error), severity="error", markup=False)
@@ -108,7 +108,7 @@ class RoomRunning(RoomAsking):
     @property
     def may_leave(self) -> bool:
         """Whether nobody has to be asked: no agent speaks."""
-        return self.state.status != "running" or self.state.link.status in ("lost", "refused")
+        return self.state.room.status != "running" or self.state.link.status in ("lost", "refused")
 
     def ask_to_leave(self) -> None:
         """Ask what is to become of the agents that speak, then leave."""
@@ -123,9 +123,9 @@ class RoomRunning(RoomAsking):
         try:
             client = await self._link.client()
             if choice == "keep":
-                await client.change(self.state.id, keep_running=True)
+                await client.change(self.state.room.id, keep_running=True)
             else:
-                await client.pause(self.state.id)
+                await client.pause(self.state.room.id)
         except NotOffered:
             pass  # a server without pause: leaving is all that can be done, and it was asked for
         except AgentTuiError as error:

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Agent
 from tui.link import RoomLink
 from tui.screens.agent_form import AgentDraft, AgentFormScreen
@@ -49,7 +49,7 @@ class SettingsScreen(Form[None]):
 
     def __init__(
         self,
-        state: RoomState,
+        state: ConversationState,
         link: RoomLink,
         take: Callable[[RoomInfo], Awaitable[None]],
         *,
@@ -62,15 +62,15 @@ class SettingsScreen(Form[None]):
         self._before = drafts(agent for agent in state.ordered_agents if not agent.is_gone)
         self._agents = list(self._before.values())
         self._values = {
-            "name": state.name,
-            "task": state.task,
-            "max_rounds": str(state.max_rounds or ""),
-            "execution_mode": state.mode,
-            "max_tokens": str(state.max_tokens or ""),
-            "max_cost": f"{state.max_cost:g}" if state.max_cost else "",
-            "answer_tokens": str(state.answer_tokens or ""),
-            "on_error": state.on_error,
-            "workspace": state.workspace,
+            "name": state.room.name,
+            "task": state.room.task,
+            "max_rounds": str(state.room.max_rounds or ""),
+            "execution_mode": state.room.execution_mode,
+            "max_tokens": str(state.room.max_tokens or ""),
+            "max_cost": f"{state.room.max_cost:g}" if state.room.max_cost else "",
+            "answer_tokens": str(state.room.answer_tokens or ""),
+            "on_error": state.room.on_error,
+            "workspace": state.room.workspace,
         }
 
     def compose(self) -> ComposeResult:
@@ -83,8 +83,8 @@ class SettingsScreen(Form[None]):
                         yield Static("", id="estimate", markup=False)
                 yield Static(say("settings.agents"), classes="label", markup=False)
                 yield OptionList(markup=False, compact=True, id="agents")
-                yield RoomTools(self._state.enabled_tools, self._link, ascii_only=self._ascii_only)
-                yield SuspendedRules(self._link, self._state.id, ascii_only=self._ascii_only)
+                yield RoomTools(self._state.room.enabled_tools, self._link, ascii_only=self._ascii_only)
+                yield SuspendedRules(self._link, self._state.room.id, ascii_only=self._ascii_only)
             yield Static("", classes="error", id="problem", markup=False)
             yield Hints(say("settings.hint"), ascii_only=self._ascii_only)
 
@@ -185,7 +185,7 @@ class SettingsScreen(Form[None]):
 
     @property
     def _has_other_tools(self) -> bool:
-        return self.query_one(RoomTools).marked != set(self._state.enabled_tools)
+        return self.query_one(RoomTools).marked != set(self._state.room.enabled_tools)
 
     def action_save(self) -> None:
         """Change what is different, if nothing is wrong with it. What was not touched is not sent: what is
@@ -218,7 +218,7 @@ class SettingsScreen(Form[None]):
             if "agents" in fields and await self._were_changed_elsewhere(client):
                 self.complain({"": say("settings.agents_changed")})
                 return
-            room = await client.change(self._state.id, **fields)
+            room = await client.change(self._state.room.id, **fields)
         except AgentTuiError as error:
             self.blame(str(error), dict(zip(fields, fields, strict=True)))
             return
@@ -229,7 +229,7 @@ class SettingsScreen(Form[None]):
         """Whether the room has other agents than those that are changed here, as after a change in another
         terminal: all are sent, and what was done there would be undone. The room behind learns of it.
         """
-        room = await client.show(self._state.id)
+        room = await client.show(self._state.room.id)
         agents = drafts(sorted(room.agents, key=lambda agent: agent.turn_order))
         if not agents or list(agents.values()) == list(self._before.values()):
             return False
@@ -247,9 +247,9 @@ def drafts(agents: Iterable[Agent | AgentInfo]) -> dict[str, AgentDraft]:
     }
 
 
-def estimate(state: RoomState, rounds: str) -> str:
+def estimate(state: ConversationState, rounds: str) -> str:
     """Return what the rounds that are left may use, as those before did; ``""`` while that is not known."""
-    used, done = state.used_tokens, state.round
+    used, done = state.ledger.tokens, state.round
     left = int(rounds) - done if rounds.isascii() and rounds.isdecimal() and len(rounds) < 6 else 0
     if not used or not done or left <= 0:
         return ""

@@ -9,7 +9,7 @@ from typing import Literal
 from rich.cells import cell_len
 
 from agent_tui.model.inert import inert_line
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Agent, Turn
 from tui.screens import signs
 from tui.screens.live_texts import (
@@ -45,19 +45,22 @@ class Asked:
     by_us: bool = False
 
 
-def title(state: RoomState) -> str:
+def title(state: ConversationState) -> str:
     """Return what the room is about, in one harmless line."""
-    return inert_line(state.task or state.name or say("room.untitled"), MAX_TITLE_CHARACTERS)
+    return inert_line(state.room.task or state.room.name or say("room.untitled"), MAX_TITLE_CHARACTERS)
 
 
-def progress(state: RoomState) -> list[str]:
+def progress(state: ConversationState) -> list[str]:
     """Return "round 2 of 3" and "parallel": what is known of them."""
     if not state.round:
-        return [state.mode] if state.loaded else []
-    return [say("room.round", round=state.round, most=state.max_rounds or "?"), state.mode]
+        return [state.room.execution_mode] if state.loaded else []
+    return [
+        say("room.round", round=state.round, most=state.room.max_rounds or "?"),
+        state.room.execution_mode,
+    ]
 
 
-def status(state: RoomState, asked: Asked, seconds_left: int = 0, key_now: KeyNow = str) -> str:
+def status(state: ConversationState, asked: Asked, seconds_left: int = 0, key_now: KeyNow = str) -> str:
     """Return the one text that says what is really going on, with its sign; ``key_now`` as below."""
     link = _link(state, seconds_left, key_now)
     if link:
@@ -66,7 +69,7 @@ def status(state: RoomState, asked: Asked, seconds_left: int = 0, key_now: KeyNo
         return f"{signs.WAITING} {say('room.' + asked.intent)}"
     if state.asking:
         return f"{signs.PAUSED} {say('chat.asks')}"
-    match state.status:
+    match state.room.status:
         case "running":
             return f"{signs.SPEAKING} {say('room.live')}"
         case "paused":
@@ -84,9 +87,9 @@ def _with_key(name: str, key: str) -> str:
     return say(name, press=key) if key else say(f"{name}.no_key")
 
 
-def _link(state: RoomState, seconds_left: int, key_now: KeyNow) -> str:
+def _link(state: ConversationState, seconds_left: int, key_now: KeyNow) -> str:
     match state.link.status:
-        case "ended" if state.status == "idle":
+        case "ended" if state.room.status == "idle":
             detail = inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)
             return f"{signs.WAITING} {detail or say('link.ended')}"
         case "lost":
@@ -95,8 +98,8 @@ def _link(state: RoomState, seconds_left: int, key_now: KeyNow) -> str:
             return link_status(state.link, seconds_left)
 
 
-def _paused(state: RoomState, asked: Asked, key_now: KeyNow) -> str:
-    reason = state.pause_reason
+def _paused(state: ConversationState, asked: Asked, key_now: KeyNow) -> str:
+    reason = state.room.interrupted
     if reason in ("", "pause"):
         return say("room.paused.you" if asked.by_us else "room.paused")
     if reason == "budget":
@@ -104,14 +107,16 @@ def _paused(state: RoomState, asked: Asked, key_now: KeyNow) -> str:
     return why_paused(reason)
 
 
-def _over_budget(state: RoomState, key: str) -> str:
+def _over_budget(state: ConversationState, key: str) -> str:
     """Say which ceiling was reached, and which key raises it."""
     if not state.is_over_budget:  # not any more
-        return say("room.paused.raised") if state.max_tokens or state.max_cost else say("room.paused")
-    if state.max_tokens and state.used_tokens >= state.max_tokens:
-        text = say("room.paused.budget.tokens", most=count(state.max_tokens))
-    elif state.max_cost:
-        text = say("room.paused.budget.cost", most=dollars(state.max_cost))
+        return (
+            say("room.paused.raised") if state.room.max_tokens or state.room.max_cost else say("room.paused")
+        )
+    if state.room.max_tokens and state.ledger.tokens >= state.room.max_tokens:
+        text = say("room.paused.budget.tokens", most=count(state.room.max_tokens))
+    elif state.room.max_cost:
+        text = say("room.paused.budget.cost", most=dollars(state.room.max_cost))
     else:
         text = say("room.paused.budget")
     return f"{text} · {say('room.paused.raise', press=key)}" if key else text
@@ -144,7 +149,7 @@ def arrangement(shown: Shown, key_now: KeyNow = str) -> str:
     return f"{say('room.zoomed')} · {key_now('z') or 'esc'} {say('hint.back')}" if shown.is_zoomed else ""
 
 
-def hints(state: RoomState, shown: Shown = Shown()) -> list[Hint]:
+def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
     """Return the key hints of the screen, the most important first: only what is possible now."""
     if shown.has_selection:
         return [Hint("y", say("hint.copy")), Hint("esc", say("hint.clear"), 1)]
@@ -181,7 +186,7 @@ def hints(state: RoomState, shown: Shown = Shown()) -> list[Hint]:
     ]
 
 
-def _writing_hints(state: RoomState, shown: Shown) -> list[Hint]:
+def _writing_hints(state: ConversationState, shown: Shown) -> list[Hint]:
     """Return what keys do in the lines for the room; letters are only letters there."""
     other = "now" if shown.when == "next" else "next"
     pause = _main_hint(state)
@@ -195,10 +200,10 @@ def _writing_hints(state: RoomState, shown: Shown) -> list[Hint]:
     ]
 
 
-def _main_hint(state: RoomState) -> list[Hint]:
+def _main_hint(state: ConversationState) -> list[Hint]:
     if state.link.status == "lost":
         return [Hint("c", say("hint.continue"))]
-    match state.status:
+    match state.room.status:
         case "running":
             return [Hint("p", say("hint.pause"))]
         case "paused" if state.is_over_budget:
@@ -211,38 +216,38 @@ def _main_hint(state: RoomState) -> list[Hint]:
             return [Hint("p", say("hint.start"))]
 
 
-def _resume_hint(state: RoomState) -> str:
+def _resume_hint(state: ConversationState) -> str:
     due = state.due
     if len(due) == 1:
         return say("hint.resume.who", name=inert_line(due[0].name, 20))
     return say("hint.resume.all", count=len(due)) if due else say("hint.resume")
 
 
-def models(state: RoomState) -> str:
+def models(state: ConversationState) -> str:
     """Return the model that speaks, when it is the same for all agents."""
     names = {model(agent) for agent in state.ordered_agents}
     return names.pop() if len(names) == 1 else ""
 
 
-def used(state: RoomState, spoken: int) -> str:
+def used(state: ConversationState, spoken: int) -> str:
     """Return "12,345 of 50,000 tokens, prompts included · $0.0123 of $1.00". Until the server says what was
     used it is what was ``spoken``. An unknown price is not named; the demo costs nothing.
     """
-    number = count(max(state.used_tokens, spoken))
-    if state.max_tokens:
-        text = say("room.tokens.of", count=number, most=count(state.max_tokens))
+    number = count(max(state.ledger.tokens, spoken))
+    if state.room.max_tokens:
+        text = say("room.tokens.of", count=number, most=count(state.room.max_tokens))
     else:
         text = say("room.tokens", count=number)
-    if state.counts_prompts:
+    if state.ledger.counts_prompts:
         text = say("tokens.prompts", tokens=text)
-    if state.cost:
-        cost = dollars(state.cost)
+    if state.ledger.cost:
+        cost = dollars(state.ledger.cost)
         return (
-            f"{text} · {say('room.cost.of', cost=cost, most=dollars(state.max_cost))}"
-            if state.max_cost
+            f"{text} · {say('room.cost.of', cost=cost, most=dollars(state.room.max_cost))}"
+            if state.room.max_cost
             else (f"{text} · {cost}")
         )
-    is_free = state.cost == 0 or (
+    is_free = state.ledger.cost == 0 or (
         bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())
     )
     return f"{text} · {say('room.cost.none')}" if is_free else text
@@ -253,7 +258,7 @@ def model(agent: Agent) -> str:
     return say("room.demo") if agent.provider_id == "demo" else inert_line(agent.model, 60)
 
 
-def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
+def doing(agent: Agent, state: ConversationState, rate: int, since_seconds: int) -> str:
     """Return what the agent is doing, with its sign. ``rate`` in tokens/s, ``since_seconds`` of thinking."""
     if agent.is_gone:
         return f"{signs.CUT} {say('agent.gone')}"
@@ -281,7 +286,7 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
             return f"{signs.CUT} {say('agent.skipped')}"
         case "waiting":
             speaking = state.speaking
-            if state.mode != "parallel" and len(speaking) == 1:
+            if state.room.execution_mode != "parallel" and len(speaking) == 1:
                 name = inert_line(speaking[0].name, 20)
                 return f"{signs.WAITING} {say('agent.waits_for', name=name)}"
             return f"{signs.WAITING} {say('agent.waiting')}"
@@ -290,11 +295,11 @@ def doing(agent: Agent, state: RoomState, rate: int, since_seconds: int) -> str:
 def _with_tools(agent: Agent) -> str:
     """Return what the tools do that an agent waits for, with a sign; "" while there are none."""
     turn = agent.open_turn
-    calls = under_way(turn.steps) if turn is not None and turn.steps is not None else []
+    calls = under_way(turn.steps) if turn is not None else []
     return tools_at_work(calls) if calls else ""
 
 
-def summary(agent: Agent, state: RoomState, since_seconds: int) -> tuple[str, str, str, bool]:
+def summary(agent: Agent, state: ConversationState, since_seconds: int) -> tuple[str, str, str, bool]:
     """Return the agent's line of the strip: sign, words, colour, and whether the words still grow."""
     sign, _, words = doing(agent, state, 0, since_seconds).partition(" ")
     is_growing = agent.word == "speaking" and not _with_tools(agent)
@@ -342,7 +347,7 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
     return text
 
 
-def labels_of(state: RoomState) -> dict[str, str]:
+def labels_of(state: ConversationState) -> dict[str, str]:
     """Return what to call each agent behind an ``@`` → its id; those of one name are numbered."""
     found: dict[str, str] = {}
     for agent in state.ordered_agents:

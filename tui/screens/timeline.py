@@ -8,11 +8,11 @@ from itertools import islice
 from types import MappingProxyType
 
 from agent_tui.model.inert import inert_line
-from agent_tui.state.room import RoomState
+from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.garbage import uncollected
-from tui.screens.pane_feed import RowsPlace, TurnFeed, turn_key
 from tui.screens.room_texts import person_title
+from tui.screens.step_rows import RowsPlace, TurnFeed, show_person, turn_key
 from tui.screens.words import say
 from widgets.painter import PEOPLE
 from widgets.transcript import Transcript
@@ -28,7 +28,10 @@ class TimelineFeed:
     """
 
     def __init__(
-        self, transcript: Transcript, state: RoomState, folds: Mapping[str, bool] = MappingProxyType({})
+        self,
+        transcript: Transcript,
+        state: ConversationState,
+        folds: Mapping[str, bool] = MappingProxyType({}),
     ) -> None:
         """``folds`` are the rows that the reader folded (or not), by their keys."""
         self._folds = folds
@@ -54,17 +57,15 @@ class TimelineFeed:
         """Return which message of the transcript turn ``number`` is; both are counted from 1."""
         return self._places[number - 1] if 0 < number <= len(self._places) else number
 
-    def take(self, changed: Iterable[str]) -> None:
-        """Give the transcript what is new; ``changed`` are the ids of the agents that did anything."""
+    def take(self, changed: Iterable[Turn]) -> None:
+        """Give the transcript what is new; ``changed`` are the turns that must be looked at again."""
         state = self._state
         if self._generation != state.generation:
             self._generation = state.generation
             self._transcript.clear()
             self._start_over()
-        for agent_id in changed:
-            agent = state.agents.get(agent_id)
-            for turn in agent.turns[-2:] if agent is not None else ():
-                self._catch_up(turn)
+        for turn in changed:
+            self._catch_up(turn)
         if len(state.turns) > self._given:
             with uncollected():
                 for turn in list(islice(state.turns.values(), self._given, None)):
@@ -86,12 +87,13 @@ class TimelineFeed:
                 self._rule()
         self._places.append(self._transcript.message_count + 1)
         self._announce(turn)
-        feed = TurnFeed(self._transcript, turn_key(turn.id), turn, self._place_of_rows(turn))
-        feed.take()
         self._given += 1
         agent = self._state.agents.get(turn.agent_id)
-        if agent is None:  # a person: said at once
+        if agent is None:
+            show_person(self._transcript, turn)
             return
+        feed = TurnFeed(self._transcript, turn_key(turn.id), turn, self._place_of_rows(turn))
+        feed.take()
         self._last[turn.id] = turn.agent_id, feed
         for former in agent.turns[-3:-2]:  # long over: nothing of it changes any more
             self._last.pop(former.id, None)

@@ -14,8 +14,7 @@ from tui.garbage import uncollected
 from tui.screens import signs
 from tui.screens.chat_feed import key_of
 from tui.screens.followed import FollowedTranscript
-from tui.screens.pane_feed import as_typed
-from tui.screens.step_rows import StepRows
+from tui.screens.step_rows import StepRows, as_typed
 from tui.screens.words import say
 from tui.voice.texts import latency
 from widgets.painter import PEOPLE
@@ -126,7 +125,7 @@ class VoiceFeed:
                 return ""
 
     def _take_notice(self, line: VoiceLine) -> None:
-        name = inert_line(line.text.first(MAX_NOTICE_CHARACTERS), MAX_NOTICE_CHARACTERS)
+        name = inert_line(line.text.slice(0, MAX_NOTICE_CHARACTERS), MAX_NOTICE_CHARACTERS)
         text = say(f"voice.notice.{line.notice}", name=name or say("voice.line.somebody"))
         sign = signs.FAILED if line.notice == "failed" else signs.CUT
         self.transcript.line_opened(key_of(line.id), self._title(line, ""))
