@@ -6,15 +6,34 @@ machinery (architecture.md §3): heavy imports stand inside the functions that n
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
 
 import agent_tui
 from agent_tui.model.errors import AgentTuiError
 from tui import exits, output
 from tui.arguments import Connection, completing, help_page, hide_token, screen_arguments, take_connection
+
+
+def program() -> NoReturn:
+    """Run the program with ``sys.argv`` and end the process with its exit code.
+
+    The process ends at once: all that is ours is closed by then, and to take down module by module what was
+    imported took longer than many commands.
+    """
+    gc.disable()  # what is imported stays: to look for cycles in it again and again is a sixth of a start
+    code = main()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # whoever read it may have gone
+            stream.flush()
+    os._exit(code)
 
 
 def main() -> int:
@@ -50,6 +69,9 @@ def _run(arguments: Sequence[str]) -> int:
         return done
     from tui.cli import run
 
+    if not gc.isenabled():  # see ``program``
+        gc.freeze()
+        gc.enable()
     return run(connection, rest)
 
 
@@ -86,4 +108,4 @@ def _crashed(error: Exception) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

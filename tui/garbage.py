@@ -40,6 +40,7 @@ class Garbage:
         young, middle, _ = self._former
         gc.set_threshold(young, middle, BUSY_THRESHOLD)
         gc.freeze()
+        gc.enable()  # a program that starts does not look at all
 
     def stop(self) -> None:
         """Let Python do as it did before ``start``."""

@@ -43,7 +43,8 @@ Flag = Annotated[bool, BeforeValidator(lambda value: False if value is None else
 class Wire(BaseModel):
     """What came in, unknown fields ignored."""
 
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+    # Each is built when it first reads something: a command has no use for most of them.
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, defer_build=True)
 
 
 W = TypeVar("W", bound=Wire)

@@ -12,6 +12,7 @@ import pytest
 from tests.fakes.chat_server import OriginalChatServer, text
 from tests.fakes.rooms_server import OriginalRoomsServer, in_thread, run_events
 from tests.tui.programs import PROGRAM, Home, one_line, own_environ
+from tui import runtime
 
 
 @pytest.fixture
@@ -24,9 +25,9 @@ def crashing(home: Home, error: str) -> subprocess.CompletedProcess[str]:
 import sys, tui.startup
 def fail(*_): raise {error}
 tui.startup.open_screen = fail
-from tui.__main__ import main
+from tui.__main__ import program
 sys.argv = ["agent-tui"]
-sys.exit(main())
+program()
 """
     return subprocess.run(
         [sys.executable, "-P", "-c", code], env=home.environ, capture_output=True, text=True, check=False
@@ -51,6 +52,21 @@ def test_a_bug_where_no_log_can_be_written_is_one_line_too(home: Home) -> None:
     done = crashing(home, "RuntimeError()")
     assert done.returncode == 1
     assert one_line(done.stderr)
+
+
+def test_a_process_ends_at_once_after_what_was_registered_for_its_end(home: Home) -> None:
+    # Nothing of ours waits until Python takes its modules down one by one, which took a tenth of a second.
+    (home.folder / "sitecustomize.py").write_text(
+        "import atexit, sys\n"
+        "class Last:\n"
+        "    def __del__(self): sys.__stderr__.write('taken down\\n')\n"
+        "last = Last()\n"
+        "atexit.register(lambda: sys.stderr.write('registered\\n'))\n",
+        encoding="utf-8",
+    )
+    paths = os.pathsep.join([str(home.folder), str(Path(runtime.__file__).parents[1])])
+    done = home.run("config", "path", PYTHONPATH=paths)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{home.config}\n", "registered\n")
 
 
 def test_an_interrupt_before_anything_ran_is_exit_code_3(home: Home) -> None:
