@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterable
+from dataclasses import replace
 from typing import Any
 
+from livekit import rtc
 from livekit.agents import (
     NOT_GIVEN,
     Agent,
@@ -13,8 +15,10 @@ from livekit.agents import (
     NotGivenOr,
     RunContext,
     StopResponse,
+    UserInputTranscribedEvent,
     function_tool,
     llm,
+    stt,
     tts,
 )
 
@@ -43,6 +47,22 @@ class Guide(Agent):
 
     async def on_exit(self) -> None:
         self.talk.turn.take()  # what was begun here is not the next one's turn
+
+    async def stt_node(
+        self, audio: AsyncIterable[rtc.AudioFrame], model_settings: ModelSettings
+    ) -> AsyncGenerator[stt.SpeechEvent | str, None]:
+        """Yield what is heard. Words that answer a call which asks begin no turn: they would break it off."""
+        async for event in Agent.default.stt_node(self, audio, model_settings):
+            words = _final_words(event)
+            if words and self.talk.answers_ask(words):
+                told = UserInputTranscribedEvent(transcript=words, is_final=True)
+                self.session.emit("user_input_transcribed", told)  # it is shown
+                self.talk.turn.take()
+                nothing = stt.SpeechData(event.alternatives[0].language, "")
+                yield stt.SpeechEvent(stt.SpeechEventType.INTERIM_TRANSCRIPT, alternatives=[nothing])
+                yield replace(event, alternatives=[nothing])
+            else:
+                yield event
 
     async def on_user_turn_completed(self, turn_ctx: llm.ChatContext, new_message: llm.ChatMessage) -> None:
         new_message.extra[MAY_ACT] = self.talk.turn.take()
@@ -73,6 +93,11 @@ class Guide(Agent):
         if self.talk.other_voice is None:
             return "There is only one voice on this machine."
         return OtherVoice(self.talk, self.chat_ctx, self.talk.other_voice)
+
+
+def _final_words(event: stt.SpeechEvent) -> str:
+    is_final = event.type == stt.SpeechEventType.FINAL_TRANSCRIPT and event.alternatives
+    return event.alternatives[0].text if is_final else ""
 
 
 class OtherVoice(Guide):

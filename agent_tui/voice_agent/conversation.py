@@ -61,9 +61,10 @@ class ToolEnded:
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """A call waits for a key on the owner's screen."""
+    """A call waits for a key on the owner's screen; ``call`` says in a line what it would do."""
 
     name: str
+    call: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class Conversation:
             asyncio.Lock()
         )  # what was said first is recorded first, and before the next question
         self._under_way = ""  # id of the answer that has neither ended nor been told to
+        self._asking: dict[str, str] = {}  # id of a call that waits for a yes or a no → of its answer
         self._files: list[ev.Attachment] = []
         self.answer_id = ""  # of the newest answer, once the backend has named it
         self.questions: dict[str, str] = {}  # key of a question → id of its message, of the newest ones
@@ -128,14 +130,37 @@ class Conversation:
                     if isinstance(event, ev.TurnStarted):
                         self.answer_id = self._under_way = answer_id = event.turn_id
                         del self._files[: len(files)]
+                    self._note_asks(event)
                     for part in answer.parts(event):
                         yield part
         finally:
+            for step_id in [one for one, of in self._asking.items() if of == answer_id]:
+                del self._asking[step_id]
             if answer_id and answer_id == self._under_way:
                 if answer.is_over:
                     self._under_way = ""
                 else:
                     self._give_up()
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a call waits for a yes or a no."""
+        return bool(self._asking)
+
+    def _note_asks(self, event: ev.Event) -> None:
+        """Note which calls wait; who asks for values is given them on the screen."""
+        if isinstance(event, ev.ToolStatusChanged):
+            self._asking.pop(event.step_id, None)
+            if event.status == "asks" and (event.ask is None or event.ask.form is None):
+                self._asking[event.step_id] = event.turn_id
+
+    async def deny(self, reason: str) -> None:
+        """Have no call that waits now run. Never raises: somebody may have answered it meanwhile."""
+        for step_id, turn_id in [*self._asking.items()]:
+            try:
+                await self._client.answer(self.id, turn_id, step_id, "deny", reason=reason)
+            except AgentTuiError as error:
+                log.warning("a call could not be denied", exc_info=error)
 
     def _give_up(self) -> None:
         """End the answer that is under way in the backend, too."""
@@ -169,7 +194,7 @@ class Conversation:
     async def record_whole(
         self, key: str, role: str, text: str, spoken: Spoken, *, speaker: str, interrupted: bool
     ) -> None:
-        """Put on record what was said without the conversation's help, once for each ``key``. Never raises."""
+        """Put on record what was said without the conversation's help, once a ``key``. Never raises."""
         await self._record(
             client_key=key,
             role=role,
@@ -266,7 +291,8 @@ class _Answer:
 
     def _status(self, event: ev.ToolStatusChanged) -> list[AnswerEvent]:
         if event.status == "asks":
-            return [Asks(self._calls.get(event.step_id, ""))]
+            name = self._calls.get(event.step_id, "")
+            return [Asks(name, event.ask.call if event.ask is not None else name)]
         if event.progress and event.step_id in self._calls:
             return [ToolTold(self._call_id(event.step_id), event.progress)]
         return []

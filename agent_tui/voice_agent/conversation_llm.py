@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Final
 
 from livekit.agents import (
@@ -19,6 +20,7 @@ from livekit.agents import (
 )
 
 from agent_tui.model.errors import AgentBusy, AgentTuiError, TransportError
+from agent_tui.model.inert import inert_line
 from agent_tui.voice_agent.conversation import (
     AnswerEvent,
     Asks,
@@ -32,9 +34,16 @@ from agent_tui.voice_agent.conversation import (
 from agent_tui.voice_agent.wishes import Wish, hushes, wish
 
 APOLOGY: Final = "Sorry, I cannot answer right now. The screen says why."
-APPROVAL_WORDS: Final = "That needs your approval on the screen. "
+APPROVAL_WORDS: Final = "That needs your approval on the screen"  # and what it is, to the end of the line
+KEY_WORDS: Final = "A yes is not enough here: press the key on your screen.\n"
+OWNER_WORDS: Final = "Only the owner of this program can answer that.\n"
+DENIED: Final = "the person said no"
+MAX_ASK_CHARACTERS: Final = 120
 RAN_OUT_WORDS: Final = "I have to stop here. Say go on, and I will."
-OUR_WORDS: Final = (APPROVAL_WORDS, RAN_OUT_WORDS)  # between a model's
+# Words of ours between a model's.
+OUR_WORDS: Final = re.compile(
+    "|".join([rf"{APPROVAL_WORDS}[^\n]*\n?", *map(re.escape, (KEY_WORDS, OWNER_WORDS, RAN_OUT_WORDS))])
+)
 TOO_LONG: Final = "the conversation is too long for the model"  # as the backend's error begins, or has it
 TOO_LONG_WORDS: Final = "Sorry, this conversation is too long for the model."
 MAY_ACT: Final = "agent-tui.may_act"  # in the extra of a person's message: whether an owner said it
@@ -53,6 +62,7 @@ class ConversationLLM(llm.LLM[Any]):
         self.conversation = conversation
         self.may_act = may_act
         self.on_step = on_step
+        self._asking: ConversationStream | None = None  # whose call asked last
 
     @property
     def model(self) -> str:
@@ -77,6 +87,15 @@ class ConversationLLM(llm.LLM[Any]):
     def apology(self, error: Exception) -> str:
         """Return what the person hears in place of an answer."""
         return TOO_LONG_WORDS if TOO_LONG in str(error) else APOLOGY
+
+    def asks_in(self, stream: ConversationStream) -> None:
+        """Note where a call asks."""
+        self._asking = stream
+
+    def say_beside(self, words: str) -> None:
+        """Say something while a call asks."""
+        if self._asking is not None:
+            self._asking.say_beside(words)
 
     async def aclose(self) -> None:
         await self.conversation.aclose()
@@ -134,12 +153,18 @@ class ConversationStream(llm.LLMStream):
         match event:
             case Words(text):
                 self._say(text)
-            case Asks():
-                self._say(("\n\n" if self._has_spoken else "") + APPROVAL_WORDS)
+            case Asks(name, call):
+                self._owner.asks_in(self)
+                self.say_beside(f"{APPROVAL_WORDS}: {_aloud(name, call)}.\n")
             case RanOut():
                 self._say(f"\n\n{RAN_OUT_WORDS}")
             case _:
                 self._owner.on_step(event)
+
+    def say_beside(self, words: str) -> None:
+        """Say words of our own, in a line of their own."""
+        with suppress(utils.aio.ChanClosed):  # the answer is over
+            self._say(("\n" if self._has_spoken else "") + words)
 
     def _say(self, text: str) -> None:
         self._has_spoken = True
@@ -154,6 +179,13 @@ class ConversationStream(llm.LLMStream):
 
     def _send(self, delta: llm.ChoiceDelta) -> None:
         self._event_ch.send_nowait(llm.ChatChunk(id=self._answer, delta=delta))
+
+
+def _aloud(name: str, call: str) -> str:
+    """Return a call as it is said: its name as words."""
+    words = call.removeprefix(name).strip() if call.startswith(name) else call
+    called = name.replace("_", " ") if words != call else ""
+    return inert_line(f"{called} {words}".strip(), MAX_ASK_CHARACTERS).rstrip(".")
 
 
 def _cut_in(context: llm.ChatContext, question: llm.ChatMessage) -> bool:

@@ -151,9 +151,11 @@ class RoomAgent:
             self._session.cancel_turn()
 
     async def _on_typed(self, session: Any, event: room_io.TextInputEvent) -> None:
-        """Answer typed words; they interrupt."""
+        """Answer typed words; they interrupt, unless they answer a call that asks."""
         person = event.participant
         may_act = person is not None and self._owners.has(person.identity, person.attributes)
+        if self._session.answers_ask(event.text, by_owner=may_act):
+            return
         self._session.interrupt()
         message = llm.ChatMessage(role="user", content=[event.text], extra={MAY_ACT: may_act})
         session.generate_reply(user_input=message)

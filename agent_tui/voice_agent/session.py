@@ -10,6 +10,7 @@ from typing import Any
 from livekit.agents import NOT_GIVEN, AgentSession, inference, llm
 from livekit.agents.voice import events
 from livekit.agents.voice.agent_session import SessionConnectOptions
+from livekit.agents.voice.speech_handle import SpeechHandle
 
 from agent_tui import voice_instructions
 from agent_tui.model.events import Attachment
@@ -18,10 +19,19 @@ from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
 from agent_tui.voice_agent.agents import Guide
 from agent_tui.voice_agent.assignment import Assignment, Choice
 from agent_tui.voice_agent.conversation import Conversation, ToolEnded, ToolStarted, ToolTold
-from agent_tui.voice_agent.conversation_llm import APOLOGY, MESSAGE, OUR_WORDS, ConversationLLM
+from agent_tui.voice_agent.conversation_llm import (
+    APOLOGY,
+    DENIED,
+    KEY_WORDS,
+    MESSAGE,
+    OUR_WORDS,
+    OWNER_WORDS,
+    ConversationLLM,
+)
 from agent_tui.voice_agent.parts import TASKS, Parts, choose_llm
 from agent_tui.voice_agent.speaking import spoken_in
 from agent_tui.voice_agent.talk import Talk
+from agent_tui.yes_or_no import yes_or_no
 
 AGENT_SERVICE = "agent service"
 _ERRORS_BORNE = 10_000  # an agent that gives up after three failed answers would leave its room deaf
@@ -40,6 +50,7 @@ class Session:
         self.talk = Talk(
             assignment.room,
             is_owners,
+            self._hears_answer,
             language=voice_instructions.language_of(assignment.locale),
             greets=assignment.greets,
             can_hear=parts.ear is not None,
@@ -49,6 +60,7 @@ class Session:
         self.conversation = Conversation(
             assignment.backend_url, assignment.backend_token, assignment.conversation_id
         )
+        self._thinking = ConversationLLM(self.conversation, is_owners, self._on_step)
         self._heard: dict[str, llm.ChatMessage] = {}  # what persons said that is not on record yet
         self._recording: set[asyncio.Task[None]] = set()
         self._pushed = 0  # turns by push to talk so far
@@ -60,23 +72,22 @@ class Session:
         if parts.whisper:
             parts.whisper.is_flushed = self.is_manual
         self.agent = Guide(self.talk)
-        self.livekit = self._made(choice, is_owners)
+        self.livekit = self._made(choice)
         # Who answers in place of the conversation, which then has only what it is told; "" for nobody.
         self._other_mind = "" if isinstance(self.livekit.llm, ConversationLLM) else _name_of(choice.llm)
+        self._held: SpeechHandle | None = None  # an answer that the words just said do not break off
         self.livekit.on("user_input_transcribed", self._on_words)
+        self.livekit.on("user_state_changed", self._on_person)
         self.livekit.on("conversation_item_added", self._on_item)
         self.livekit.on("error", self._on_error)
 
-    def _made(self, choice: Choice, is_owners: Callable[[], bool]) -> AgentSession[Talk]:
-        def thinking() -> llm.LLM[Any]:
-            return ConversationLLM(self.conversation, is_owners, self._on_step)
-
+    def _made(self, choice: Choice) -> AgentSession[Talk]:
         return AgentSession(
             userdata=self.talk,
             vad=self.parts.detector,
             stt=self.parts.ear or NOT_GIVEN,
             tts=self.parts.voice or NOT_GIVEN,
-            llm=choose_llm(choice, self._locale, thinking),
+            llm=choose_llm(choice, self._locale, lambda: self._thinking),
             turn_handling={
                 "turn_detection": self._turn_detection,
                 "endpointing": {"min_delay": 0.0 if self.is_manual else choice.end_of_turn},
@@ -116,7 +127,10 @@ class Session:
     def start_turn(self) -> None:
         """Listen until ``end_turn``, however long the person is silent in between."""
         self._pushed += 1
-        self.interrupt()
+        if self.conversation.is_asking:  # what is said may be the answer
+            self._let_go()
+        else:
+            self.interrupt()
         self.livekit.clear_user_turn()
         self.talk.turn.take()
         if self.parts.whisper:
@@ -165,6 +179,45 @@ class Session:
             self.livekit.interrupt(force=True)
         except RuntimeError:  # it is not running yet, or no more
             return
+
+    # --- a yes or a no to a call that asks ---------------------------------------------------------------
+
+    def answers_ask(self, words: str, *, by_owner: bool) -> bool:
+        """Take words that only say yes or no while a call asks; return whether they do.
+
+        An owner's no denies it. A yes lets nothing run: that needs a key, where all that would be done is
+        shown.
+        """
+        agreed = yes_or_no(words) if self.conversation.is_asking else None
+        if agreed is None:
+            return False
+        if not by_owner:
+            self._thinking.say_beside(OWNER_WORDS)
+        elif agreed:
+            self._thinking.say_beside(KEY_WORDS)
+        else:
+            self._record(self.conversation.deny(DENIED))
+        return True
+
+    def _hears_answer(self, words: str) -> bool:
+        """As ``answers_ask``, of words that were spoken; they do not break the answer off."""
+        if not self.answers_ask(words, by_owner=self.talk.is_owners()):
+            return False
+        speech = self.livekit.current_speech
+        if speech is not None and not speech.interrupted:
+            speech.allow_interruptions = False
+            self._held = speech
+        return True
+
+    def _on_person(self, event: events.UserStateChangedEvent) -> None:
+        if event.new_state == "speaking":
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Let the answer that was held be broken off again."""
+        held, self._held = self._held, None
+        if held is not None and not held.interrupted:
+            held.allow_interruptions = True
 
     # --- what is reported ------------------------------------------------------------------------------
 
@@ -250,10 +303,8 @@ def _spoken(item: llm.ChatMessage) -> Spoken:
     """Return how a message was spoken; its text only where the person cut in."""
     known = item.metrics
     text = item.text_content or "" if item.interrupted else ""
-    for ours in OUR_WORDS:
-        text = text.replace(ours, "")
     return Spoken(
-        text,
+        OUR_WORDS.sub("", text),
         known.get("started_speaking_at"),
         known.get("stopped_speaking_at"),
         hearing=known.get("transcription_delay"),

@@ -1,7 +1,8 @@
 """The words of an answer while they are spoken, over LiveKit's console transport.
 
 The transport has no message for them (livekit-agents 1.8): a terminal would know an answer only when it is
-over. They go as debug messages of the session, which other clients ignore; ``agent_tui.wire.voice`` reads them.
+over. They go as debug messages of the session, which other clients ignore; ``agent_tui.wire.voice`` reads
+them.
 """
 
 from __future__ import annotations

@@ -19,10 +19,13 @@ from agent_tui.voice_parts import voice_folder
 
 @dataclass(slots=True)
 class Talk:
-    """``is_owners``: whether the person who is listened to is an owner."""
+    """``is_owners``: whether the person who is listened to is an owner. ``answers_ask`` takes words that may
+    answer a call which asks, and returns whether they do: then they are no question.
+    """
 
     room: str
     is_owners: Callable[[], bool]
+    answers_ask: Callable[[str], bool]
     language: Language = "en"  # of what a model is told
     greets: bool = True
     can_hear: bool = True

@@ -241,6 +241,12 @@ class ConsolePeer:
         """Return what the agent said, item by item."""
         return ["".join(part.text for part in item.content) for item in self.items("assistant")]
 
+    @property
+    def words(self) -> str:
+        """Return all words of answers that were sent while they were spoken."""
+        told = [event.payload.fields for name, event in self.events if name == "debug_message"]
+        return "".join(fields["text"].string_value for fields in told)
+
     def words_before_item(self, number: int) -> str:
         """Return the words of an answer that were sent before its item."""
         words, passed = "", 0

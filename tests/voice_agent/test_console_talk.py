@@ -167,6 +167,27 @@ async def test_what_asks_says_so_once_and_a_key_on_the_screen_lets_it_go_on(
         assert peer.said()[-1].endswith("one is paused.")
 
 
+async def test_a_spoken_yes_leaves_the_key_to_the_screen_and_a_spoken_no_denies(
+    running: ChatBackend, voice: Voice, tmp_path: Path
+) -> None:
+    async with talk(running, tmp_path, greets=False) as (peer, _agent, path):
+        typed = asyncio.create_task(peer.type("Change it."))
+        await peer.until(lambda: peer.is_playing)
+        await peer.until(lambda: "on the screen: change" in peer.words)  # what would be done is said
+        await peer.say(await spoken(voice, "Yes, please."))
+        await peer.until(lambda: "press the key" in peer.words)
+        assert len(running.model.calls) == 1  # it was no question
+        stored = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
+        assert [step.status for step in stored[-1].steps if step.type == "tool_call"] == ["asks"]
+        await peer.say(await spoken(voice, "No, don't do that."))
+        await typed
+        stored = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
+        assert [one.role for one in stored] == ["user", "assistant"]
+        assert [step.status for step in stored[-1].steps if step.type == "tool_call"] == ["denied"]
+        assert peer.said()[-1].endswith("one is paused.")
+        assert len(peer.heard(final=True)) == 2  # both are shown
+
+
 @pytest.mark.long
 async def test_recording_asks_first_and_another_voice_takes_over(
     running: ChatBackend, tmp_path: Path

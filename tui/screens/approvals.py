@@ -15,6 +15,7 @@ from agent_tui.model.errors import AgentTuiError, Refused
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.steps import StepState
+from agent_tui.yes_or_no import yes_or_no
 from tui.screens import chat_texts as texts
 from tui.screens.chat_ask import AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen, Word
 from tui.screens.followed import FollowedTranscript
@@ -93,6 +94,7 @@ class Approvals(Vertical):
         self._ascii_only = ascii_only
         self._answered: set[Spot] = set()  # on its way to the server
         self._card: tuple[FollowedTranscript, str, Spot] | None = None  # that has keys on it, and its row
+        self._line_was_begun = False  # before the question came
         self._came_from_line = False  # what had the focus before the question
         self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
 
@@ -129,6 +131,7 @@ class Approvals(Vertical):
         self._guard.begin()
         self.bar.ask(name, step.ask if step else None)
         self.is_focus_due = False
+        self._line_was_begun = bool(self._questions.composer.line.text)
         if spot is not None:
             self.app.bell()
         else:
@@ -269,17 +272,33 @@ class Approvals(Vertical):
     def on_ask_bar_answered(self, event: AskBar.Answered) -> None:
         """Take the decision, if the person can have seen what it is about; to let it run, all of that."""
         event.stop()
-        spot = self.spot
-        place = self._questions.place_of(spot) if spot is not None else None
-        if spot is None or not self._guard.lets_through:
-            return
+        if self.spot is not None and self._guard.lets_through:
+            self._take(self.spot, event.decision)
+
+    def answer_in_words(self, text: str) -> bool:
+        """Take a typed yes or no for the answer to what asks, as if its key was pressed; return whether it
+        was one. A no needs no reason.
+        """
+        spot, agreed = self.spot, yes_or_no(text)
+        if spot is None or agreed is None:
+            return False
+        if self._line_was_begun:  # it was meant for something else
+            self.look()
+        elif agreed:
+            self._take(spot, "once")
+        else:
+            self._begin_answer(spot, Word("deny" if self._form_of(spot) is None else "decline"))
+        return True
+
+    def _take(self, spot: Spot, decision: Decision) -> None:
+        place = self._questions.place_of(spot)
         if not self._is_seen(spot):
             self.look()
             self.notify(say("ask.unseen"), markup=False)
-        elif self._form_of(spot) is not None and event.decision != "deny":
+        elif self._form_of(spot) is not None and decision != "deny":
             self._show_form(spot)
-        elif event.decision == "deny" or (place is not None and self._is_read(spot, place[0])):
-            self._decide(spot, event.decision)
+        elif decision == "deny" or (place is not None and self._is_read(spot, place[0])):
+            self._decide(spot, decision)
         else:
             self._show_whole(spot, is_unread=True)
 

@@ -267,9 +267,9 @@ class VoiceScreen(FindingScreen[None]):
         self._feed.note_fold(event.key, is_folded=event.is_folded)
 
     async def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Send what was typed."""
+        """Send what was typed; a yes or a no answers what asks, and is no question to the agent."""
         event.stop()
-        if await self.run.type(event.text.strip()):
+        if self._approvals.answer_in_words(event.text) or await self.run.type(event.text.strip()):
             self._composer.line.take_away(event.text)
 
     async def on_key(self, event: Key) -> None:

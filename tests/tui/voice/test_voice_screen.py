@@ -403,6 +403,40 @@ async def test_a_tool_that_asks_is_a_card_with_the_keys_of_a_chat() -> None:
         log.end()
 
 
+@pytest.mark.parametrize(("typed", "answer"), [("yes", "once"), ("no", "deny")])
+async def test_a_typed_yes_or_no_answers_what_asks_and_is_not_sent_to_the_agent(
+    typed: str, answer: str
+) -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, *turn(1, "Resume it", "I will."), source=source) as seen:
+        log = seen.app.talk_log
+        log.send(*asking())
+        await seen.until("needs approval", "resume_room")
+        await seen.press("tab", *typed, "enter")
+        await seen.until(lambda: log.calls.asked == [f"answer m1 c1 {answer}"])
+        log.send(ev.ToolStatusChanged("m1", "c1", "running"))
+        await seen.until(lambda: "needs approval" not in seen.now)
+        assert f"› {typed}" not in seen.now
+        await seen.press(*typed, "enter")
+        assert seen.asked == [f"say {typed}"]  # nothing asks any more
+        log.end()
+
+
+async def test_a_yes_that_was_begun_before_something_asked_answers_nothing() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, source=source) as seen:
+        await seen.press("tab", *"ye")
+        log = seen.app.talk_log
+        log.send(*asking())
+        await seen.until("needs approval")
+        assert "y once" in await seen.press("s", "enter")
+        assert not log.calls.asked
+        assert not seen.asked
+        log.end()
+
+
 async def test_tab_leads_from_the_line_to_what_asks_and_back() -> None:
     source = FakeVoiceSource()
     source.conversation_id = "c"
