@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from agent_tui.model import voice as vo
 from agent_tui.model.events import Unknown
-from agent_tui.state.voice_lines import VoiceLines
+from agent_tui.state.voice_lines import VoiceLine, VoiceLines
 
 MAX_KEPT_UNKNOWN: Final = 200
 
@@ -92,10 +92,12 @@ MOVES: Final = _moves()
 class VoiceState:
     """Everything a voice screen draws. ``lines`` is the transcript.
 
+    ``joined_at``: when this session began, in seconds of the Unix clock, 0 where nobody asks for it.
     ``illegal_count`` counts signals that make no sense where the session stands; they are ignored.
     """
 
     phase: Phase = "idle"
+    joined_at: float = 0.0
     lines: VoiceLines = field(default_factory=VoiceLines)
     link: vo.LinkMoved = field(default_factory=lambda: vo.LinkMoved("preparing"))
     agent: vo.AgentJoined | None = None
@@ -152,6 +154,10 @@ class VoiceState:
         if self.agent_left and self.phase == "waiting_agent":
             found.add("agent_left")
         return frozenset(found)
+
+    def is_earlier(self, line: VoiceLine) -> bool:
+        """Whether a line was said before this session began: the agent's history had it."""
+        return line.is_loaded and line.at is not None and line.at < self.joined_at
 
     # --- the only way in -------------------------------------------------------------------------------
 

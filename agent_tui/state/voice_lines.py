@@ -77,6 +77,7 @@ class VoiceLine:
     notice: str = ""
     is_typed: bool = False
     is_voiced: bool = True
+    is_loaded: bool = False  # it came with the agent's whole history
     at: float | None = None  # when it was said
     times: TurnTimes = field(default_factory=TurnTimes)
     turn_id: str = ""  # of a step, and its own id
@@ -237,6 +238,7 @@ class VoiceLines:
             if line is None:
                 continue
             if len(self.all) > count:
+                line.is_loaded = True
                 wanted.append((before, line))
             else:
                 is_behind = is_behind or bool(wanted)

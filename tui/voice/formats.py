@@ -116,8 +116,8 @@ def voice_format(name: FormatName) -> VoiceFormat:
 
 
 def said(state: VoiceState) -> Iterable[VoiceLine]:
-    """Return the lines of both sides, in order."""
-    return [line for line in state.lines.all.values() if line.kind in SAID]
+    """Return the lines of both sides in order, without those of earlier sessions."""
+    return [line for line in state.lines.all.values() if line.kind in SAID and not state.is_earlier(line)]
 
 
 def whole_text(state: VoiceState) -> str:

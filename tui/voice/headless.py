@@ -40,6 +40,9 @@ from tui.voice.session import VoiceSession, VoiceSource
 
 BEGIN_SECONDS: Final = 0.8  # the agent listens so long before the file begins: it may greet first
 QUIET_SECONDS: Final = 1.2  # nothing happens for so long after an answer: it was the whole
+UNANSWERED_SECONDS: Final = (
+    3.0  # the agent has taken in what was said and only listens: it has nothing to say
+)
 HEARD_SECONDS: Final = 20.0  # after the end of a file something of it was understood
 ANSWER_SECONDS: Final = 120.0  # without anything new an answer is given up
 LOOK_SECONDS: Final = 0.05
@@ -64,7 +67,7 @@ def talk(source: Source, make: Callable[[Server], VoiceSource], request: VoiceRe
     ``make`` returns what opens the session, once our backend is there. Raises ``ConfigError`` for wrong
     usage, before anything is written to stdout.
     """
-    form, state = voice_format(wanted.form), VoiceState()
+    form, state = voice_format(wanted.form), VoiceState(joined_at=time.time())
     transcript = _opened(wanted.transcript)
     opened: list[VoiceSession] = []
 
@@ -202,8 +205,12 @@ class Talk:
         return await self._answer(before) or Ending("completed")
 
     async def _answer(self, before: int) -> Ending | None:
-        """Wait for the whole answer to what was said behind so many lines; return why there is none."""
+        """Wait for the whole answer to what was said behind so many lines; return why there is none. To words
+        like "Stop" an agent may say nothing.
+        """
         while not (self._is_answered(before) and self._is_quiet("listening", QUIET_SECONDS)):
+            if self._is_heard(before) and self._is_quiet("listening", UNANSWERED_SECONDS):
+                return None
             if self._now() - self._moved_at > ANSWER_SECONDS:
                 return Ending("timeout", f"nothing came of the agent for {ANSWER_SECONDS:.0f} seconds")
             await asyncio.sleep(LOOK_SECONDS)
@@ -211,10 +218,17 @@ class Talk:
 
     def _is_answered(self, before: int) -> bool:
         """Whether the last thing that was said behind so many lines was said by the agent."""
-        kinds = [
-            line.kind for line in islice(self._state.lines.all.values(), before, None) if line.kind in SAID
-        ]
-        return bool(kinds) and kinds[-1] == "agent"
+        last = self._last(before)
+        return last is not None and last.kind == "agent"
+
+    def _is_heard(self, before: int) -> bool:
+        """Whether the last thing that was said behind so many lines is in the agent's history."""
+        last = self._last(before)
+        return last is not None and bool(last.item_id)
+
+    def _last(self, before: int) -> VoiceLine | None:
+        lines = [line for line in islice(self._state.lines.all.values(), before, None) if line.kind in SAID]
+        return lines[-1] if lines else None
 
     def _has(self, kind: str, before: int) -> bool:
         return any(line.kind == kind for line in islice(self._state.lines.all.values(), before, None))
@@ -292,7 +306,7 @@ class Told:
 
     def _tell_words(self, line: VoiceLine, *, is_over: bool) -> None:
         text = line.text.text
-        if line.id in self._final or not text:
+        if line.id in self._final or not text or self._state.is_earlier(line):
             return
         agent = self._state.agent
         keeps_items = agent is None or agent.has_session  # then the item is the last word

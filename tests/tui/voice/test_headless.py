@@ -182,6 +182,24 @@ async def test_words_of_an_agent_that_keeps_no_items_are_final_once_they_are_sai
     assert capsys.readouterr().out == "you: Hello\nagent: Hi.\n"
 
 
+async def test_what_was_said_in_earlier_sessions_is_not_told_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    session = Headless("stream-json")
+    session.state.joined_at = 5_000.0
+    times = vo.TurnTimes(whole=0.5)
+    earlier = vo.SpokenItem("e", "assistant", "An old answer.", created_at=4_000.0, times=times)
+    greeting = vo.SpokenItem("g", "assistant", "Hello.", created_at=5_001.0)
+    await session.send(*JOINED[1:], vo.HistoryLoaded((earlier, greeting)))
+    await session.send(*turn(1, "Hi", "Good day."))
+    assert (await session.ending()).code == 0
+    found = events_of(capsys.readouterr().out)
+    told = [data["text"] for name, data in found if name.endswith("_transcript") and data["final"]]
+    assert told == ["Hello.", "Hi", "Good day."]
+    assert [data["turn"] for name, data in found if name == "metrics"] == [1]
+    assert found[-1][1]["text"] == "Hello.\n\nGood day."
+
+
 async def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     session = Headless("json")
     await session.send(*JOINED[1:])
@@ -212,6 +230,21 @@ async def test_each_line_is_a_turn_that_waits_for_its_answer(capsys: pytest.Capt
     await session.send(*turn(2, "Second", "Two.")[5:])
     assert (await session.ending()).code == 0
     assert capsys.readouterr().out == "you: First\nagent: One.\nyou: Second\nagent: Two.\n"
+
+
+async def test_words_to_which_the_agent_says_nothing_are_not_waited_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    session = Headless("text", ["Stop.", "Second"])
+    await session.send(*JOINED[1:])
+    stop = turn(1, "Stop.", "")[5:7]
+    await session.send(*stop)
+    assert session.client.asked == ["say Stop."]  # it thinks
+    await session.send(vo.AgentStateChanged("listening"))
+    assert session.client.asked == ["say Stop.", "say Second"]
+    await session.send(*turn(2, "Second", "Two.")[5:])
+    assert (await session.ending()).code == 0
+    assert capsys.readouterr().out == "you: Stop.\nyou: Second\nagent: Two.\n"
 
 
 # --- ends ------------------------------------------------------------------------------------------------
