@@ -10,12 +10,13 @@ from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 import typer
 from typer._click.shell_completion import CompletionItem
 
 from agent_tui.model.errors import ConfigError
+from agent_tui.model.settings import Setting
 from tui import completion, exits
 from tui.cli_parts import (
     OPEN_ROOM,
@@ -30,7 +31,7 @@ from tui.cli_parts import (
     given,
     no_connection,
 )
-from tui.new_room import Mode, OnError, RoomOptions, described, is_room_file
+from tui.new_room import OPTIONS, RoomOptions, described, is_room_file, values_of
 from tui.startup import choose_source, open_rooms
 
 _BY_NAME = "tui.rooms.by_name"
@@ -40,25 +41,30 @@ OptionalRoom = Annotated[str | None, typer.Argument(autocompletion=completion.ro
 ExportFormat = Annotated[Literal["md", "json", "html", "toml"], typer.Option("--format")]
 
 
-# The options of a new room: field of ``RoomOptions`` → what it is on the command line.
-_OF_A_ROOM: Final[Mapping[str, Any]] = {
+def _option(setting: Setting) -> Any:
+    """Return what a setting is on the command line."""
+    least: dict[str, Any] = {"min": setting.type(setting.least)} if setting.type in (int, float) else {}
+    option = typer.Option(setting.option, **least)
+    if setting.type is bool:
+        return Annotated[bool, option]
+    if setting.type is tuple:
+        return Annotated[list[str] | None, option]
+    if setting.is_folder:
+        return Annotated[Path | None, option]
+    type_: Any = Literal[setting.choices] if setting.choices else setting.type
+    return Annotated[type_ | None, option]
+
+
+# The options of a new room: field of ``RoomOptions`` or what a setting is called → what it is on the command
+# line.
+_OWN: Final[Mapping[str, Any]] = {
     "from_file": Annotated[Path | None, typer.Option("--from")],
-    "task": Annotated[str | None, typer.Option("--task")],
-    "name": Annotated[str | None, typer.Option("--name")],
     "agents": Annotated[list[str] | None, typer.Option("--agent")],
     "templates": Annotated[list[str] | None, typer.Option("--template", autocompletion=completion.templates)],
     "provider": Annotated[str | None, typer.Option("--provider", autocompletion=completion.providers)],
-    "rounds": Annotated[int | None, typer.Option("--rounds", min=1)],
-    "mode": Annotated[Mode | None, typer.Option("--mode")],
-    "max_tokens": Annotated[int | None, typer.Option("--max-tokens", min=0)],
-    "max_cost": Annotated[float | None, typer.Option("--max-cost", min=0)],
-    "on_error": Annotated[OnError | None, typer.Option("--on-error")],
-    "tools": Annotated[list[str] | None, typer.Option("--tool")],
-    "workspace": Annotated[Path | None, typer.Option("--workspace")],
-    "keep_running": Annotated[bool, typer.Option("--keep-running")],
     "strict": Annotated[bool, typer.Option("--strict", envvar=STRICT_VARIABLE)],
 }
-_FLAGS: Final = ("keep_running", "strict")
+_OF_A_ROOM: Final = {**_OWN, **{setting.called: _option(setting) for setting in OPTIONS.values()}}
 
 
 def takes_room_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -66,11 +72,17 @@ def takes_room_options(command: Callable[..., int]) -> Callable[..., int]:
 
     @wraps(command)
     def called(**given: Any) -> int:
-        options = RoomOptions(**{name: given.pop(name) for name in _OF_A_ROOM})
+        said = {name: given.pop(name) for name in _OF_A_ROOM}
+        options = RoomOptions(**{name: said[name] for name in _OWN}, values=values_of(said))
         return command(options=options, **given)
 
     of_a_room = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=False if name in _FLAGS else None, annotation=kind)
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=False if get_args(kind)[0] is bool else None,
+            annotation=kind,
+        )
         for name, kind in _OF_A_ROOM.items()
     ]
     own = [one for one in signature(command, eval_str=True).parameters.values() if one.name != "options"]
@@ -182,7 +194,7 @@ def _run(
     only_new = options.given
     if wanted is not None and only_new:
         raise ConfigError(f"{only_new[0]} is for a new room", "give either ROOM or the options of a new one")
-    if wanted is None and options.from_file is None and options.task is None:
+    if wanted is None and options.from_file is None and "task" not in options.values:
         raise ConfigError("nothing to run", "give ROOM, a room file, or --task to make a room first")
     new = None if wanted is not None else described(options)
     source = choose_source(connection_of(context))

@@ -249,6 +249,11 @@ def spent(tokens: int, cost: float | None) -> str:
     return " · ".join(parts)
 
 
+def budget(of: RoomInfo | ev.ConversationInfo) -> str:
+    """Return what may be used, in words; nothing where there is no ceiling."""
+    return spent(of.max_tokens, of.max_cost or None)
+
+
 def age(written: str) -> str:
     """Return how long ago a time was, in words up to a day, then as a date; nothing for no time."""
     try:

@@ -12,7 +12,8 @@ from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.room_file import FileAgent
 from agent_tui.model.errors import ConfigError, NotFound, NotOffered
-from agent_tui.model.events import ConversationInfo, RoomInfo
+from agent_tui.model.events import AgentInfo, ConversationInfo, RoomInfo
+from agent_tui.model.settings import settings_of
 from tui.new_room import NewRoom
 from tui.pick import find_conversation, find_room
 from tui.request import Server
@@ -90,29 +91,18 @@ async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
     provider: str | None = new.provider
     if new.strict and not provider and not all(agent.provider for agent in new.agents or [FileAgent()]):
         provider = await default_provider(client)
-    wished: dict[str, Any] = {
-        "execution_mode": new.mode,
-        "max_rounds": new.rounds,
-        "agents": None if new.agents is None else [_agent(agent, provider) for agent in new.agents],
-        "provider_id": provider or None,
-        "keep_running": new.keep_running or None,
-        "max_tokens": new.max_tokens,
-        "max_cost": new.max_cost,
-        "answer_tokens": new.answer_tokens,
-        "on_error": new.on_error,
-        "enabled_tools": None if new.tools is None else list(new.tools),
-        "workspace": new.workspace or None,
+    fields: dict[str, Any] = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in new.values.items()
     }
-    said = {field: value for field, value in wished.items() if value is not None}
-    return await client.create(task=new.task, name=new.name, **said)
+    if new.agents is not None:
+        fields["agents"] = [_agent(agent, provider) for agent in new.agents]
+    if provider:
+        fields["provider_id"] = provider
+    return await client.create(**fields)
 
 
 def _agent(agent: FileAgent, provider: str | None) -> dict[str, str]:
-    fields = {
-        "name": agent.name,
-        "system_prompt": agent.prompt or AGENT_PROMPT.format(name=agent.name),
-        "model": agent.model,
-        "provider_id": agent.provider or provider or "",
-        "color": agent.color,
-    }
-    return {field: value for field, value in fields.items() if value}
+    said = {setting.name: getattr(agent, setting.called) for setting in settings_of(AgentInfo).values()}
+    said["system_prompt"] = agent.prompt or AGENT_PROMPT.format(name=agent.name)
+    said["provider_id"] = agent.provider or provider or ""
+    return {name: value for name, value in said.items() if value}

@@ -16,6 +16,7 @@ from tui.commands import (
     Kind,
     age,
     asked,
+    budget,
     called,
     delete_one,
     listed,
@@ -119,10 +120,6 @@ def _status(conversation: ConversationInfo) -> str:
 
 def _described(conversation: ConversationInfo) -> str:
     temperature, tools = conversation.temperature, conversation.enabled_tools
-    most = (
-        f"{conversation.max_tokens:,} tokens" if conversation.max_tokens else "",
-        f"${conversation.max_cost:,.2f}" if conversation.max_cost else "",
-    )
     facts = [
         ("id", conversation.id),
         ("title", conversation.title),
@@ -134,7 +131,7 @@ def _described(conversation: ConversationInfo) -> str:
         ("thinking", {True: "on", False: "off", None: ""}[conversation.thinking_enabled]),
         ("tools", "all" if tools is None else ", ".join(tools) or "none"),
         ("folder", conversation.workspace),
-        ("budget", " · ".join(part for part in most if part)),
+        ("budget", budget(conversation)),
         ("used", spent(conversation.tokens, conversation.cost)),
         ("last words", conversation.last_words),
         ("made", age(conversation.created_at)),

@@ -88,7 +88,8 @@ class _Errand:
 
     async def _room_id(self, client: RoomsClient) -> str:
         wanted = self.wanted
-        if tools := wanted.tools if isinstance(wanted, NewRoom) else self.changes.get("enabled_tools"):
+        values = wanted.values if isinstance(wanted, NewRoom) else self.changes
+        if tools := values.get("enabled_tools"):
             async with connect.chat_client(self.server) as chats:
                 await check_tools(chats, tools)
         if isinstance(wanted, NewRoom):

@@ -3,96 +3,85 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 from agent_tui.config import agent_templates
 from agent_tui.config.room_file import FileAgent, RoomFile, read_room_file, resolved
 from agent_tui.model.errors import ConfigError
+from agent_tui.model.events import RoomInfo
+from agent_tui.model.settings import Values, settings_of
 from tui import output
 from tui.output import PROGRAM
 
-Mode = Literal["sequential", "parallel"]
-OnError = Literal["continue", "pause"]
 SUFFIX = ".toml"
+# Settings of a room that have an option.
+OPTIONS = {name: setting for name, setting in settings_of(RoomInfo).items() if setting.option}
 
 
 @dataclass(frozen=True, slots=True)
 class NewRoom:
-    """The fields of ``POST /api/rooms``; ``None`` is left to the server."""
+    """What ``POST /api/rooms`` is told: settings of ``RoomInfo``; what is not in ``values``, and ``None``, is
+    left to the server.
+    """
 
-    task: str
-    name: str = ""
+    values: Values
     agents: tuple[FileAgent, ...] | None = None
-    rounds: int | None = None
-    mode: Mode | None = None
-    keep_running: bool = False
-    max_tokens: int | None = None
-    max_cost: float | None = None
-    answer_tokens: int | None = None
-    on_error: OnError | None = None
-    tools: tuple[str, ...] | None = None
-    workspace: str = ""  # the whole path
     provider: str = ""  # of agents that name none
     strict: bool = False  # the demo model speaks only where it is named
 
 
 @dataclass(frozen=True, slots=True)
 class RoomOptions:
-    """What the command line says about a new room; ``None`` where it says nothing."""
+    """What the command line says about a new room; ``None``, and nothing in ``values``, where it says
+    nothing. ``values`` are settings of ``RoomInfo``.
+    """
 
     from_file: Path | None = None
-    task: str | None = None
-    name: str | None = None
     agents: list[str] | None = None
     templates: list[str] | None = None
     provider: str | None = None
-    rounds: int | None = None
-    mode: Mode | None = None
-    keep_running: bool = False
-    max_tokens: int | None = None
-    max_cost: float | None = None
-    on_error: OnError | None = None
-    tools: list[str] | None = None
-    workspace: Path | None = None
     strict: bool = False
+    values: Values = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.max_cost is not None and not math.isfinite(self.max_cost):
-            raise ConfigError("--max-cost must be US dollars, 0 or more")
+        for name, value in self.values.items():
+            setting = OPTIONS[name]
+            if setting.type is float and not math.isfinite(value):
+                raise ConfigError(f"{setting.option} {setting.wanted}")
 
     @property
     def given(self) -> list[str]:
         """The options that only mean something for a room that is made."""
         values = {
             "--from": self.from_file,
-            "--task": self.task,
-            "--name": self.name,
             "--agent": self.agents,
             "--template": self.templates,
             "--provider": self.provider,
-            "--rounds": self.rounds,
-            "--mode": self.mode,
         }
-        return [option for option, value in values.items() if value is not None]
-
-    @property
-    def folder(self) -> str:
-        """The folder of the tools by its whole path, "" where none is named."""
-        return "" if self.workspace is None else str(self.workspace.expanduser().resolve())
+        of_new = [OPTIONS[name].option for name in self.values if not OPTIONS[name].of_made]
+        return [*(option for option, value in values.items() if value is not None), *of_new]
 
     @property
     def changes(self) -> dict[str, Any]:
         """What a room that is there already is told before it runs, by the wire's names."""
-        values: dict[str, Any] = {
-            "max_tokens": self.max_tokens,
-            "max_cost": self.max_cost,
-            "on_error": self.on_error,
-        }
-        values |= {"enabled_tools": self.tools or None, "workspace": self.folder or None}
-        told = {field: value for field, value in values.items() if value is not None}
-        return {**told, "keep_running": True} if self.keep_running else told
+        return {name: value for name, value in self.values.items() if OPTIONS[name].of_made}
+
+
+def values_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what options say of the settings of a room; ``given`` is by what a person calls them, and
+    ``None``, ``False`` or an empty list where nothing is said. A folder is whole then.
+    """
+    values: dict[str, Any] = {}
+    for name, setting in OPTIONS.items():
+        value = given[setting.called]
+        if isinstance(value, Path):
+            value = str(value.expanduser().resolve())
+        if value is not None and value is not False and value != []:
+            values[name] = value
+    return values
 
 
 def is_room_file(argument: str) -> bool:
@@ -110,29 +99,16 @@ def described(options: RoomOptions) -> NewRoom:
         file = read_room_file(options.from_file)
         for warning in file.warnings:
             output.notice(warning)
-    task = file.task if options.task is None else options.task
+    said = {name: value for name, value in options.values.items() if value != "" or OPTIONS[name].required}
+    values = {**file.values, **said}
+    task = values.get("task", "")
     if not task.strip():
         raise _no_task(options)
-    return NewRoom(
-        task,
-        options.name or file.name,
-        _agents(options, file, task),
-        file.rounds if options.rounds is None else options.rounds,
-        options.mode or cast("Mode | None", file.mode or None),
-        options.keep_running or file.keep_running,
-        file.max_tokens if options.max_tokens is None else options.max_tokens,
-        file.max_cost if options.max_cost is None else options.max_cost,
-        file.answer_tokens,
-        options.on_error or cast("OnError | None", file.on_error or None),
-        tuple(options.tools) if options.tools else file.tools,
-        options.folder or file.workspace,
-        options.provider or "",
-        options.strict,
-    )
+    return NewRoom(values, _agents(options, file, task), options.provider or "", options.strict)
 
 
 def _no_task(options: RoomOptions) -> ConfigError:
-    if options.from_file is not None and options.task is None:
+    if options.from_file is not None and "task" not in options.values:
         return ConfigError(f"{options.from_file}: task", "is missing")
     return ConfigError("a new room needs --task", f"see {PROGRAM} rooms new --help")
 

@@ -15,6 +15,7 @@ from tui.commands import (
     Kind,
     age,
     asked,
+    budget,
     called,
     check_tools,
     delete_one,
@@ -48,7 +49,7 @@ def list_rooms(source: Source, output_format: OutputFormat) -> int:
 
 def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:
     """Make a room and print its id."""
-    if tools := new.tools:
+    if tools := new.values.get("enabled_tools"):
         asked(source, connect.chat_client, lambda client: check_tools(client, tools))
     room = asked(source, connect.rooms_client, lambda client: connect.create(client, new))
     return told(inert_line(room.id), room_fields(room), output_format)
@@ -103,7 +104,7 @@ def _described(room: RoomInfo) -> str:
         ("mode", room.execution_mode),
         ("round", f"{room.current_round} of {room.max_rounds}"),
         ("used", spent(room.tokens, room.cost)),
-        ("budget", spent(room.max_tokens, room.max_cost or None)),
+        ("budget", budget(room)),
         ("events", count(room.last_event_id)),
         ("made", age(room.created_at)),
         ("changed", age(room.updated_at)),

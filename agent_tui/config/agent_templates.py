@@ -20,6 +20,7 @@ from agent_tui.config.file import config_path
 from agent_tui.config.toml_string import toml_string
 from agent_tui.model.errors import ConfigError, not_written
 from agent_tui.model.inert import inert_line
+from agent_tui.model.records import AGENT_NAME, NAME, WORDS
 
 LANGUAGES: Final = ("en", "zh", "ru")
 SHIPPED: Final = Path(__file__).parent / "templates"
@@ -27,9 +28,6 @@ FOLDER: Final = "agents"  # beside the config file
 SUFFIX: Final = ".toml"
 MAX_FILE_BYTES: Final = 256 * 1024
 MAX_FILES: Final = 500
-MAX_NAME_CHARACTERS: Final = 100  # of the backend, likewise the next two
-MAX_MODEL_CHARACTERS: Final = 200
-MAX_PROMPT_CHARACTERS: Final = 100_000
 MAX_SUMMARY_CHARACTERS: Final = 200
 
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
@@ -126,7 +124,7 @@ def read_template(path: Path, *, is_own: bool = False) -> tuple[Template, list[s
         raise ConfigError(f"{path}", "the name of the file must be letters, digits, - and _")
     table = read_toml(path, MAX_FILE_BYTES)
     reader = _Reader(path)
-    color = reader.text(table, "color", "color", MAX_MODEL_CHARACTERS)
+    color = reader.text(table, "color", "color", NAME)
     if color and not COLOR.fullmatch(color):
         raise ConfigError(f"{path}: color", "must be like #4c9be8")
     texts = {tag: reader.texts(tag, table[tag]) for tag in LANGUAGES if tag in table}
@@ -139,8 +137,8 @@ def read_template(path: Path, *, is_own: bool = False) -> tuple[Template, list[s
         {tag: entry["prompt"] for tag, entry in texts.items()},
         {tag: entry["summary"] for tag, entry in texts.items() if entry["summary"]},
         color,
-        reader.text(table, "model", "model", MAX_MODEL_CHARACTERS),
-        reader.text(table, "provider", "provider", MAX_MODEL_CHARACTERS),
+        reader.text(table, "model", "model", NAME),
+        reader.text(table, "provider", "provider", NAME),
         path,
         is_own,
     )
@@ -232,8 +230,8 @@ class _Reader:
         if not isinstance(entry, Mapping):
             raise ConfigError(f"{self._path}: {tag}", f"must be a table: [{tag}]")
         most = {
-            "name": MAX_NAME_CHARACTERS,
-            "prompt": MAX_PROMPT_CHARACTERS,
+            "name": AGENT_NAME,
+            "prompt": WORDS,
             "summary": MAX_SUMMARY_CHARACTERS,
         }
         texts = {key: self.text(entry, key, f"{tag}.{key}", limit) for key, limit in most.items()}

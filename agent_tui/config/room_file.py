@@ -2,7 +2,7 @@
 
     task = "Which queue for the importer?"
     rounds = 4
-    max_cost = 0.50
+    on_error = "pause"
 
     [[agents]]
     template = "critic"
@@ -27,47 +27,17 @@ from agent_tui.config.agent_templates import COLOR, Template, language_of, read_
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.toml_string import toml_string
 from agent_tui.model.errors import ConfigError
-from agent_tui.model.events import RoomInfo
+from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
+from agent_tui.model.records import AGENT_NAME, MAX_AGENTS, NAME
+from agent_tui.model.settings import Setting, Values, settings_of
 
-MODES: Final = ("sequential", "parallel")
-ON_ERROR: Final = ("continue", "pause")
 MAX_FILE_BYTES: Final = 1024 * 1024
-MAX_AGENTS: Final = 64  # this and the following are the backend's own limits
-MAX_ROUNDS: Final = 1_000
-MAX_TASK_CHARACTERS: Final = 100_000
-MAX_PROMPT_CHARACTERS: Final = 100_000
-MAX_ROOM_NAME_CHARACTERS: Final = 200
-MAX_AGENT_NAME_CHARACTERS: Final = 100
-MAX_MODEL_CHARACTERS: Final = 200
-MAX_TOKENS: Final = 10**12
-MAX_ANSWER_TOKENS: Final = 10_000_000
-MAX_TOOLS: Final = 500
 MAX_TOOL_NAME_CHARACTERS: Final = 100
 MAX_PATH_CHARACTERS: Final = 4_096
 
-_KEYS = (
-    "task",
-    "name",
-    "mode",
-    "rounds",
-    "max_tokens",
-    "max_cost",
-    "answer_tokens",
-    "on_error",
-    "keep_running",
-    "tools",
-    "workspace",
-    "agents",
-)
-_AGENT_TEXTS = {
-    "name": MAX_AGENT_NAME_CHARACTERS,
-    "template": MAX_MODEL_CHARACTERS,
-    "prompt": MAX_PROMPT_CHARACTERS,
-    "model": MAX_MODEL_CHARACTERS,
-    "provider": MAX_MODEL_CHARACTERS,
-    "color": MAX_MODEL_CHARACTERS,
-}
+_SETTINGS: Final = [setting for setting in settings_of(RoomInfo).values() if setting.in_new]
+_OF_AGENTS: Final = settings_of(AgentInfo).values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +66,12 @@ class FileAgent:
 
 @dataclass(frozen=True, slots=True)
 class RoomFile:
-    """A room file as it was read; ``None`` and empty are left to the server."""
+    """A room file as it was read: ``values`` are settings of ``RoomInfo``; what is not in them,
+    and ``None``, is left to the server.
+    """
 
     path: Path
-    task: str = ""
-    name: str = ""
-    mode: str = ""
-    rounds: int | None = None
-    max_tokens: int | None = None
-    max_cost: float | None = None
-    answer_tokens: int | None = None
-    on_error: str = ""
-    keep_running: bool = False
-    tools: tuple[str, ...] | None = None
-    workspace: str = ""  # the whole path
+    values: Values = field(default_factory=dict)
     agents: tuple[FileAgent, ...] | None = None
     warnings: tuple[str, ...] = ()
 
@@ -121,23 +83,10 @@ def read_room_file(path: Path) -> RoomFile:
     """
     table = read_toml(path, MAX_FILE_BYTES)
     reader = _Reader(path)
-    reader.unknown(table, _KEYS, "")
-    return RoomFile(
-        path,
-        task=reader.text(table, "task", MAX_TASK_CHARACTERS),
-        name=reader.text(table, "name", MAX_ROOM_NAME_CHARACTERS),
-        mode=reader.choice(table, "mode", MODES),
-        rounds=reader.whole(table, "rounds", 1, MAX_ROUNDS),
-        max_tokens=reader.whole(table, "max_tokens", 0, MAX_TOKENS),
-        max_cost=reader.amount(table, "max_cost"),
-        answer_tokens=reader.whole(table, "answer_tokens", 0, MAX_ANSWER_TOKENS),
-        on_error=reader.choice(table, "on_error", ON_ERROR),
-        keep_running=reader.flag(table, "keep_running"),
-        tools=reader.names(table, "tools"),
-        workspace=reader.folder(table, "workspace"),
-        agents=reader.agents(table),
-        warnings=tuple(reader.warnings),
-    )
+    reader.unknown(table, [*(setting.called for setting in _SETTINGS), "agents"], "")
+    said = {setting.name: reader.value(table, setting) for setting in _SETTINGS}
+    values = {name: value for name, value in said.items() if value is not None and value not in ("", False)}
+    return RoomFile(path, values, reader.agents(table), tuple(reader.warnings))
 
 
 def resolved(
@@ -157,7 +106,7 @@ def resolved(
             continue
         template = by_id.get(agent.template)
         if template is None:
-            wanted = inert_line(agent.template, MAX_AGENT_NAME_CHARACTERS)
+            wanted = inert_line(agent.template, AGENT_NAME)
             where = "--template" if path is None else f"{path}: agents[{number}].template"
             raise ConfigError(where, f'there is no template "{wanted}"; {_names(known)}')
         filled.append(agent.filled(template, language))
@@ -170,34 +119,32 @@ def _names(known: Sequence[Template]) -> str:
 
 def room_file_text(room: RoomInfo) -> str:
     """Return ``room`` as a room file that makes the same room again."""
-    top = {
-        "task": toml_string(room.task),
-        "name": toml_string(room.name) if room.name else "",
-        "mode": toml_string(room.execution_mode) if room.execution_mode in MODES else "",
-        "rounds": str(room.max_rounds) if room.max_rounds > 0 else "",
-        "max_tokens": str(room.max_tokens) if room.max_tokens > 0 else "",
-        "max_cost": repr(float(room.max_cost)) if 0 < room.max_cost < math.inf else "",
-        "answer_tokens": str(room.answer_tokens) if room.answer_tokens > 0 else "",
-        "on_error": toml_string(room.on_error) if room.on_error in ON_ERROR[1:] else "",
-        "keep_running": "true" if room.keep_running else "",
-        "tools": f"[{', '.join(map(toml_string, room.enabled_tools))}]" if room.enabled_tools else "",
-        "workspace": toml_string(room.workspace) if room.workspace else "",
-    }
-    blocks = ["\n".join(f"{key} = {value}" for key, value in top.items() if value)]
+    lines = [(setting, _written(setting, getattr(room, setting.name))) for setting in _SETTINGS]
+    lines.sort(key=lambda line: not line[0].required)  # the task comes first
+    blocks = ["\n".join(f"{setting.called} = {text}" for setting, text in lines if text)]
     for agent in room.agents:
-        is_demo = agent.provider_id == DEMO_PROVIDER
-        fields = {
-            "name": agent.name,
-            "prompt": agent.system_prompt,
-            "model": "" if is_demo else agent.model,
-            "provider": agent.provider_id,
-            "color": agent.color if COLOR.fullmatch(agent.color) else "",
-        }
-        lines = [f"{key} = {toml_string(value)}" for key, value in fields.items() if value]
-        blocks.append("\n".join(["[[agents]]", *lines]))
+        said = {setting.called: getattr(agent, setting.name) for setting in _OF_AGENTS}
+        if agent.provider_id == DEMO_PROVIDER:
+            del said["model"]
+        if not COLOR.fullmatch(agent.color):
+            del said["color"]
+        blocks.append("\n".join(["[[agents]]", *(f"{k} = {toml_string(v)}" for k, v in said.items() if v)]))
     if not room.agents:
         blocks[0] += "\nagents = []"
     return "\n\n".join(blocks) + "\n"
+
+
+def _written(setting: Setting, value: Any) -> str:
+    """Return a value as TOML; "" for one that need not be said or that no file can say."""
+    match value:
+        case bool():
+            return "true" if value else ""
+        case str():
+            return toml_string(value) if value and value in (setting.choices or (value,)) else ""
+        case int() | float():
+            return repr(setting.type(value)) if 0 < value < math.inf else ""
+        case _:
+            return f"[{', '.join(map(toml_string, value))}]" if value else ""
 
 
 class _Reader:
@@ -218,7 +165,7 @@ class _Reader:
             if key not in known
         ]
 
-    def text(self, table: Mapping[str, Any], key: str, most: int, where: str = "") -> str:
+    def text(self, table: Mapping[str, Any], key: str, most: float, where: str = "") -> str:
         value = table.get(key, "")
         if not isinstance(value, str):
             raise self._fail(f"{where}{key}", "must be a string")
@@ -226,43 +173,42 @@ class _Reader:
             raise self._fail(f"{where}{key}", f"has {len(value):,} of at most {most:,} characters")
         return value if value.strip() else ""
 
-    def choice(self, table: Mapping[str, Any], key: str, known: Sequence[str]) -> str:
-        value = self.text(table, key, MAX_ROOM_NAME_CHARACTERS)
-        if value and value not in known:
-            raise self._fail(key, f'is "{inert_line(value, 60)}"; known: {", ".join(known)}')
-        return value
-
-    def whole(self, table: Mapping[str, Any], key: str, least: int, most: int) -> int | None:
+    def value(self, table: Mapping[str, Any], setting: Setting) -> Any:
+        """Return what the file says of a setting; ``None`` or nothing where that is left to the server."""
+        key = setting.called
+        if setting.type is tuple:
+            return self.names(table, setting)
+        if setting.type is str:
+            return self.folder(table, key) if setting.is_folder else self.choice(table, setting)
         value = table.get(key)
         if value is None:
             return None
-        if type(value) is not int or not least <= value <= most:
-            raise self._fail(key, f"must be a whole number from {least:,} to {most:,}")
+        if setting.type is bool:
+            if not isinstance(value, bool):
+                raise self._fail(key, "must be true or false")
+            return value
+        most = setting.most if setting.type is int else math.inf  # the server says what is too much money
+        fits = type(value) in (int, setting.type) and setting.least <= value <= most and value < math.inf
+        if not fits:
+            raise self._fail(key, setting.wanted)
+        return setting.type(value)
+
+    def choice(self, table: Mapping[str, Any], setting: Setting) -> str:
+        value = self.text(table, setting.called, NAME if setting.choices else setting.most)
+        if value and setting.choices and value not in setting.choices:
+            known = ", ".join(setting.choices)
+            raise self._fail(setting.called, f'is "{inert_line(value, 60)}"; known: {known}')
         return value
 
-    def amount(self, table: Mapping[str, Any], key: str) -> float | None:
-        value = table.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise self._fail(key, "must be US dollars, 0 or more")
-        return float(value)
-
-    def flag(self, table: Mapping[str, Any], key: str) -> bool:
-        value = table.get(key, False)
-        if not isinstance(value, bool):
-            raise self._fail(key, "must be true or false")
-        return value
-
-    def names(self, table: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    def names(self, table: Mapping[str, Any], setting: Setting) -> tuple[str, ...] | None:
         """Return names of tools, ``None`` where the file says nothing of them."""
-        value = table.get(key)
+        key, value = setting.called, table.get(setting.called)
         if value is None:
             return None
         if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
             raise self._fail(key, 'must be names: ["read_file", "search_files"]')
-        if len(value) > MAX_TOOLS or any(len(name) > MAX_TOOL_NAME_CHARACTERS for name in value):
-            raise self._fail(key, f"at most {MAX_TOOLS} names of {MAX_TOOL_NAME_CHARACTERS} characters")
+        if len(value) > setting.most or any(len(name) > MAX_TOOL_NAME_CHARACTERS for name in value):
+            raise self._fail(key, f"at most {setting.most} names of {MAX_TOOL_NAME_CHARACTERS} characters")
         return tuple(value)
 
     def folder(self, table: Mapping[str, Any], key: str) -> str:
@@ -287,8 +233,9 @@ class _Reader:
         return tuple(self._agent(entry, f"agents[{number}].") for number, entry in enumerate(value, 1))
 
     def _agent(self, entry: Mapping[str, Any], where: str) -> FileAgent:
-        self.unknown(entry, tuple(_AGENT_TEXTS), where)
-        texts = {key: self.text(entry, key, most, where) for key, most in _AGENT_TEXTS.items()}
+        most = {"template": NAME, **{setting.called: setting.most for setting in _OF_AGENTS}}
+        self.unknown(entry, tuple(most), where)
+        texts = {key: self.text(entry, key, longest, where) for key, longest in most.items()}
         if not texts["name"].strip() and not texts["template"]:
             raise self._fail(f"{where}name", "is missing; an agent needs a name or a template")
         if texts["color"] and not COLOR.fullmatch(texts["color"]):

@@ -17,6 +17,8 @@ from agent_tui.model.tool_forms import ToolForm
 
 NAME: Final = 200  # the most characters of a name, of a model, of a provider
 WORDS: Final = 100_000  # of a task, of what an agent is told
+AGENT_NAME: Final = 100
+MAX_AGENTS: Final = 64  # of a room
 
 # Settings that rooms and chats share.
 MaxTokens = Annotated[int, Setting(most=10**12, zero="none", noun="The budget", option="--max-tokens")]
@@ -148,7 +150,7 @@ class AgentInfo:
     """
 
     id: str
-    name: Annotated[str, Setting(most=100, is_name=True, required=True, noun="The name of an agent")]
+    name: Annotated[str, Setting(most=AGENT_NAME, is_name=True, required=True, noun="The name of an agent")]
     color: Annotated[str, Setting()] = ""
     model: Annotated[str, _MODEL] = ""
     turn_order: int = 0
@@ -177,20 +179,41 @@ class RoomInfo:
 
     id: str
     name: Annotated[
-        str, Setting(most=NAME, is_name=True, empty="A room needs a name that can be read.", option="--name")
+        str,
+        Setting(
+            most=NAME,
+            is_name=True,
+            empty="A room needs a name that can be read.",
+            option="--name",
+            of_made=False,
+        ),
     ] = ""
     task: Annotated[
         str,
-        Setting(most=WORDS, required=True, empty="A room needs something to talk about.", option="--task"),
+        Setting(
+            most=WORDS,
+            required=True,
+            empty="A room needs something to talk about.",
+            option="--task",
+            of_made=False,
+        ),
     ] = ""
     status: str = "idle"
     execution_mode: Annotated[
-        str, Setting(choices=("sequential", "parallel"), key="mode", option="--mode")
+        str, Setting(choices=("sequential", "parallel"), key="mode", option="--mode", of_made=False)
     ] = "sequential"
     current_round: int = 0
     max_rounds: Annotated[
         int,
-        Setting(least=1, most=1_000, default=3, noun="The number of rounds", key="rounds", option="--rounds"),
+        Setting(
+            least=1,
+            most=1_000,
+            default=3,
+            noun="The number of rounds",
+            key="rounds",
+            option="--rounds",
+            of_made=False,
+        ),
     ] = 0
     agents: tuple[AgentInfo, ...] = ()
     last_event_id: int = 0

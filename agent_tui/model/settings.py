@@ -46,6 +46,7 @@ class Setting:
     while_running: bool = True  # it can be changed while somebody speaks
     in_form: bool = True
     option: str = ""  # on the command line; empty: none
+    of_made: bool = True  # the option also changes a room that is there, before it runs
     key: str = ""  # in a room file, and as a field of a form; empty: as on the wire
     name: str = ""
     type: type = str

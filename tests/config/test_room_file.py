@@ -12,6 +12,7 @@ from agent_tui.config.agent_templates import templates
 from agent_tui.config.room_file import FileAgent, read_room_file, resolved, room_file_text
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.settings import settings_of
 
 NOBODY = Path("/nonexistent/agents")
 WHOLE = """
@@ -75,26 +76,29 @@ def written(folder: Path, text: str) -> Path:
 
 def test_everything_a_file_may_say_is_read(tmp_path: Path) -> None:
     file = read_room_file(written(tmp_path, WHOLE))
-    assert (file.task, file.name, file.mode, file.rounds) == ("Which queue?", "queue", "parallel", 4)
-    assert (file.max_tokens, file.max_cost, file.on_error, file.keep_running) == (50_000, 0.5, "pause", True)
-    assert file.answer_tokens == 900
+    assert file.values == {
+        "task": "Which queue?",
+        "name": "queue",
+        "execution_mode": "parallel",
+        "max_rounds": 4,
+        "max_tokens": 50_000,
+        "max_cost": 0.5,
+        "answer_tokens": 900,
+        "on_error": "pause",
+        "keep_running": True,
+        "enabled_tools": ("read_file", "search_files"),
+        "workspace": str(tmp_path.resolve() / "work"),
+    }
     assert file.agents == (
         FileAgent(template="critic", model="m1"),
         FileAgent("Ada", "", "Know it.", "", "local", "#4c9be8"),
     )
-    assert (file.tools, file.workspace) == (("read_file", "search_files"), str(tmp_path.resolve() / "work"))
     assert file.warnings == ()
 
 
 def test_what_a_file_leaves_out_is_left_to_the_server(tmp_path: Path) -> None:
     file = read_room_file(written(tmp_path, 'task = "T"'))
-    assert (file.mode, file.rounds, file.max_tokens, file.max_cost, file.agents) == (
-        "",
-        None,
-        None,
-        None,
-        None,
-    )
+    assert (file.values, file.agents) == ({"task": "T"}, None)
 
 
 @pytest.mark.parametrize("text", MISTAKES, ids=lambda text: text[:20])
@@ -175,16 +179,9 @@ def test_a_room_written_as_a_file_reads_back_the_same(
 ) -> None:
     file = read_room_file(written(tmp_path_factory.mktemp("round"), room_file_text(room)))
     assert file.warnings == ()
-    assert (file.task, file.name, file.mode, file.rounds) == (
-        room.task,
-        room.name,
-        room.execution_mode,
-        room.max_rounds,
-    )
-    assert (file.max_tokens or 0, file.max_cost or 0) == (room.max_tokens, room.max_cost)
-    assert (file.answer_tokens or 0) == room.answer_tokens
-    assert (file.on_error or "continue", file.keep_running) == (room.on_error, room.keep_running)
-    assert (file.tools or (), file.workspace) == (room.enabled_tools, room.workspace)
+    for name, setting in settings_of(RoomInfo).items():
+        if setting.in_new:
+            assert file.values.get(name, type(getattr(room, name))()) == getattr(room, name)
     assert file.agents == tuple(
         FileAgent(agent.name, "", agent.system_prompt, agent.model, agent.provider_id, agent.color)
         for agent in room.agents

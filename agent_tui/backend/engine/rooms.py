@@ -19,9 +19,9 @@ from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.store.damage import tools_text
 from agent_tui.backend.store.rows import RoomRow
 from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.records import MAX_AGENTS
 from agent_tui.model.settings import Values
 
-MAX_AGENTS = 64
 DEFAULT_NAME_CHARACTERS = 60
 # What an agent does while its newest turn has this status, in the words of ``events.AgentInfo``.
 WORDS = {
