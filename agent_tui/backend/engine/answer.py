@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from agent_tui.backend.engine.answer_history import cut_off, steps_told
+from agent_tui.backend.engine.answer_history import cut_off, steps_told, without_unrun
 from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.answer_tools import Calls, Workshop
 from agent_tui.backend.engine.call import Call
@@ -261,7 +261,7 @@ class Answer:
     def _request(self, round_: int) -> ModelRequest:
         request = self._ask.request
         images = {} if self._calls is None else self._calls.images
-        mine = steps_told(joined_steps(self._ask.before, self.steps.in_order), images)
+        mine = steps_told(joined_steps(without_unrun(self._ask.before), self.steps.in_order), images)
         messages, _ = trim((*request.messages, *mine), room_for_history(self._ask.terms, request.max_tokens))
         goes_on = bool(self._ask.before) and not self.steps.done
         # The round of a room is another thing: there are many turns in it.

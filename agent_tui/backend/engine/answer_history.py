@@ -62,6 +62,19 @@ def steps_told(
     return told + _round_told(words, calls, results, pictures)
 
 
+def without_unrun(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps of a cut answer without the newest round of calls, if none of them ever ran: a model
+    that goes on makes them anew, whole.
+    """
+    end = len(steps)
+    for type_ in ("tool_result", "tool_call"):
+        while end and steps[end - 1].type == type_:
+            end -= 1
+    calls = [step for step in steps[end:] if step.type == "tool_call"]
+    has_run = any(call.status != "cut" or call.seconds is not None for call in calls)
+    return tuple(steps if has_run else steps[:end])
+
+
 def cut_off(told: Sequence[ChatMessage]) -> str:
     """Return the words that an answer was cut off in: those of the last message, if it says and calls no
     more.

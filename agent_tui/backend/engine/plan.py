@@ -14,6 +14,7 @@ from agent_tui.backend.store.queries import FINAL_REASONS
 from agent_tui.backend.store.rows import RoomRow, TurnRow
 from agent_tui.model.events import QueuedMessage
 
+CUT_IN = "interject"  # the reason of a turn that a person's words cut (protocols.md §1, point 8)
 NO_AGENTS = "No agents in room"  # protocols.md §1, the text of ``error``
 MOST_FAILURES = 3  # in a row of one provider, in a sequential room: then it pauses
 
@@ -43,7 +44,8 @@ class OpenRound:
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One agent is due: ``attempt`` counts from 1; ``supersedes`` is the message that is said again,
-    ``continues`` the one that is to be continued, as far as it said anything.
+    ``continues`` the one that is to be continued. With both it is continued if it said anything, else said
+    again.
     """
 
     round: int
@@ -93,7 +95,9 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """``room_paused``; the turns with the messages ``again`` are said again when the room goes on."""
+    """``room_paused``; the turns with the messages ``again``, which failed, are continued or said again when
+    the room goes on.
+    """
 
     reason: str
     again: tuple[str, ...] = ()
@@ -123,7 +127,7 @@ def plan(room: RoomRow, turns: Sequence[TurnRow], cut: str, speaking: Collection
     if left_open:
         return CloseTurns(left_open, cut or "crash")
     newest = _newest(turns)
-    due = _due(room, newest, speaking)
+    due = _due(room, newest, speaking, {row.message_id: row for row in turns})
     failed = _failed(room, newest)
     if speaking:
         at_once = tuple(words for words in room.queue if words.when == "now")
@@ -157,8 +161,12 @@ def _newest(turns: Sequence[TurnRow]) -> Newest:
     return {(row.round, row.agent_id): row for row in sorted(turns, key=lambda row: row.attempt)}
 
 
-def _due(room: RoomRow, newest: Newest, speaking: Collection[str]) -> tuple[Turn, ...]:
-    """Return the turns that nobody finished, and before them those that somebody asked for again."""
+def _due(
+    room: RoomRow, newest: Newest, speaking: Collection[str], parts: Mapping[str, TurnRow]
+) -> tuple[Turn, ...]:
+    """Return the turns that nobody finished, and before them those that somebody asked for again. ``parts``
+    are all attempts, by their messages.
+    """
     asked, due = [], []
     opened = {room.round_open} if room.round_open > room.round_done else set()
     for round_ in sorted({round_ for round_, _ in newest} | opened):
@@ -169,16 +177,29 @@ def _due(room: RoomRow, newest: Newest, speaking: Collection[str]) -> tuple[Turn
             if last is None:
                 if round_ in opened:
                     due.append(Turn(round_, agent.id, 1))
-            elif not is_final(last):
-                # What was cut while it was continued goes on; what was said anew is said anew.
-                before = last.message_id if last.continues else ""
-                due.append(Turn(round_, agent.id, last.attempt + 1, continues=before))
             elif last.again:
                 old = "" if last.status == "skipped" else last.message_id
                 asked.append(Turn(round_, agent.id, last.attempt + 1, old))
             elif last.to_continue:
-                asked.append(Turn(round_, agent.id, last.attempt + 1, continues=last.message_id))
+                asked.append(Turn(round_, agent.id, last.attempt + 1, last.message_id, last.message_id))
+            elif not is_final(last):
+                before = last.message_id if _goes_on(room, last, parts) else ""
+                due.append(Turn(round_, agent.id, last.attempt + 1, continues=before))
     return (*asked, *due)
+
+
+def _goes_on(room: RoomRow, cut: TurnRow, parts: Mapping[str, TurnRow]) -> bool:
+    """Return whether the next attempt continues the one that was ``cut``.
+
+    It says it all anew where the room wants that, and where somebody's words cut in: they are to change what
+    is said. A turn that was over, and that somebody asked the rest of, is continued in any case.
+    """
+    if room.on_resume == "continue" and cut.reason != CUT_IN:
+        return True
+    before = parts.get(cut.continues)
+    while before is not None and not is_final(before):
+        before = parts.get(before.continues)
+    return before is not None
 
 
 def _failed(room: RoomRow, newest: Newest) -> tuple[str, ...]:
@@ -217,7 +238,7 @@ def _is_provider_dead(room: RoomRow, newest: Newest) -> bool:
 
 
 def _has_failed(row: TurnRow) -> bool:
-    return row.status == "failed" and not (row.again or row.continues)
+    return row.status == "failed" and not (row.again or row.to_continue)
 
 
 def _between(room: RoomRow, cut: str) -> Step:

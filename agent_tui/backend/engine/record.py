@@ -80,7 +80,7 @@ def run_paused(room: RoomRow, reason: str, again: Sequence[str] = ()) -> Written
     if reason in OWN_PAUSES:
         values["desired"] = "paused"
     changes: list[Change] = [RoomSet(values)]
-    changes += [TurnAgain(message_id) for message_id in again]
+    changes += [TurnAgain(message_id, rest=room.on_resume == "continue") for message_id in again]
     return Written([NewEvent.of(ev.RunPaused(room.id, room.round_open or None, reason))], changes)
 
 

@@ -272,7 +272,7 @@ class Runner:
             created_at=self._now(),
             sender_name=agent.name,
             sender_color=agent.color,
-            supersedes=turn.supersedes,
+            supersedes="" if chain else turn.supersedes,
             continues=chain[-1][0].message_id if chain else "",
         )
 

@@ -37,6 +37,7 @@ def turn(place: int, status: str, attempt: int = 1, round_: int = 1, reason: str
     return TurnRow(round_, f"id-{place}", attempt, f"m{round_}{place}{attempt}", status, reason)
 
 
+AGAIN = replace(room(1), on_resume="again")
 DONE = [turn(0, "completed"), turn(1, "completed"), turn(2, "completed")]
 CASES: dict[str, tuple[RoomRow, list[TurnRow], str, Step]] = {
     "a new room starts": (replace(ROOM, status="idle", run_seq=0), [], "", StartRun(resumed=False)),
@@ -47,17 +48,41 @@ CASES: dict[str, tuple[RoomRow, list[TurnRow], str, Step]] = {
     "the first agent speaks": (room(1), [], "", Speak((Turn(1, "id-0", 1),))),
     "then the second": (room(1), DONE[:1], "", Speak((Turn(1, "id-1", 1),))),
     "a failed turn is over": (room(1), [turn(0, "failed")], "", Speak((Turn(1, "id-1", 1),))),
-    "a cut turn is due again": (
+    "a cut turn is continued": (
         room(1),
         [turn(0, "completed"), turn(1, "interrupted")],
         "",
-        Speak((Turn(1, "id-1", 2),)),
+        Speak((Turn(1, "id-1", 2, continues="m111"),)),
     ),
-    "and again": (
+    "and once more": (
         room(1),
-        [turn(0, "interrupted"), turn(0, "interrupted", 2)],
+        [turn(0, "interrupted"), replace(turn(0, "interrupted", 2), continues="m101")],
+        "",
+        Speak((Turn(1, "id-0", 3, continues="m102"),)),
+    ),
+    "where the room wants that it is said anew": (
+        AGAIN,
+        [turn(0, "interrupted"), replace(turn(0, "interrupted", 2), continues="m101")],
         "",
         Speak((Turn(1, "id-0", 3),)),
+    ),
+    "but not one that was over, and whose rest was asked for": (
+        AGAIN,
+        [turn(0, "interrupted", reason="length"), replace(turn(0, "interrupted", 2), continues="m101")],
+        "",
+        Speak((Turn(1, "id-0", 3, continues="m102"),)),
+    ),
+    "a cut turn that is asked for again is said anew": (
+        room(1),
+        [replace(turn(0, "interrupted"), again=True)],
+        "",
+        Speak((Turn(1, "id-0", 2, "m101"),)),
+    ),
+    "and goes on where that was cut": (
+        room(1),
+        [turn(0, "superseded"), replace(turn(0, "interrupted", 2), supersedes="m101")],
+        "",
+        Speak((Turn(1, "id-0", 3, continues="m102"),)),
     ),
     "a turn that was cut and then completed is over": (
         room(1),
@@ -75,7 +100,7 @@ CASES: dict[str, tuple[RoomRow, list[TurnRow], str, Step]] = {
         room(1, mode="parallel"),
         [turn(0, "interrupted"), turn(1, "completed"), turn(2, "interrupted")],
         "",
-        Speak((Turn(1, "id-0", 2), Turn(1, "id-2", 2))),
+        Speak((Turn(1, "id-0", 2, continues="m101"), Turn(1, "id-2", 2, continues="m121"))),
     ),
     "a round whose turns are finished closes": (room(1), DONE, "", CloseRound(1)),
     "also when it is to pause": (room(1), DONE, "pause", CloseRound(1)),
@@ -119,7 +144,7 @@ ACTS: dict[str, tuple[RoomRow, list[TurnRow], str, set[str], Step]] = {
         Speak((TURN[1],)),
     ),
     "so is one that was passed over": (room(1), [turn(0, "skipped")], "", set(), Speak((TURN[1],))),
-    "one that was cut by words is due again": (
+    "one that was cut by words is said anew": (
         room(1),
         [turn(0, "interrupted", reason="interject")],
         "",
@@ -203,6 +228,20 @@ ACTS: dict[str, tuple[RoomRow, list[TurnRow], str, set[str], Step]] = {
         "",
         set(),
         Speak((Turn(1, "id-0", 2, "m101"),)),
+    ),
+    "or continued, as it was cut off": (
+        replace(room(1), on_error="pause"),
+        [replace(turn(0, "failed"), to_continue=True)],
+        "",
+        set(),
+        Speak((Turn(1, "id-0", 2, "m101", "m101"),)),
+    ),
+    "a rest that failed pauses it again": (
+        replace(room(1), on_error="pause"),
+        [turn(0, "failed"), replace(turn(0, "failed", 2), continues="m101")],
+        "",
+        set(),
+        Pause("error", ("m102",)),
     ),
     "one failed turn does not pause a room that goes on": (
         room(1),
