@@ -15,22 +15,22 @@ from tui.background import ASKS
 
 # Sends itself a signal at its N-th function call, and prints how many calls there were.
 PROGRAM = """
-import os, sys
+import atexit, os, sys
 at, number = int(sys.argv.pop(1)), int(sys.argv.pop(1))
 calls = 0
-def count(frame, event, argument):
+def count(frame, event, argument):  # returns no function for the lines: it is told of calls alone
     global calls
-    if event == "call":
-        calls += 1
-        if calls == at:
-            sys.setprofile(None)
-            os.kill(os.getpid(), number)
-from tui.__main__ import main
-sys.setprofile(count)
-code = main()
-sys.setprofile(None)
-print("calls:", calls, flush=True)
-sys.exit(code)
+    calls += 1
+    if calls == at:
+        sys.settrace(None)
+        os.kill(os.getpid(), number)
+def told():
+    sys.settrace(None)
+    print("calls:", calls, flush=True)
+atexit.register(told)
+from tui.__main__ import program
+sys.settrace(count)
+program()
 """
 NOBODY = [
     "rooms",
