@@ -103,6 +103,7 @@ class VoiceState:
     agent: vo.AgentJoined | None = None
     agent_left: str = ""  # the identity of an agent that was there and is gone
     people: tuple[vo.Person, ...] = ()
+    heard_left: vo.Person | None = None  # to whom the agent listened that listens to nobody now
     mic: vo.MicChanged = field(default_factory=lambda: vo.MicChanged(is_muted=False))
     sound: vo.SoundChanged = field(default_factory=vo.SoundChanged)
     measured: vo.LinkMeasured = field(default_factory=vo.LinkMeasured)
@@ -149,7 +150,7 @@ class VoiceState:
         if self._user_word == "away":
             found.add("away")
         heard = self.heard
-        if heard is not None and not heard.is_me:
+        if self.heard_left is not None or (heard is not None and not heard.is_me):
             found.add("not_linked")
         if self.agent_left and self.phase == "waiting_agent":
             found.add("agent_left")
@@ -218,7 +219,7 @@ class VoiceState:
         match event.status:
             case "preparing" | "connecting":  # anew: who was there before is not there yet
                 self.agent, self._agent_word, self._user_word = None, None, "listening"
-                self.people, self._has_people = (), False
+                self.people, self.heard_left, self._has_people = (), None, False
             case "connected":
                 if was_reconnecting:
                     self.lines.notice("reconnected")
@@ -252,11 +253,17 @@ class VoiceState:
         self.lines.notice("agent_left", self.agent.name or self.agent.identity)
         self.lines.close()
         self.agent, self._agent_word, self.agent_left = None, None, event.identity
+        self.heard_left = None
         self._move("agent left")
 
     # --- people ----------------------------------------------------------------------------------------
 
     def _people_changed(self, people: tuple[vo.Person, ...]) -> None:
+        heard = self.heard
+        if any(person.is_heard for person in people):
+            self.heard_left = None
+        elif heard is not None and self.agent is not None:
+            self.heard_left = heard
         before = {person.identity: person for person in self.people}
         now = {person.identity: person for person in people}
         if self._has_people:

@@ -106,12 +106,12 @@ def card(state: VoiceState, shown: Shown) -> Card | None:
         return Card(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS) or say("voice.card.absent"), helps)
     if "agent_left" in overlays:
         return Card(say("voice.card.agent_left"), (retry, local) if shown.may_use_local else (retry,))
-    if "not_linked" in overlays and state.heard is not None:
-        name, agent = _name(state), state.agent
+    if "not_linked" in overlays:
+        name, agent, why = _name(state), state.agent, "heard_left" if state.heard_left else "not_linked"
         if agent is None or agent.takes_requests:
             return Card(say("voice.card.not_linked", name=name), (("voice.listen", "voice.card.listen"),))
         # Its words and sound come to everybody; what it does not offer no key can ask for.
-        return Card(say(f"voice.card.not_linked.{'typed' if agent.has_session else 'only'}", name=name))
+        return Card(say(f"voice.card.{why}.{'typed' if agent.has_session else 'only'}", name=name))
     sound = state.sound
     if "no_audio" in overlays and (shown.had_input or not len(state.lines)):
         problem = inert_line(sound.input_problem, MAX_DETAIL_CHARACTERS)
@@ -123,7 +123,7 @@ def card(state: VoiceState, shown: Shown) -> Card | None:
 
 
 def _name(state: VoiceState) -> str:
-    heard = state.heard
+    heard = state.heard or state.heard_left
     return inert_line(heard.name or heard.identity, MAX_NAME_CHARACTERS) if heard is not None else ""
 
 

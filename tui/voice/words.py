@@ -87,6 +87,8 @@ VOICE: Final[dict[str, str]] = {
     "voice.card.absent": "The agent did not join the room.",
     "voice.card.agent_left": "The agent left the room. Waiting for it to come back.",
     "voice.card.not_linked": "The agent listens to {name}, not to you.",
+    "voice.card.heard_left.typed": "The agent listened to {name}, who has left. It hears nobody: type.",
+    "voice.card.heard_left.only": "The agent listened to {name}, who has left. It hears nobody.",
     "voice.card.not_linked.typed": "The agent listens to {name} and nobody else. You hear it, and can type.",
     "voice.card.not_linked.only": "The agent listens to {name} and nobody else. You only hear it.",
     "voice.card.no_input": "You can type; the agent answers aloud.",

@@ -29,17 +29,19 @@ def joined_order(participants: Iterable[rtc.RemoteParticipant]) -> list[rtc.Remo
     return sorted(participants, key=_joined)
 
 
-def listened_to(room: rtc.Room, agent: str, last_heard: str) -> str:
-    """Return the identity that the agent listens to, empty where nobody is.
+def listened_to(room: rtc.Room, agent: str, last_heard: str, left: str = "") -> str:
+    """Return the identity that the agent listens to, empty where it listens to nobody.
 
     Ours says so itself. Others say nothing: whose words came last, else the one who was there first, as
-    livekit-agents chooses.
+    livekit-agents chooses. ``left``: whom such an agent listened to when they left. It waits for just them.
     """
     here = {**room.remote_participants, room.local_participant.identity: room.local_participant}
     one = here.get(agent)
     said = one.attributes.get(wire.LISTENS_TO, "") if one is not None else ""
     if said or last_heard in here:
         return said or last_heard
+    if left:
+        return left if left in here else ""
     others = sorted(
         (who for who in here.values() if who.identity != agent and not is_agent(who)), key=_joined
     )

@@ -105,6 +105,7 @@ class RoomClient:
         self._words = WordStreams(self._running, self._people_now)
         self._speaking: frozenset[str] = frozenset()
         self._people: tuple[Person, ...] = ()
+        self._heard_left: tuple[str, str] = "", ""  # an agent that cannot be asked, and to whom it listened
         self._quality: Quality = "unknown"
         self._is_talking = False
         self._has_turn = False  # that the agent gave
@@ -309,11 +310,21 @@ class RoomClient:
             return
         agent = self._agent.identity
         speaking = self._speaking | ({agent} if self._agent.word == "speaking" else set())
-        heard = listened_to(link.room, agent, self._words.last_heard)
+        self._look_who_left(link)
+        left = self._heard_left[1] if self._heard_left[0] == agent else ""
+        heard = listened_to(link.room, agent, self._words.last_heard, left)
         people = persons(link.room, agent, heard, speaking, i_am_muted=self._is_muted)
         if people != self._people:
             self._people = people
             yield PeopleChanged(people)
+
+    def _look_who_left(self, link: RoomLink) -> None:
+        """Note whom an agent listened to that cannot be asked to listen to somebody else."""
+        agent, heard = self._agent.info, next((one for one in self._people if one.is_heard), None)
+        if agent is None or agent.takes_requests or heard is None or heard.is_me or self._is_reconnecting:
+            return
+        if heard.identity not in link.room.remote_participants:
+            self._heard_left = agent.identity, heard.identity
 
     def _came(self, link: RoomLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
         yield from self._agent.came(link, participant)
@@ -388,9 +399,10 @@ class RoomClient:
         ``NotOffered`` where neither can be done.
         """
         link, agent = self._with_agent()
-        is_heard = not any(person.is_heard and not person.is_me for person in self._people)
+        heard = next((person for person in self._people if person.is_heard), None)
+        is_heard = heard.is_me if heard is not None else not self._heard_left[1]
         if not is_heard and not agent.takes_requests and not agent.has_session:
-            raise NotOffered("the agent listens to somebody else", "What you type does not reach it.")
+            raise NotOffered("the agent does not listen to you", "What you type does not reach it.")
         key = f"typed-{secrets.token_hex(8)}"
         self._running.tell(WordsTyped(key, text))
         self._playback.silence(agent.identity, on=False)

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import signal
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -543,6 +544,31 @@ async def test_a_second_terminal_follows_an_agent_that_listens_to_the_first_alon
                 with pytest.raises(NotOffered):
                     await bob.say("what time is it")
                 assert not two.all(WordsTyped)
+    await bobs.aclose()
+
+
+async def test_an_agent_whose_person_has_left_hears_nobody_but_answers_what_is_typed(
+    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
+) -> None:
+    bobs = FedSound()
+    await bobs.open()
+    alice, bob = session_of(livekit, sound, tmp_path), session_of(livekit, bobs, tmp_path, "bob")
+    async with rooms.agent_process(tmp_path, "plain") as agent, AsyncExitStack() as later:
+        async with following(alice) as one:
+            await agent.join(livekit)
+            await listening(one)
+            two = await later.enter_async_context(following(bob))
+            await two.first(AgentJoined, like=lambda event: event.has_session)
+            await two.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
+            at = len(two.events)
+        left = await two.first(PeopleChanged, at, like=lambda event: not is_there(event, "alice"))
+        assert not any(person.is_heard for person in left.people)
+        await bob.say("what time is it")
+        await two.item("user", "what time is it", at)
+        await two.item("assistant", "half past nine", at)
+        again = session_of(livekit, sound, tmp_path)
+        async with following(again):  # under the same identity: it waits for her
+            await two.first(PeopleChanged, at, like=lambda event: is_there(event, "alice", is_heard=True))
     await bobs.aclose()
 
 

@@ -147,6 +147,15 @@ async def test_of_an_agent_that_cannot_be_asked_to_listen_no_key_is_named(
         assert "ask it to listen" not in seen.now
 
 
+async def test_an_agent_whose_person_has_left_says_that_it_hears_nobody() -> None:
+    me, bob = vo.Person("me", is_me=True), vo.Person("bob", "Bob", is_heard=True)
+    agent = vo.AgentJoined("agent-demo", "demo", has_session=True)
+    async with opened(*THERE, agent, vo.PeopleChanged((me, bob)), vo.PeopleChanged((me,))) as seen:
+        assert "The agent listened to Bob, who has left. It hears nobody: type." in seen.now
+        back = vo.PeopleChanged((me, bob))
+        assert "and nobody else" in await seen.send(back)
+
+
 async def test_what_cannot_be_done_before_there_is_a_session_says_so() -> None:
     source = FakeVoiceSource()
     source.hold()
