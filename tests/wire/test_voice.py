@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -229,7 +230,7 @@ def test_the_words_of_an_answer_come_as_debug_messages_and_no_other_debugging_is
         message.payload.update(fields)
         return Event(debug_message=message)
 
-    words = {"type": "agent-tui.words", "segment": "s1", "is_voiced": True}
+    words: dict[str, Any] = {"type": "agent-tui.words", "segment": "s1", "is_voiced": True}
     assert told(
         debug(**words, text="Two rooms ", is_final=False),
         debug(**words, text="", is_final=True),

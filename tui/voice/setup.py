@@ -73,8 +73,11 @@ def offered(missing: Sequence[Part]) -> list[Part]:
     _show(described(missing))
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ConfigError("voice is not set up", f"run: {COMMAND} --yes")
-    if _asked("Get all of it?", default=True):
+    is_one = len(missing) == 1
+    if _asked("Get it?" if is_one else "Get all of it?", default=True):
         return list(missing)
+    if is_one:
+        return []
     chosen: list[Part] = []
     for part in missing:
         if part is MODELS and AGENT in missing and AGENT not in chosen:

@@ -58,7 +58,7 @@ _WHICH: Final = {
     "type": "string",
     "minLength": 1,
     "maxLength": 200,
-    "description": "the room's id, its name or a part of it, or its number in list_rooms",
+    "description": "the room's name or a part of it, its number in list_rooms, or its id if two share it",
 }
 _ONE_ROOM: Final = {"room": _WHICH}
 _TASK: Final = {"task": {"type": "string", "minLength": 1, "maxLength": MAX_TASK_CHARACTERS}}

@@ -81,11 +81,18 @@ def test_what_is_said_is_one_of_five_intents_or_none(said: str, intent: str | No
 
 def test_the_first_one_is_that_of_the_list_told_last_and_it_the_room_spoken_of_last() -> None:
     before = (ChatMessage("user", "What rooms?"), *result("list_rooms", ROOMS))
-    assert call_of(asked("Pause the second one", *before)) == ("pause_room", {"room": "b2"})
+    assert call_of(asked("Pause the second one", *before)) == ("pause_room", {"room": "Rewrite the mail"})
     assert call_of(asked("Pause the first one")) == ("pause_room", {"room": "1"})
     paused = (*before, ChatMessage("user", "Pause it"), *result("pause_room", {"id": "b2", "name": "Mail"}))
-    assert call_of(asked("What is it about?", *paused)) == ("room_about", {"room": "b2"})
+    assert call_of(asked("What is it about?", *paused)) == ("room_about", {"room": "Mail"})
     assert call_of(asked("resume the redis room", *paused)) == ("resume_room", {"room": "redis"})
+
+
+def test_a_room_is_named_by_its_name_and_by_its_id_where_that_says_too_little() -> None:
+    rooms = [{"id": "a1", "name": "Mail"}, {"id": "b2", "name": "Mail"}, {"id": "c3", "name": "?"}]
+    before = (ChatMessage("user", "What rooms?"), *result("list_rooms", {"rooms": rooms}))
+    assert call_of(asked("Resume the first one", *before)) == ("resume_room", {"room": "a1"})
+    assert call_of(asked("Pause the third one", *before)) == ("pause_room", {"room": "c3"})
 
 
 def test_what_came_of_a_call_is_said_in_sentences() -> None:

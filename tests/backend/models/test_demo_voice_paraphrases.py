@@ -174,7 +174,7 @@ def test_the_room_that_is_named_or_counted_is_the_one_that_is_meant(
     ],
 )
 def test_it_is_the_room_that_was_spoken_of_last(said: str) -> None:
-    assert room_asked_for(said, SPOKEN_OF) == "room2"
+    assert room_asked_for(said, SPOKEN_OF) == "The budget for spring"
 
 
 def room_asked_for(said: str, before: tuple[ChatMessage, ...]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -114,17 +115,29 @@ def _room_meant(intent: Intent, request: ModelRequest) -> str:
 
 
 def _known_rooms(request: ModelRequest) -> tuple[list[str], str]:
-    """Return the ids of the rooms in the order that they were told last, and that of the one told of last."""
+    """Return the rooms in the order that they were told last, and the one told of last, as ``_called``."""
     listed: list[str] = []
+    names: Counter[str] = Counter()
     spoken_of = ""
     for message in request.messages:
         fields = json_object(message.content) if message.role == "tool" else {}
         if isinstance(rooms := fields.get("rooms"), list):
-            listed = [str(room["id"]) for room in rooms if isinstance(room, dict) and "id" in room]
+            told = [room for room in rooms if isinstance(room, dict) and "id" in room]
+            names = Counter(str(room.get("name", "")) for room in told)
+            listed = [_called(room, names) for room in told]
             spoken_of = listed[0] if len(listed) == 1 else ""
-        elif isinstance(room_id := fields.get("id"), str):
-            spoken_of = room_id
+        elif isinstance(fields.get("id"), str):
+            spoken_of = _called(fields, names)
     return listed, spoken_of
+
+
+def _called(room: Mapping[str, Any], names: Counter[str]) -> str:
+    """Return what a call names a room by: its name, which people are shown, or its id where the name says
+    too little.
+    """
+    name = str(room.get("name", ""))
+    is_clear = any(map(str.isalpha, name)) and len(name) < _MOST_NAMED and names[name] < 2
+    return name if is_clear else str(room["id"])
 
 
 # --- what it says ------------------------------------------------------------------------------------------
@@ -138,6 +151,7 @@ _HELP_SAID = (
     " To talk about anything else, connect a model with F4."
 )
 _NOT_YOURS = "Only the owner of this session may do that."
+_MOST_NAMED: Final = 100  # characters: a longer name may have been cut
 _COUNTS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
