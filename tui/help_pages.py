@@ -30,6 +30,8 @@ _NEW = """\
   --max-cost X            the same in US dollars, where the price is known
   --on-error WORD         what the room does after a turn that failed:
                           continue (default) or pause
+  --on-resume WORD        what becomes of a turn that was cut when the room is
+                          resumed: continue (default) or again
   --tool NAME             a tool that the agents may use; may be given again
                           (default: none; agent-tui tools list names them)
   --workspace DIR         the folder that the tools work in

@@ -28,6 +28,7 @@ MaxCost = Annotated[
 AnswerTokens = Annotated[
     int, Setting(most=10_000_000, zero="what the provider allows", noun="The longest answer")
 ]
+OnResume = Annotated[str, Setting(choices=("continue", "again"), option="--on-resume")]
 Workspace = Annotated[str, Setting(is_folder=True, option="--workspace")]
 Archived = Annotated[bool, Setting(in_new=False, while_running=False, in_form=False)]
 _TOOLS = Setting(most=500, key="tools", option="--tool")
@@ -227,6 +228,7 @@ class RoomInfo:
     tokens: int = 0  # used so far by all turns, in the providers' own count where they say it
     cost: float | None = None  # of what was used; None where no price is known
     on_error: Annotated[str, Setting(choices=("continue", "pause"), option="--on-error")] = "continue"
+    on_resume: OnResume = "continue"  # what becomes of a turn that was cut when the room is resumed
     archived: Archived = False
     last_speaker: str = ""
     last_words: str = ""  # the end of what was said last, one short line
@@ -265,6 +267,7 @@ class ConversationInfo:
     max_tokens: MaxTokens = 0  # the budget, as a room's
     max_cost: MaxCost = 0.0
     answer_tokens: AnswerTokens = 0  # as a room's
+    on_resume: OnResume = "continue"  # as a room's
     tokens: int = 0
     cost: float | None = None
     last_words: str = ""

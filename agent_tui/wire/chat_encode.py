@@ -67,6 +67,8 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.ConversationChanged(conversation):
             fields = conversation_fields(conversation)
             del fields["last_event_id"]  # this event's own id says it
+            if conversation.on_resume == "continue":  # logs from before it was a setting replay as they were
+                del fields["on_resume"]
             return "conversation", fields
         case _:
             raise ValueError(f"{type(event).__name__} is not of a chat")

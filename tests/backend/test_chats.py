@@ -48,6 +48,7 @@ async def test_a_conversation_is_made_shown_changed_listed_and_deleted(
         "max_tokens": 5000,
         "max_cost": 1.5,
         "answer_tokens": 900,
+        "on_resume": "again",
     }
     made = await client.call("POST", A_PATH, {**wished, "unknown": {"ignored": True}})
     assert made.status == 201
@@ -63,9 +64,12 @@ async def test_a_conversation_is_made_shown_changed_listed_and_deleted(
     path = f"{A_PATH}/{chat['id']}"
     assert (await client.call("GET", path)).json == chat
     changes = {"title": "Sea", "temperature": None, "enabled_tools": None, "workspace": "", "model": None}
+    changes["on_resume"] = "continue"
     changed = (await client.call("PATCH", path, changes)).json
     assert (changed["title"], changed["temperature"], changed["enabled_tools"]) == ("Sea", None, None)
     assert (changed["workspace"], changed["model"], changed["thinking_enabled"]) == ("", "big", True)
+    assert changed["on_resume"] == "continue"
+    await refused(chatting, "PATCH", path, {"on_resume": "explode"}, 422)
     assert (await client.call("GET", A_PATH)).json == {"conversations": [changed]}
     deleted = await client.call("DELETE", path)
     assert (deleted.status, deleted.json["id"]) == (200, chat["id"])

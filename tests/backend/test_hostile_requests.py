@@ -69,7 +69,8 @@ async def test_half_a_character_anywhere_in_a_body_is_never_an_error_of_ours(
     agents = [{"id": agent, "name": "Ada"}]
     calls: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
         ("POST", "/api/rooms", {"task": "t"}, ("task", "name", "execution_mode", "on_error", "workspace")),
-        ("PATCH", room, {}, ("task", "name", "execution_mode", "on_error", "workspace")),
+        ("POST", "/api/rooms", {"task": "t"}, ("on_resume",)),
+        ("PATCH", room, {}, ("task", "name", "execution_mode", "on_error", "on_resume", "workspace")),
         ("POST", f"{room}/messages", {"content": "c"}, ("content", "when", "to", "client_key")),
         ("PATCH", f"{room}/queue/none", {"content": "c"}, ("content", "to")),
         ("POST", f"{room}/asks/a/step-0", {"decision": "once"}, ("decision", "pattern", "reason")),

@@ -34,6 +34,9 @@ async def test_budget_and_what_an_error_does_are_made_changed_and_shown(talking:
     assert (room["tokens"], room["cost"], room["archived"], room["queue"]) == (0, None, False, [])
     assert (await change(talking, room_id, answer_tokens=900)).json["answer_tokens"] == 900
     assert (await show(talking, room_id))["answer_tokens"] == 900
+    assert (await show(talking, room_id))["on_resume"] == "continue"
+    assert (await change(talking, room_id, on_resume="again")).json["on_resume"] == "again"
+    assert (await show(talking, room_id))["on_resume"] == "again"
     answer = await change(talking, room_id, max_tokens=0, max_cost=2, on_error="continue")
     assert (answer.json["max_tokens"], answer.json["max_cost"], answer.json["on_error"]) == (0, 2, "continue")
 
@@ -50,6 +53,7 @@ async def test_what_a_change_cannot_be_is_refused_and_changes_nothing(talking: B
         {"max_cost": -0.1},
         {"max_cost": True},
         {"on_error": "explode"},
+        {"on_resume": "explode"},
         {"archived": 1},
         {"agents": []},
         {"agents": [{}]},

@@ -24,6 +24,7 @@ max_tokens = 50000
 max_cost = 0.5
 answer_tokens = 900
 on_error = "pause"
+on_resume = "again"
 keep_running = true
 tools = ["read_file", "search_files"]
 workspace = "work"
@@ -50,6 +51,7 @@ MISTAKES = {
     "max_cost = nan": "max_cost: must be US dollars, 0 or more",
     "max_cost = '1'": "max_cost: must be US dollars, 0 or more",
     "on_error = 'stop'": 'on_error: is "stop"; known: continue, pause',
+    "on_resume = 'stop'": 'on_resume: is "stop"; known: continue, again',
     "keep_running = 1": "keep_running: must be true or false",
     "tools = 'read_file'": "tools: must be names",
     "tools = [1]": "tools: must be names",
@@ -85,6 +87,7 @@ def test_everything_a_file_may_say_is_read(tmp_path: Path) -> None:
         "max_cost": 0.5,
         "answer_tokens": 900,
         "on_error": "pause",
+        "on_resume": "again",
         "keep_running": True,
         "enabled_tools": ("read_file", "search_files"),
         "workspace": str(tmp_path.resolve() / "work"),
@@ -168,6 +171,7 @@ ROOMS = st.builds(
     max_cost=st.floats(0, 1e6),
     answer_tokens=st.integers(0, 10_000_000),
     on_error=st.sampled_from(["continue", "pause"]),
+    on_resume=st.sampled_from(["continue", "again"]),
     enabled_tools=st.lists(SEEN.map(lambda name: name[:100]), max_size=3).map(tuple),
     workspace=st.sampled_from(["", "/", '/code "one"/二']),
 )

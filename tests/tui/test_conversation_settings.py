@@ -45,11 +45,12 @@ async def test_only_what_is_different_is_sent_in_one_call(tmp_path: Path) -> Non
         line(seen, "workspace").value = "/srv/work"
         seen.app.screen.query_one("#prompt", Composer).put("Be brief.")
         seen.app.screen.query_one("#thinking", Choice).choose("on")
+        seen.app.screen.query_one("#on_resume", Choice).choose("again")
         await seen.press("ctrl+s")
         sent = (
             "change {'title': 'Plan', 'system_prompt': 'Be brief.', 'temperature': 0.7, "
             "'thinking_enabled': True, 'workspace': '/srv/work', 'max_tokens': 50000, 'max_cost': 2.5, "
-            "'answer_tokens': 4000}"
+            "'answer_tokens': 4000, 'on_resume': 'again'}"
         )
         assert seen.client.asked == [(sent, "c1")]
         assert "Plan" in await seen.text()

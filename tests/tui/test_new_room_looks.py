@@ -165,6 +165,8 @@ async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Pat
         await page.press("space")
         await page.fill(max_rounds="5", max_tokens="50,000", max_cost="$2,50", answer_tokens="4,000")
         await page.go_to("on_error")
+        await page.press("space")
+        await page.go_to("on_resume")
         await page.press("space", "ctrl+n")
         assert page.seen.client.made == [
             {
@@ -176,6 +178,7 @@ async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Pat
                 "max_cost": 2.5,
                 "answer_tokens": 4000,
                 "on_error": "pause",
+                "on_resume": "again",
             }
         ]
 

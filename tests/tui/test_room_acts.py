@@ -178,10 +178,14 @@ async def test_the_settings_are_changed_by_one_call_with_what_is_different() -> 
         screen.app.screen.query_one("#answer_tokens", Line).value = "4,000"
         screen.app.screen.query_one("#max_tokens", Line).value = "50,000"
         screen.app.screen.query_one("#on_error", Choice).action_turn(1)
+        screen.app.screen.query_one("#on_resume", Choice).action_turn(1)
         screen.link.calls.room = ev.RoomInfo("r", max_rounds=5, max_tokens=50_000, agents=AGENTS, task="T")
         text = await screen.press("enter")
         assert asked(screen) == [
-            "change {'max_rounds': 5, 'max_tokens': 50000, 'answer_tokens': 4000, 'on_error': 'pause'}"
+            (
+                "change {'max_rounds': 5, 'max_tokens': 50000, 'answer_tokens': 4000, 'on_error': 'pause', "
+                "'on_resume': 'again'}"
+            )
         ]
         assert "round 1 of 5" in text
         assert "of 50,000 tokens" in text

@@ -42,11 +42,18 @@ USAGE = ev.Usage(3, 4, 0.5, 0.25)
         ev.RunFailed("Stopped"),
         ev.ConversationChanged(ev.ConversationInfo("c", "T", enabled_tools=("look",), head="t", cost=0.5)),
         ev.ConversationChanged(ev.ConversationInfo("c", temperature=0.2, thinking_enabled=True)),
+        ev.ConversationChanged(ev.ConversationInfo("c", on_resume="again")),
     ],
 )
 def test_what_goes_out_is_read_back_as_what_it_was(event: ev.Event) -> None:
     name, data = encode(event)
     assert ChatDecoder("t").decode(name, dump(data)) == event
+
+
+def test_a_chat_that_continues_when_resumed_is_told_of_as_before_there_was_a_choice() -> None:
+    usual = ev.ConversationInfo("c")
+    assert "on_resume" not in encode(ev.ConversationChanged(usual))[1]
+    assert conversation_fields(usual)["on_resume"] == "continue"
 
 
 def test_steps_have_exactly_the_fields_of_the_protocol() -> None:

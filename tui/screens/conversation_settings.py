@@ -25,6 +25,7 @@ from widgets.composer import Composer
 
 MAX_TEMPERATURE: Final = 2.0
 DEFAULT, ALL, NONE, SOME = "default", "all", "none", "some"  # which tools may be used
+ON_RESUME: Final = ("continue", "again")
 THINKING: Final[Mapping[str, bool | None]] = {"own": None, "off": False, "on": True}
 _FIELDS: Final = {
     "name": "title",
@@ -38,6 +39,7 @@ _FIELDS: Final = {
     "max_tokens": "max_tokens",
     "max_cost": "max_cost",
     "answer_tokens": "answer_tokens",
+    "on_resume": "on_resume",
 }  # of the form, and what they are of a chat
 
 
@@ -87,6 +89,8 @@ class ConversationForm(ModelForm[None]):
                 none = say("settings.answer_tokens.none")
                 longest = Line(str(chat.answer_tokens or ""), placeholder=none, id="answer_tokens")
                 yield Field("answer_tokens", say("settings.answer_tokens"), longest)
+                on_resume = self._choice("on_resume", ON_RESUME, chat.on_resume)
+                yield self._field("on_resume", on_resume)
                 yield self._field("tools", self._choice("tools", (DEFAULT, ALL, NONE, SOME), self._tools_now))
                 yield ToolList(chat.enabled_tools or (), ascii_only=self._ascii_only)
                 yield SuspendedRules(self._link, chat.id, ascii_only=self._ascii_only)

@@ -87,7 +87,8 @@ class NewRoomScreen(ModelForm[Made | None]):
             yield from self.model_fields("", "")
             for name in ("max_tokens", "max_cost", "answer_tokens"):
                 yield self._field(name)
-            yield self._field("on_error", str(USUAL["on_error"]))
+            for name in ("on_error", "on_resume"):
+                yield self._field(name, str(USUAL[name]))
             yield self._field("workspace")
             yield RoomTools((), self._room_link, ascii_only=self._ascii_only)
         yield Static("", id="problem", markup=False)

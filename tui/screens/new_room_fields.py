@@ -16,6 +16,7 @@ USUAL: Final[Mapping[str, str | int | float]] = {
     "max_cost": 0.0,
     "answer_tokens": 0,
     "on_error": "continue",
+    "on_resume": "continue",
     "workspace": "",
 }
 VALUES: Final = ("task", "execution_mode", "max_rounds", *USUAL)

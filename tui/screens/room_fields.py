@@ -18,7 +18,11 @@ from tui.screens.tool_list import ToolList
 from tui.screens.words import say
 from widgets.composer import Composer
 
-OPTIONS: Final = {"execution_mode": ("sequential", "parallel"), "on_error": ("continue", "pause")}
+OPTIONS: Final = {
+    "execution_mode": ("sequential", "parallel"),
+    "on_error": ("continue", "pause"),
+    "on_resume": ("continue", "again"),
+}
 EMPTY: Final = {
     "max_tokens": "settings.no_limit",
     "max_cost": "settings.no_limit",

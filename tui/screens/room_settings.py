@@ -70,6 +70,7 @@ class SettingsScreen(Form[None]):
             "max_cost": f"{state.room.max_cost:g}" if state.room.max_cost else "",
             "answer_tokens": str(state.room.answer_tokens or ""),
             "on_error": state.room.on_error,
+            "on_resume": state.room.on_resume,
             "workspace": state.room.workspace,
         }
 

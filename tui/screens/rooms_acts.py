@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 8  # calls under way at the same time
 _COPY: Final = re.compile(r" \(copy(?: \d+)?\)$")
 _ROOM_FIELDS: Final = (
-    *("execution_mode", "max_rounds", "keep_running", "on_error"),
+    *("execution_mode", "max_rounds", "keep_running", "on_error", "on_resume"),
     *("max_tokens", "max_cost", "answer_tokens", "enabled_tools", "workspace"),
 )
 _SAYS_NOTHING: Final = ("", 0, (), "continue")  # what the server takes where a field is not given

@@ -32,6 +32,7 @@ class ChatRow:
     max_tokens: int = 0
     max_cost: float = 0.0
     answer_tokens: int = 0
+    on_resume: str = "continue"
     archived: bool = False
     used_tokens: int = 0
     used_cost: float | None = None

@@ -82,6 +82,7 @@ class RoomRow:
     tools: tuple[str, ...] = ()
     workspace: str = ""
     answer_tokens: int = 0
+    on_resume: str = "continue"
     agents: tuple[AgentInfo, ...] = ()
     queue: tuple[QueuedMessage, ...] = ()
     damaged: str = ""  # the field that cannot be read, of a room that can only be deleted

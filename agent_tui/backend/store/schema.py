@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import event as sqlalchemy_event
 
-HEAD = "0010"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0011"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -46,6 +46,8 @@ version = Table(
 # chat | voice (a chat that is spoken); of a chat, round_open is the number of its newest answer. tools: names
 # of what its agents may use, as JSON, empty for none; workspace: the folder of these, empty for none (a chat
 # has both elsewhere). answer_tokens: the most that one answer may have, 0 for what the provider says.
+# on_resume: whether a turn that was cut is continued when the conversation is resumed, or said again
+# (continue | again).
 room = Table(
     "room",
     metadata,
@@ -78,6 +80,7 @@ room = Table(
     Column("tools", Text, nullable=False),
     Column("workspace", Text, nullable=False),
     Column("answer_tokens", Integer, nullable=False),
+    Column("on_resume", Text, nullable=False),
 )
 
 # What only a chat has. temperature, thinking: null for the model's own. tools: the names that may be used, as

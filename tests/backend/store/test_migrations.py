@@ -170,8 +170,8 @@ async def test_a_database_of_the_first_version_comes_over_whole(tmp_path: Path) 
         ("r", "paused", "pause", 1, 8),
         ("s", "idle", "", 0, 0),
     ]
-    assert [(row.max_tokens, row.on_error, row.archived, row.queue) for row in rows] == [
-        (0, "continue", False, ())
+    assert [(row.max_tokens, row.on_error, row.on_resume, row.archived, row.queue) for row in rows] == [
+        (0, "continue", "continue", False, ())
     ] * 2
     assert (rows[0].parallel, rows[0].used_tokens, rows[0].last_speaker, rows[0].last_words) == (
         True,
