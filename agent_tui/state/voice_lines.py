@@ -228,7 +228,8 @@ class VoiceLines:
         """Take the whole history: what is missing is put where it belongs."""
         before: VoiceLine | None = None
         wanted: list[tuple[VoiceLine | None, VoiceLine]] = []  # (behind which, the line that is new)
-        is_behind = False  # a known line follows one that was missing
+        # A known line follows one that was missing; what is there before the first history was said after it.
+        is_behind = bool(self.all) and not self._by_item
         for item in items:
             if item.role not in SPEAKERS or not item.id:
                 continue
@@ -243,7 +244,7 @@ class VoiceLines:
             else:
                 is_behind = is_behind or bool(wanted)
             before = line
-        if is_behind:
+        if is_behind and wanted:
             self._put_between(wanted)
         for bare in self._bare.values():
             bare.clear()  # what is heard from now on was said after all this

@@ -50,7 +50,8 @@ class SpokenWords(TextOutput):
             }
         )
         # The session's own ``emit`` takes only events of Pydantic; its host listens for this one, too.
-        rtc.EventEmitter.emit(self._session, "debug_message", pb.DebugMessage(payload=payload))
+        emitter: rtc.EventEmitter[Any] = self._session
+        rtc.EventEmitter.emit(emitter, "debug_message", pb.DebugMessage(payload=payload))
 
 
 def send_words(session: AgentSession[Any], output: TcpAudioOutput) -> TranscriptSynchronizer:

@@ -276,6 +276,15 @@ def test_history_after_coming_back_puts_what_is_missing_where_it_belongs() -> No
     assert state.lines.generation == 1
 
 
+def test_what_asks_when_a_terminal_joins_stands_behind_what_was_said_before() -> None:
+    ask = Step("c1", type="tool_call", name="resume_room", status="asks", ask=ToolAsk("resume_room Redis"))
+    state = state_after([*JOINED, StepSet("t", ask)])
+    state.apply(vo.HistoryLoaded(tuple(items_of(turn(1, "Resume it", "I will.")).values())))
+    assert [line.kind for line in state.lines.all.values()] == ["person", "agent", "step"]
+    state.apply(vo.ItemStored(vo.SpokenItem("u9", "user", "And now?")))
+    assert [line.kind for line in state.lines.all.values()] == ["person", "agent", "step", "person"]
+
+
 def test_items_of_no_speaker_are_not_shown() -> None:
     roles = ("system", "developer", "something new")
     state = state_after([vo.ItemStored(vo.SpokenItem(role, role, "You are kind.")) for role in roles])

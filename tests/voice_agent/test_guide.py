@@ -16,7 +16,7 @@ pytestmark = pytest.mark.voice
 
 
 async def test_a_turn_without_words_is_not_answered() -> None:
-    talk = Talk("demo", lambda: True)
+    talk = Talk("demo", lambda: True, lambda _: False)
     guide = Guide(talk)
     for said in ("", " \n"):
         with pytest.raises(StopResponse):
