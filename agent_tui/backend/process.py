@@ -37,6 +37,7 @@ from agent_tui.backend.hub import Hub
 from agent_tui.backend.logs import start_logging
 from agent_tui.backend.models.providers import Models
 from agent_tui.backend.options import Settings
+from agent_tui.backend.store.agent_sessions import StoredSessions
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.orphans import ORPHANS
 from agent_tui.backend.tools.rooms import room_tools
@@ -123,8 +124,13 @@ class _Process:
     async def run(self) -> None:
         self._listen_to_signals()
         settings = self.settings
-        models = Models(settings.config, demo_rate=settings.demo_rate, demo_seed=settings.demo_seed)
         store = Store(settings.database, upgrading=self.lock.upgrading)
+        models = Models(
+            settings.config,
+            demo_rate=settings.demo_rate,
+            demo_seed=settings.demo_seed,
+            sessions=StoredSessions(store),
+        )
         token = self._token()
         config = ConfigFile(settings.config)
         toolbox = Toolbox(config.read)

@@ -83,7 +83,7 @@ class AgentTasksClient:
         self._turn = asyncio.Lock()  # one task at a time: tasks of one session are told on one socket
         self._injections = 0
         self._socket: ClientConnection | None = None  # of the task under way
-        self._task_id = ""  # of it
+        self.task_id = ""  # of it
         self._is_left = False
         self._on_not_cancelled = on_not_cancelled
         self._cancelling: set[asyncio.Task[None]] = set()
@@ -92,9 +92,9 @@ class AgentTasksClient:
         """Cancel the task under way, wait a little until those that were given up are cancelled, then close
         every connection.
         """
-        if self._task_id:
-            self._later(self._cancel(self._task_id))
-            self._task_id = ""
+        if self.task_id:
+            self._later(self.cancel(self.task_id))
+            self.task_id = ""
         if self._cancelling:
             _, left = await asyncio.wait(self._cancelling, timeout=CANCEL_SECONDS)
             for one in left:
@@ -190,7 +190,7 @@ class AgentTasksClient:
                     socket, task_id = await self._begin(opened, task)
             except TimeoutError as error:
                 raise self._too_late() from error
-            self._socket, self._task_id, self._is_left, is_over = socket, task_id, False, False
+            self._socket, self.task_id, self._is_left, is_over = socket, task_id, False, False
             decoder = AgentTaskDecoder(task_id, turn_id)
             try:
                 yield Told()
@@ -211,9 +211,9 @@ class AgentTasksClient:
             except ConnectionClosed as error:
                 raise (AnswerLeft("the answer was given up") if self._is_left else lost(error)) from error
             finally:
-                if not is_over and self._task_id:
-                    self._later(self._cancel(task_id))
-                self._socket, self._task_id = None, ""
+                if not is_over and self.task_id:
+                    self._later(self.cancel(task_id))
+                self._socket, self.task_id = None, ""
 
     def _too_late(self) -> TimedOut:
         return TimedOut("the agent took too long", f"{self._total_seconds:g} s passed", retryable=False)
@@ -264,7 +264,7 @@ class AgentTasksClient:
     async def _cancel_posted(self, posting: asyncio.Task[object]) -> None:
         with suppress(AgentTuiError, ValueError):
             _, task_id = accepted(await posting)
-            await self._cancel(task_id)
+            await self.cancel(task_id)
 
     def _note_end(self, message: str) -> None:
         if ends_session(message) and not self._injections:
@@ -275,7 +275,7 @@ class AgentTasksClient:
         self._cancelling.add(cancelling)
         cancelling.add_done_callback(self._cancelling.discard)
 
-    async def _cancel(self, task_id: str) -> None:
+    async def cancel(self, task_id: str) -> None:
         """Ask the service to end a task that nobody waits for any more; the original has no such call."""
         try:
             async with asyncio.timeout(CANCEL_SECONDS):

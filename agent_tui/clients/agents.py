@@ -75,6 +75,10 @@ class _Agent(Protocol):
         """Its id at the server, "" where it has none yet."""
 
     @property
+    def task_id(self) -> str:
+        """The id of the task under way, "" where there is none or the server names none."""
+
+    @property
     def title(self) -> str: ...
 
     async def connect(self) -> None: ...
@@ -86,6 +90,8 @@ class _Agent(Protocol):
     async def leave(self) -> None: ...
 
     async def linger(self) -> None: ...
+
+    async def cancel(self, task_id: str) -> None: ...
 
     async def aclose(self) -> None: ...
 
@@ -110,9 +116,15 @@ class _Session:
             self._client.aclose,
         )
 
+        self.cancel = self._client.cancel
+
     @property
     def id(self) -> str:
         return self._client.session_id
+
+    @property
+    def task_id(self) -> str:
+        return self._client.task_id
 
     @property
     def title(self) -> str:
@@ -131,7 +143,9 @@ class _Session:
 class _SocketChat:
     """A chat of an agent socket."""
 
-    def __init__(self, backend: BackendConfig, chat_id: str, note: Note) -> None:
+    task_id = ""
+
+    def __init__(self, backend: BackendConfig, chat_id: str, note: Note, downloads: Path) -> None:
         workspace = Path(backend.workspace).expanduser() if backend.workspace else None
         hooks = SocketHooks(
             on_orphan=lambda frame: note(TurnNoted("", ORPHAN, about=_orphan_line(frame))),
@@ -147,7 +161,7 @@ class _SocketChat:
             chat_id,
             chat_path=CHAT_PATH if backend.chat_path is None else backend.chat_path,
             authorization=authorization_of(backend.token),
-            files=AgentFiles(workspace, user_downloads_path()) if workspace is not None else None,
+            files=AgentFiles(workspace, downloads) if workspace is not None else None,
             hooks=hooks,
             times=SocketTimes(silence=backend.timeout),
         )
@@ -168,6 +182,9 @@ class _SocketChat:
         finally:
             self._is_answering = False
 
+    async def cancel(self, task_id: str) -> None:
+        pass  # a socket knows no tasks: who closes it gives its answer up
+
     def _failed(self, code: str, details: str) -> None:
         if not self._is_answering:
             self._note(TurnNoted("", ORPHAN, about=inert_line(f"{code}: {details}", MAX_NOTE_CHARACTERS)))
@@ -182,7 +199,8 @@ class AgentChats:
 
     Has what ``ChatClient`` has: what an agent does not offer raises ``NotOffered``. ``note`` is told what
     belongs to no answer; without it ``follow`` yields that. ``wanted`` is the id of a session or chat, "" for
-    a new session or chat 0. What was not taken after ``give_up_seconds`` is not tried again.
+    a new session or chat 0. What was not taken after ``give_up_seconds`` is not tried again. Files that are
+    offered are saved in ``downloads``, by default the person's own folder of that name.
     """
 
     def __init__(
@@ -192,9 +210,11 @@ class AgentChats:
         note: Note | None = None,
         *,
         give_up_seconds: float = inf,
+        downloads: Path | None = None,
     ) -> None:
         self._backend = backend
         self._give_up_seconds = give_up_seconds
+        self._downloads = downloads or user_downloads_path()
         self._notes: asyncio.Queue[Event] = asyncio.Queue(MAX_NOTES)
         self._note = note or self._keep
         self._agent: _Agent = self._made(wanted)
@@ -206,7 +226,7 @@ class AgentChats:
     def _made(self, wanted: str) -> _Agent:
         if self._backend.kind == TASKS:
             return _Session(self._backend, wanted, self._note, self._give_up_seconds)
-        return _SocketChat(self._backend, wanted or DEFAULT_CHAT, self._note)
+        return _SocketChat(self._backend, wanted or DEFAULT_CHAT, self._note, self._downloads)
 
     def _keep(self, noted: TurnNoted) -> None:
         with suppress(asyncio.QueueFull):
@@ -216,6 +236,15 @@ class AgentChats:
     def agent_id(self) -> str:
         """The id of the session or chat at its server, "" where it has none yet."""
         return self._agent.id
+
+    @property
+    def task_id(self) -> str:
+        """The id of the task under way, "" where there is none or the server names none."""
+        return self._agent.task_id
+
+    async def cancel(self, task_id: str) -> None:
+        """End a task that an earlier program left behind, if it still goes on. Never raises."""
+        await self._agent.cancel(task_id)
 
     @property
     def info(self) -> ConversationInfo:

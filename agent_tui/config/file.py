@@ -40,6 +40,8 @@ _KNOWN_OF_KIND = {
     SOCKET: ("workspace", "chat_path"),
 }
 EMBEDDED = "embedded"  # the reserved name of the backend that we start ourselves
+AGENT_PROVIDER = "backend:"  # a provider of that and a backend's name is the agent that answers there
+AGENT_KINDS = (TASKS, SOCKET)
 DEMO_PROVIDER = "demo"  # the reserved name of the provider that needs no key and no network
 SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp", "voice")
 MOTIONS = ("full", "reduced")

@@ -10,7 +10,9 @@ from agent_tui.model import events as ev
 
 
 def step_fields(step: ev.Step) -> dict[str, Any]:
-    """Return a step with exactly the fields that protocols.md §2 names for its type."""
+    """Return a step with exactly the fields that protocols.md §2 names for its type; other types may have a
+    ``name``.
+    """
     head: dict[str, Any] = {"id": step.id, "index": step.index, "type": step.type}
     match step.type:
         case "tool_call":
@@ -18,8 +20,10 @@ def step_fields(step: ev.Step) -> dict[str, Any]:
         case "tool_result":
             told = {"id_ref": step.id_ref, "name": step.name, "content": step.content}
             return {**head, **told, "success": step.success}
-        case _:
+        case "thinking" | "text":
             return {**head, "content": step.content}
+        case _:  # of an agent that others run
+            return {**head, "content": step.content, **({"name": step.name} if step.name else {})}
 
 
 def call_fields(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,14 +52,16 @@ async def backend(
     folder: Path,
     model: ScriptedModel,
     *,
-    models: ModelSource | None = None,
+    models: ModelSource | Callable[[Store], ModelSource] | None = None,
     keep_alive_seconds: float = 60.0,
     box: ToolSource | None = None,
     workspaces: tuple[Path, ...] | None = None,
     retry_seconds: Sequence[float] = RETRY_SECONDS,
 ) -> AsyncIterator[Backend]:
-    """Give a backend on a new database in ``folder``; ``model`` speaks, ``models`` says for whom."""
+    """Give a backend on the database in ``folder``; ``model`` speaks, ``models`` says for whom."""
     store = Store(folder / "rooms.db", retry_seconds=retry_seconds)
+    if callable(models):
+        models = models(store)
     hub = Hub(store)
     box = box or ScriptedBox()
     asks = Asks(store, Timing(), lambda: box.allow)

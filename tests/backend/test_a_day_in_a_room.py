@@ -12,6 +12,7 @@ from typing import Any
 from agent_tui.backend.models.providers import Models
 from tests.backend.in_process import backend
 from tests.backend.wire_client import Frame, WireClient
+from tests.fakes.agent_sessions import KeptSessions
 from tests.fakes.model_server import FakeModelServer, says
 from tests.fakes.scripted_model import ScriptedModel
 
@@ -59,7 +60,7 @@ async def a_room(folder: Path, models: FakeModelServer, **fields: Any) -> AsyncI
         f'[providers.local]\nkind = "openai"\nbase_url = "{models.url}"\nmodel = "{MODEL}"\n'
         "input_price = 1.0\noutput_price = 2.0\n"
     )
-    providers = Models(config, demo_rate=0, demo_seed=0)
+    providers = Models(config, demo_rate=0, demo_seed=0, sessions=KeptSessions())
     async with aclosing(providers), backend(folder, NOBODY, models=providers) as running:
         client = running.client
         asked = {"task": "Redis or PostgreSQL?", "max_rounds": 1, **fields}

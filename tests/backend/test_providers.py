@@ -15,6 +15,7 @@ from agent_tui.backend.models import listing
 from agent_tui.backend.models.providers import Models
 from tests.backend.served import served
 from tests.backend.wire_client import WireClient
+from tests.fakes.agent_sessions import KeptSessions
 from tests.fakes.dialects import KINDS, Kind
 from tests.fakes.model_server import Answer, FakeModelServer, data, fails, lists, raw
 
@@ -24,7 +25,7 @@ OTHER = '[providers.{name}]\nkind = "{kind}"\nbase_url = "{url}"\n{more}\n'
 @asynccontextmanager
 async def calls(path: Path) -> AsyncIterator[WireClient]:
     """Give a client of the calls, with the config file ``path``."""
-    models = Models(path, demo_rate=0, demo_seed=0)
+    models = Models(path, demo_rate=0, demo_seed=0, sessions=KeptSessions())
     app = Starlette(routes=Providers(models).routes(), exception_handlers=ERROR_ANSWERS)
     async with served(app) as port:
         yield WireClient(port, "")

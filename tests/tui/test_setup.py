@@ -24,6 +24,7 @@ from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import load
 from agent_tui.config.keys import keyring_fault
 from tests.backend.served import served
+from tests.fakes.agent_sessions import KeptSessions
 from tests.fakes.file_keyring import FileKeyring
 from tests.fakes.model_server import Answer, FakeModelServer, fails
 from tui.screens.form_fields import Choice, Line
@@ -36,7 +37,7 @@ async def screen(
     path: Path, fault_of_keyring: str = ""
 ) -> AsyncIterator[tuple[Pilot[None], SetupScreen, list[str | None]]]:
     """Give the screen in the smallest terminal, over the config file ``path``, and what it results in."""
-    models = Models(path, demo_rate=0, demo_seed=0)
+    models = Models(path, demo_rate=0, demo_seed=0, sessions=KeptSessions())
     results: list[str | None] = []
     app: App[None] = App()
     face = Starlette(routes=Providers(models).routes(), exception_handlers=ERROR_ANSWERS)

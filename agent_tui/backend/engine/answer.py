@@ -19,7 +19,14 @@ from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.continuing import asked_to_go_on
-from agent_tui.backend.models.model import CallPiece, Model, ModelRequest, TextPiece, ThinkingPiece
+from agent_tui.backend.models.model import (
+    CallPiece,
+    Model,
+    ModelRequest,
+    StepPiece,
+    TextPiece,
+    ThinkingPiece,
+)
 from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.calling import failed
@@ -30,6 +37,10 @@ from agent_tui.model.events import Note, Step, Usage
 MAX_ROUNDS = 20  # protocols.md §2
 TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # protocols.md §2
 FAILED = "API Error"  # protocols.md §2
+HEARD = (TextPiece, ThinkingPiece, CallPiece, StepPiece)
+# (status, result) of a call that an agent ran itself and did not tell the result of.
+NO_WORD = ("unknown", failed("the agent did not say what came of it").content)
+BROKEN_OFF = ("cut", failed("unknown: the answer ended while the agent ran this").content)
 LENGTH = "length"  # the reason of a turn or answer that ran out of tokens (protocols.md §1, point 8)
 
 
@@ -49,6 +60,11 @@ class Ask:
     encode: Encode | None = None
     failed: str = FAILED
     before: tuple[Step, ...] = ()
+
+    @property
+    def keeps_steps(self) -> bool:
+        """Whether more than words is put on record."""
+        return self.workshop is not None or self.terms.acts
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +136,7 @@ class Answer:
             timing.now().isoformat(),
             encode=ask.encode,
             before=ask.before,
-            has_rows=ask.workshop is not None,
+            has_rows=ask.keeps_steps,
         )
         self._store = store
         self._timing = timing
@@ -186,7 +202,7 @@ class Answer:
             asked_to_go_on(self._ask.model, request),
             request,
             self._timing,
-            keeps=(TextPiece,) if self._calls is None else (TextPiece, ThinkingPiece, CallPiece),
+            keeps=HEARD if self._ask.keeps_steps else (TextPiece,),
             failed=self._ask.failed,
             silence_seconds=self._ask.terms.silence_seconds,
         )
@@ -201,6 +217,8 @@ class Answer:
             await call.gone()
         self._used.add(call, request, self.steps.characters - before, await pricing)
         self.steps.close_words(written)
+        is_whole = not (self.error or call.error or call.cut)
+        self.steps.close_acted(*(NO_WORD if is_whole else BROKEN_OFF), written)
         calls = self.steps.close_calls(written)
         self.error = self.error or call.error or stopped_short(call, self._ask.failed)
         if call.short == LENGTH and not self.error:

@@ -10,14 +10,23 @@ from dataclasses import dataclass, field, replace
 
 from agent_tui.backend.engine.call import Heard
 from agent_tui.backend.engine.written import Written, pieces
-from agent_tui.backend.models.model import CallPiece, NotePiece, TextPiece, ThinkingPiece, ToolCall
+from agent_tui.backend.models.model import (
+    CallPiece,
+    NotePiece,
+    StepPiece,
+    TextPiece,
+    ThinkingPiece,
+    ToolCall,
+)
 from agent_tui.backend.store.chat_rows import StepPut, StepStands, StoredStep
 from agent_tui.backend.store.rows import NewEvent
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import Step, ToolAsk
+from agent_tui.wire.agent_socket import SUB_AGENT
 
 MAX_CALLS = 64  # in one round
+MAX_ACTED_STEPS = 2_000  # of an agent that runs its own tools, in one answer
 
 
 # What an event of a step is in the log.
@@ -64,6 +73,8 @@ class Steps:
         self._open: _Growing | None = None  # the text or thought that grows
         self._calls: dict[int, _Growing] = {}  # by the provider's index
         self._early: dict[int, CallPiece] = {}  # calls whose name is not known yet
+        self._acted: dict[str, _Growing] = {}  # open steps of an agent that acts by itself, by its own ids
+        self._acted_count = 0
 
     # --- what a model says -----------------------------------------------------------------------------
 
@@ -77,6 +88,8 @@ class Steps:
                     self._say("thinking", text, written)
                 case CallPiece():
                     self._hear_call(piece, written)
+                case StepPiece(event):
+                    self._hear_step(event, written)
 
     def note(self, notes: Sequence[NotePiece], written: Written) -> None:
         """Say what happens to the answer besides words."""
@@ -108,6 +121,17 @@ class Steps:
         self._early.clear()
         grown, self._calls = list(self._calls.values()), {}
         return [self.named(replace(one.step, arguments=one.text)) for one in grown]
+
+    def close_acted(self, status: str, result: str, written: Written) -> None:
+        """Close the steps that an agent left open: its calls get this ``status`` and ``result``."""
+        open_steps, self._acted = list(self._acted.values()), {}
+        for grown in open_steps:
+            if grown.step.type != "tool_call":
+                self.put(replace(grown.step, content=grown.text), written)
+                continue
+            self._put_acted(grown, written)
+            self.set_call(grown.step, status, None, written)
+            self.put_result(grown.step, result, success=False, written=written)
 
     # --- what becomes of calls -------------------------------------------------------------------------
 
@@ -200,17 +224,72 @@ class Steps:
         self._begin_call(piece.index, piece, written)
 
     def _begin_call(self, index: int, piece: CallPiece, written: Written) -> None:
+        self._calls[index] = self._begun(piece.name, piece.id, piece.arguments, written)
+
+    def _begun(self, name: str, id_ref: str, arguments: str, written: Written) -> _Growing:
         number = self._number()
-        step = Step(f"step-{number}", number, "tool_call", name=piece.name, id_ref=piece.id)
-        self._calls[index] = begun = _Growing(step)
+        step = Step(f"step-{number}", number, "tool_call", name=name, id_ref=id_ref)
+        begun = _Growing(step)
         self._event(ev.StepSet(self.message_id, step), written)
-        self._add_arguments(begun, piece.arguments, written)
+        self._add_arguments(begun, arguments, written)
+        return begun
 
     def _add_arguments(self, call: _Growing, text: str, written: Written) -> None:
         call.pieces.append(text)
         self.characters += len(text)
         for piece in pieces(text):
             self._event(ev.StepAdded(self.message_id, call.step.id, arguments=piece), written)
+
+    def _hear_step(self, event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged, written: Written) -> None:
+        """Take a step of an agent that acts by itself, under a number of ours."""
+        match event:
+            case ev.StepSet(_, step):
+                self._acted_count += 1
+                if self._acted_count > MAX_ACTED_STEPS:
+                    raise ModelError(f"it took more than {MAX_ACTED_STEPS:,} steps", "It was stopped.")
+                self._set_acted(step, written)
+            case ev.StepAdded(_, step_id, content, arguments) if step_id in self._acted:
+                grown = self._acted[step_id]
+                if grown.step.type == "tool_call":
+                    self._add_arguments(grown, arguments, written)
+                else:
+                    grown.pieces.append(content)
+                    self.characters += len(content)
+                    self._event(ev.StepAdded(self.message_id, grown.step.id, content), written)
+            case ev.ToolStatusChanged(_, step_id, "running", progress=progress) if step_id in self._acted:
+                self._put_acted(self._acted[step_id], written)
+                if progress:
+                    self.put_progress(self._acted[step_id].step, progress, written)
+            case _:
+                pass  # its result says how a call ended
+
+    def _set_acted(self, step: Step, written: Written) -> None:
+        if step.type == "tool_call":
+            self.close_words(written)
+            self._acted[step.id] = self._begun(step.name, "", step.arguments, written)
+        elif step.type == "tool_result":
+            self.close_words(written)
+            call = self._acted.pop(step.id_ref, None)
+            if call is not None:
+                self._put_acted(call, written)
+                self.set_call(call.step, "done" if step.success else "failed", None, written)
+            of = Step("", name=step.name) if call is None else call.step
+            self.put_result(of, step.content, success=step.success, written=written)
+        else:
+            number = self._number()
+            mine = Step(f"step-{number}", number, step.type, step.content, name=step.name)
+            self._event(ev.StepSet(self.message_id, mine), written)
+            if step.type == SUB_AGENT:  # its words are still to come
+                self._acted[step.id] = _Growing(mine, [step.content])
+            else:
+                self.put(mine, written)
+
+    def _put_acted(self, call: _Growing, written: Written) -> None:
+        """Put a call on record that an agent runs, once."""
+        if call.step.id not in self.done:
+            call.step = self.put_call(
+                self.named(replace(call.step, arguments=call.text)), "running", None, written
+            )
 
     def named(self, call: Step) -> Step:
         """Return the call with a provider's id of its own: models are told of results by it."""

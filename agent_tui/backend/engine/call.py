@@ -20,10 +20,12 @@ from agent_tui.backend.models.model import (
     ModelRequest,
     NotePiece,
     Piece,
+    StepPiece,
     TextPiece,
     ThinkingPiece,
     UsagePiece,
 )
+from agent_tui.model import events as ev
 from agent_tui.model.errors import ModelError
 
 MAX_TEXT_CHARACTERS = 1_000_000  # of one call; as many again may be thought, and written for tools
@@ -34,8 +36,11 @@ MAX_RETRY_AFTER_SECONDS = 30.0  # what a server that is too busy may ask for
 TOO_MANY_REQUESTS = 429  # HTTP
 MIN_RATE_LIMIT_SECONDS = 0.5  # also where the provider says 0
 
+MAX_NAME_CHARACTERS = 1_000  # of a tool or a file that an agent names
+
+StepEvent = ev.StepSet | ev.StepAdded | ev.ToolStatusChanged
 # What of a model's answer may be kept until somebody takes it.
-Heard = TextPiece | ThinkingPiece | CallPiece
+Heard = TextPiece | ThinkingPiece | CallPiece | StepPiece
 
 log = logging.getLogger(__name__)
 
@@ -204,6 +209,10 @@ class Call:
                 kept = replace(piece, id=storable(piece.id), name=storable(piece.name), arguments=text)
                 self._keep(kept, len(text) + 1)
                 self._check(piece, "asked tools for")
+            case StepPiece():
+                event, text = self._step_counted(piece)
+                self._keep(StepPiece(event), len(text) + 1)
+                self._check(piece, "did")
             case UsagePiece():
                 self.usage = piece
             case CutPiece(reason):
@@ -217,6 +226,21 @@ class Call:
         before = self._characters.get(kind, 0)
         self._characters[kind] = before + len(text)
         return storable(text[: max(0, MAX_TEXT_CHARACTERS - before)])
+
+    def _step_counted(self, piece: StepPiece) -> tuple[StepEvent, str]:
+        """Return what of a step may be kept, and its words."""
+        match piece.event:
+            case ev.StepSet(_, step) as event:
+                name = storable(step.name[:MAX_NAME_CHARACTERS])
+                content, arguments = (self._counted(piece, one) for one in (step.content, step.arguments))
+                kept = replace(step, name=name, content=content, arguments=arguments)
+                return replace(event, step=kept), content + arguments
+            case ev.StepAdded() as event:
+                content, arguments = (self._counted(piece, one) for one in (event.content, event.arguments))
+                return replace(event, content=content, arguments=arguments), content + arguments
+            case event:
+                progress = self._counted(piece, event.progress[:MAX_NAME_CHARACTERS])
+                return replace(event, progress=progress), progress
 
     def _check(self, piece: Heard, did: str) -> None:
         if self._characters[type(piece)] > MAX_TEXT_CHARACTERS:

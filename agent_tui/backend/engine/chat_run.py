@@ -17,7 +17,7 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import failure
-from agent_tui.backend.models.model import Model, ModelRequest, NotePiece, ToolSpec
+from agent_tui.backend.models.model import Member, Model, ModelRequest, NotePiece, ToolSpec
 from agent_tui.backend.store import chat_queries
 from agent_tui.backend.store.chat_rows import ChatRow
 from agent_tui.backend.store.rows import TurnRow
@@ -133,7 +133,12 @@ class ChatRun:
         given = self._given
         if isinstance(given.opened, Exception):
             return _nothing(f"{FAILED}: {failure(given.opened)}", "")
-        specs = await offered(self._tools, given.tools, self._is_offered, self._cut, self._timing, self._note)
+        terms = self._models.terms(given.row.provider_id, given.row.model)
+        specs: tuple[ToolSpec, ...] = ()
+        if not terms.acts:
+            specs = await offered(
+                self._tools, given.tools, self._is_offered, self._cut, self._timing, self._note
+            )
         if self.reason:
             return _nothing("", self.reason)
         model, max_tokens = given.opened
@@ -142,7 +147,7 @@ class ChatRun:
             message_id=given.turn.message_id,
             model=model,
             request=self._request(specs, max_tokens),
-            terms=self._models.terms(given.row.provider_id, given.row.model),
+            terms=terms,
             workshop=Workshop(
                 self._tools,
                 self._gate,
@@ -179,6 +184,7 @@ class ChatRun:
             max_tokens=max_tokens,
             tools=specs,
             thinking=self._given.thinking,
+            member=Member(row.id, row.id, row.workspace),
         )
 
     def _is_used_up(self, tokens: int, cost: float) -> bool:

@@ -17,7 +17,7 @@ from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.turn_chunks import TurnChunks
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.models.model import ChatMessage, Model, ModelRequest, NotePiece
+from agent_tui.backend.models.model import ChatMessage, Member, Model, ModelRequest, NotePiece
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store.messages import with_notes
 from agent_tui.backend.store.queries import Said
@@ -120,7 +120,7 @@ class Attempt:
             self._answer.cut(self.cut_for)
         ending = await self._answer.run()
         turn = _ended(self._turn, ending)
-        steps = () if ask.workshop is None else ending.steps
+        steps = ending.steps if ask.keeps_steps else ()
         if ending.cut:
             end = record.turn_cut(self._room, turn, ending.cut, steps)
         elif ending.error:
@@ -135,7 +135,8 @@ class Attempt:
         """Return what is to be answered; with tools the agent may use them until nothing more is to do."""
         room, tools, workshop = self._room, self._tools, None
         before: Sequence[ChatMessage] = ()
-        if tools is not None:
+        terms = self._models.terms(self._agent.provider_id, self._agent.model)
+        if tools is not None and not terms.acts:
             specs = await tools.offered(room, self._cut, self._timing, self._note)
             before = await tools.called_before(room, self._turn, {row.message_id for row, _ in self._chain})
             workshop = tools.workshop(room, self._turn.message_id)
@@ -145,9 +146,9 @@ class Attempt:
             message_id=self._turn.message_id,
             model=model,
             request=replace(request, messages=(*self._history, *before)),
-            terms=self._models.terms(self._agent.provider_id, self._agent.model),
+            terms=terms,
             workshop=workshop,
-            encode=TurnChunks(room, self._turn, words_only=workshop is None),
+            encode=TurnChunks(room, self._turn, words_only=workshop is None and not terms.acts),
             failed=FAILED,
             before=self._before,
         )
@@ -190,6 +191,7 @@ class Attempt:
             max_rounds=room.max_rounds,
             max_tokens=max_tokens,
             continues=cut_off(mine),
+            member=Member(room.id, self._agent.id, room.workspace),
         )
 
 

@@ -23,7 +23,7 @@ from agent_tui.backend.models.listing import list_models
 from agent_tui.backend.models.model import ChatMessage, ModelRequest, NotePiece, ToolSpec
 from agent_tui.backend.models.providers import DEMO, Models
 from agent_tui.backend.models.remote import RemoteProvider
-from agent_tui.config.file import PROVIDER_KINDS
+from agent_tui.config.file import AGENT_PROVIDER, PROVIDER_KINDS
 from agent_tui.model.errors import ConfigError, ModelError, NotFound, Refused
 from agent_tui.model.inert import inert_line
 
@@ -50,7 +50,7 @@ class Providers:
 
     async def listed(self, _request: Request) -> Response:
         try:
-            configured = self._models.configured()
+            configured, agents = self._models.configured(), self._models.agents()
         except ModelError as error:
             return problem(HTTPStatus.CONFLICT, error.title, error.detail)
         named = [
@@ -62,15 +62,20 @@ class Providers:
             }
             for one in configured
         ]
+        remote = [
+            {"id": f"{AGENT_PROVIDER}{one.name}", "name": one.name, "kind": one.kind, "model": one.name}
+            for one in agents
+        ]
         demo = {"id": DEMO, "name": DEMO, "kind": DEMO, "model": DEMO}
-        return json_answer({"providers": [*named, demo]})
+        return json_answer({"providers": [*named, *remote, demo]})
 
     async def models(self, request: Request) -> Response:
         provider_id: str = request.path_params["provider_id"]
         if provider_id == DEMO:
             return _offered((DEMO,))
         try:
-            self._models.configured()
+            if provider_id in {f"{AGENT_PROVIDER}{one.name}" for one in self._models.agents()}:
+                return _offered((self._models.default_model(provider_id),))
             provider = self._models.provider(provider_id)
             if provider is None:
                 raise NotFound("There is no such provider", "GET /api/providers lists those there are.")

@@ -17,6 +17,7 @@ from agent_tui.backend.models.model import (
     Model,
     ModelRequest,
     Piece,
+    StepPiece,
     TextPiece,
     ThinkingPiece,
 )
@@ -66,7 +67,7 @@ class Continuing:
                         case TextPiece(text):
                             if new := rest.take(text):
                                 yield TextPiece(new)
-                        case CallPiece() | ThinkingPiece():
+                        case CallPiece() | ThinkingPiece() | StepPiece():
                             if new := rest.end():
                                 yield TextPiece(new)
                             yield piece

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from agent_tui.model.events import StepAdded, StepSet, ToolStatusChanged
+
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
@@ -48,11 +50,41 @@ class ChatMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """Who speaks, and where: an agent of a room, or the one of a chat (``agent_id`` is the chat's then).
+    ``workspace`` is the folder of the conversation, "" for none.
+    """
+
+    room_id: str
+    agent_id: str
+    workspace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSession:
+    """What is known of an agent's own conversation.
+
+    ``id`` is that of the session or chat, "" for a new one. ``told`` messages were told it, ``digest`` is of
+    them, ``round`` the one in which it was asked last. ``is_sure`` is false while it is being asked: who
+    finds that, after a crash, does not know whether the words arrived. ``task_id`` is the task under way.
+    """
+
+    backend: str
+    id: str = ""
+    told: int = 0
+    digest: str = ""
+    round: int = 0
+    is_sure: bool = True
+    task_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One turn's call. ``speaker``, ``task``, ``round`` and ``max_rounds`` say in plain data what
     ``messages`` say in words; real models need only the messages, the demo model reads the rest.
 
     ``continues`` are the words of the last message, an assistant's, where the answer is to go on with them.
+    ``member`` is needed by agents that keep a conversation of their own.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -68,6 +100,7 @@ class ModelRequest:
         None  # whether the model is to think aloud, where it can be asked; None: as it does
     )
     continues: str = ""
+    member: Member | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +130,13 @@ class CallPiece:
 
 
 @dataclass(frozen=True, slots=True)
+class StepPiece:
+    """A step of an agent that runs its own tools, under an id of its own: it is put on record, not run."""
+
+    event: StepSet | StepAdded | ToolStatusChanged
+
+
+@dataclass(frozen=True, slots=True)
 class CutPiece:
     """The model had to stop before its end: ``reason`` "length" when it ran out of tokens."""
 
@@ -122,11 +162,19 @@ class NotePiece:
 
     ``note``: "loading", its server loads the model; "no_tools", the model refused tools and is asked without;
     "trimmed", ``count`` of the oldest messages are not told it; "rate_limit", it is asked again at ``until``
-    (ISO 8601), in ``seconds``; those of MCP servers are in ``events.TurnNoted``.
+    (ISO 8601), in ``seconds``; "progress", an agent tells how far it is; those of MCP servers are in
+    ``events.TurnNoted``.
     """
 
     note: Literal[
-        "loading", "no_tools", "trimmed", "rate_limit", "servers_wait", "server_missing", "form_declined"
+        "loading",
+        "no_tools",
+        "trimmed",
+        "rate_limit",
+        "servers_wait",
+        "server_missing",
+        "form_declined",
+        "progress",
     ]
     count: int = 0
     until: str = ""
@@ -134,7 +182,7 @@ class NotePiece:
     about: str = ""
 
 
-Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | CutPiece | ApartPiece | UsagePiece
+Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | StepPiece | CutPiece | ApartPiece | UsagePiece
 
 
 class Model(Protocol):

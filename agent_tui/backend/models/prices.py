@@ -23,7 +23,8 @@ class Terms:
     may say nothing (``None``: for as long as the engine waits), and what tokens cost.
 
     Prices are US dollars per million tokens, None where the config file names none. Those of a ``kind``
-    or a ``base_url`` that are no public provider's are not known.
+    or a ``base_url`` that are no public provider's are not known. ``acts``: it runs tools of its own, and
+    is not offered ours.
     """
 
     context_tokens: int = UNLIMITED_TOKENS
@@ -32,6 +33,7 @@ class Terms:
     input_price: float | None = None
     output_price: float | None = None
     silence_seconds: float | None = None
+    acts: bool = False
 
 
 def costs_money(terms: Terms) -> bool:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent_tui.backend.config_file import ConfigFile
+from agent_tui.backend.models.agent_model import Agents, Sessions, agent_terms, backend_named
 from agent_tui.backend.models.demo.pacer import DEMO as DEMO
 from agent_tui.backend.models.demo.pacer import DemoModel
 from agent_tui.backend.models.endpoints import Endpoint, endpoint_of, silence_seconds
 from agent_tui.backend.models.model import Model
 from agent_tui.backend.models.prices import UNLIMITED_TOKENS, Terms
 from agent_tui.backend.models.remote import RemoteProvider
-from agent_tui.config.file import ProviderConfig
+from agent_tui.config.file import AGENT_KINDS, BackendConfig, ProviderConfig
 from agent_tui.model.errors import ModelError
 
 DEFAULT_MODEL = "gpt-4"  # protocols.md §1: the agent's model, else the provider's, else this
@@ -21,11 +22,16 @@ DEFAULT_MODEL = "gpt-4"  # protocols.md §1: the agent's model, else the provide
 class Models:
     """The providers as the config file has them now: it is read again whenever it has changed."""
 
-    def __init__(self, config_path: Path | None, *, demo_rate: float, demo_seed: int) -> None:
-        """``config_path`` None is the user's own file; ``demo_rate`` is in tokens/s, 0 without a pause."""
+    def __init__(
+        self, config_path: Path | None, *, demo_rate: float, demo_seed: int, sessions: Sessions
+    ) -> None:
+        """``config_path`` None is the user's own file; ``demo_rate`` is in tokens/s, 0 without a pause.
+        ``sessions`` are those of agents that others run.
+        """
         self._file = ConfigFile(config_path)
         self._demo = DemoModel(demo_rate, demo_seed)
         self._opened: dict[Endpoint, RemoteProvider] = {}
+        self._agents = Agents(sessions)
 
     def default_provider(self) -> str:
         """Return the name of the first configured provider, else ``DEMO``.
@@ -37,10 +43,12 @@ class Models:
 
     def default_model(self, provider_id: str) -> str:
         """Return the provider's model, else ``gpt-4`` or, of other kinds than openai, "" (then agents name
-        theirs); "demo" for ``DEMO``. Never raises.
+        theirs); "demo" for ``DEMO``, NAME for ``backend:NAME``. Never raises.
         """
         if provider_id == DEMO:
             return DEMO
+        if agent := backend_named(provider_id):
+            return agent
         provider = self._configured.get(provider_id)
         if provider is None:
             return DEFAULT_MODEL
@@ -54,6 +62,8 @@ class Models:
         """
         if provider_id == DEMO:
             return self._demo, 0
+        if agent := backend_named(provider_id):
+            return self._agents.model(self._backend(agent)), 0
         provider = _named(provider_id, self._checked())
         name = model or self.default_model(provider_id)
         if not name:
@@ -64,13 +74,17 @@ class Models:
 
     def check(self, provider_id: str) -> None:
         """Raise ``ModelError`` for a provider that the config file does not have, and while it is broken."""
-        if provider_id != DEMO:
+        if agent := backend_named(provider_id):
+            self._agents.model(self._backend(agent))
+        elif provider_id != DEMO:
             _named(provider_id, self._checked())
 
     def terms(self, provider_id: str, model: str = "") -> Terms:
         """Return how much the provider's model can be told, as far as that is known by now, for how long it
         may say nothing, and what it costs. Never raises.
         """
+        if (backend := self._file.read().backends.get(backend_named(provider_id))) is not None:
+            return agent_terms(backend)
         found = self._configured.get(provider_id)
         if found is None:
             return Terms()
@@ -95,8 +109,16 @@ class Models:
         """Return every provider of the config file; raises ``ModelError`` while the file is broken."""
         return tuple(self._checked().values())
 
+    def agents(self) -> tuple[BackendConfig, ...]:
+        """Return the backends of the config file whose agents may speak here; raises ``ModelError`` while
+        the file is broken.
+        """
+        self._checked()
+        return tuple(one for one in self._file.read().backends.values() if one.kind in AGENT_KINDS)
+
     async def aclose(self) -> None:
-        """Close every provider's HTTP client."""
+        """Close every provider's HTTP client, and the connections of agents."""
+        await self._agents.aclose()
         for provider in self._opened.values():
             await provider.aclose()
 
@@ -109,6 +131,14 @@ class Models:
         if (broken := self._file.broken) is not None:
             raise ModelError(broken.title, broken.detail)
         return configured
+
+    def _backend(self, name: str) -> BackendConfig:
+        self._checked()
+        agents = self._file.read().backends
+        if name not in agents:
+            known = ", ".join(one.name for one in self.agents()) or "none"
+            raise ModelError(f"no agent called {name!r}", f"the config file has these backends: {known}")
+        return agents[name]
 
     def _at(self, endpoint: Endpoint) -> RemoteProvider:
         """Return the endpoint's one client; a changed configuration gets one of its own, and turns under

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agent_tui.backend.models.model import AgentSession
 from agent_tui.backend.store.chat_rows import ChatChange
 from agent_tui.model.events import AgentInfo, Event, Note, QueuedMessage, Usage
 from agent_tui.wire import log
@@ -229,6 +230,14 @@ class AgentSkips:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentSessionPut:
+    """What an agent of somebody else knows of us by now."""
+
+    agent_id: str
+    session: AgentSession
+
+
+@dataclass(frozen=True, slots=True)
 class InboxPut:
     """A person's words wait for the next turn."""
 
@@ -292,6 +301,7 @@ Change = (
     | RunOpened
     | AgentsSet
     | AgentSkips
+    | AgentSessionPut
     | TurnOpened
     | TurnClosed
     | TurnAgain

@@ -117,6 +117,23 @@ room_agent = Table(
     Column("tokens", Integer, nullable=False),
 )
 
+# What an agent of somebody else knows of us (models/model.py): id is that of its session or chat. It
+# was told the first ``told`` messages, whose digest this is, in that round; not is_sure: it is being told.
+# task_id: what it does now. agent_id: that of a chat is the chat's own.
+agent_session = Table(
+    "agent_session",
+    metadata,
+    Column("room_id", Text, ForeignKey("room.id"), primary_key=True),
+    Column("agent_id", Text, primary_key=True),
+    Column("backend", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("told", Integer, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("is_sure", Boolean, nullable=False),
+    Column("task_id", Text, nullable=False),
+)
+
 # One row per attempt. status: streaming | completed | interrupted | failed | skipped | superseded (said
 # again since, by the attempt whose supersedes names it). reason: why it was cut. again: somebody asked for
 # it to be said again; to_continue: for its rest. continues: the message_id of the attempt before it, whose

@@ -25,6 +25,7 @@ from agent_tui.backend.store.damage import tools_text
 from agent_tui.backend.store.messages import with_notes
 from agent_tui.backend.store.queries import AGENT_COLUMNS
 from agent_tui.backend.store.rows import (
+    AgentSessionPut,
     AgentSkips,
     AgentsSet,
     Change,
@@ -47,7 +48,7 @@ from agent_tui.backend.store.rows import (
     UserSaid,
     Write,
 )
-from agent_tui.backend.store.schema import event, inbox, room, room_agent, turn, user_message
+from agent_tui.backend.store.schema import agent_session, event, inbox, room, room_agent, turn, user_message
 from agent_tui.model.errors import StoreError
 from agent_tui.model.events import AgentInfo
 
@@ -125,6 +126,11 @@ def _change(connection: Connection, room_id: str, change: Change, seqs: Sequence
         case AgentSkips():
             condition = (room_agent.c.room_id == room_id) & (room_agent.c.id == change.agent_id)
             connection.execute(update(room_agent).where(condition).values(skip_next=change.skip_next))
+        case AgentSessionPut(agent_id, session):
+            theirs = (agent_session.c.room_id == room_id) & (agent_session.c.agent_id == agent_id)
+            connection.execute(delete(agent_session).where(theirs))
+            values = {**asdict(session), "room_id": room_id, "agent_id": agent_id}
+            connection.execute(insert(agent_session).values(values))
         case TurnOpened() | TurnClosed() | TurnAgain() | TurnNotePut():
             _change_turn(connection, room_id, change, seqs)
         case InboxPut() | InboxSet() | InboxTaken():
@@ -138,7 +144,7 @@ def _change(connection: Connection, room_id: str, change: Change, seqs: Sequence
             connection.execute(delete(event).where(condition))
         case RoomDropped():
             chat_writing.drop(connection, room_id)
-            for table in (turn, user_message, inbox, room_agent):
+            for table in (turn, user_message, inbox, agent_session, room_agent):
                 connection.execute(delete(table).where(table.c.room_id == room_id))
             connection.execute(delete(room).where(room.c.id == room_id))
         case ChatCreated() | ChatSet() | StepPut() | StepStands() | SpokenSet():

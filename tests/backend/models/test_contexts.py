@@ -31,6 +31,7 @@ from agent_tui.backend.models.providers import Models
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import OFFERED, SUM, text
+from tests.fakes.agent_sessions import KeptSessions
 from tests.fakes.model_server import Answer, FakeModelServer, fails, raw, says, tells
 
 HISTORY = tuple(
@@ -238,7 +239,7 @@ def test_tools_and_the_answer_have_their_part_of_the_context() -> None:
 
 async def test_what_was_learned_is_known_to_the_engine(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
-    models = Models(path, demo_rate=0, demo_seed=0)
+    models = Models(path, demo_rate=0, demo_seed=0, sessions=KeptSessions())
     async with FakeModelServer() as server:
         path.write_text(
             f'[providers.local]\nkind = "openai"\nbase_url = "{server.url}"\nmodel = "some-model"\n'

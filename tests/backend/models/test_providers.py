@@ -14,6 +14,7 @@ from agent_tui.backend.models.providers import DEMO, Models
 from agent_tui.config.file import load
 from agent_tui.model.errors import ModelError
 from tests.backend.models.talk import TASKS, ask
+from tests.fakes.agent_sessions import KeptSessions
 from tests.fakes.model_server import FakeModelServer
 
 LOCAL = '[providers.local]\nkind = "openai"\nbase_url = "{url}"\nmodel = "small"\n'
@@ -26,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest_asyncio.fixture
 async def models(path: Path) -> AsyncIterator[Models]:
-    opened = Models(path, demo_rate=0, demo_seed=0)
+    opened = Models(path, demo_rate=0, demo_seed=0, sessions=KeptSessions())
     yield opened
     await opened.aclose()
 
@@ -206,4 +207,4 @@ async def test_a_turn_under_way_outlives_a_change_of_its_provider(models: Models
 async def test_without_a_path_it_is_the_users_own_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, LOCAL.format(url="http://a/v1"))
     monkeypatch.setenv("AGENT_TUI_CONFIG", str(path))
-    assert Models(None, demo_rate=0, demo_seed=0).default_provider() == "local"
+    assert Models(None, demo_rate=0, demo_seed=0, sessions=KeptSessions()).default_provider() == "local"

@@ -1,0 +1,290 @@
+"""An agent of somebody else as a ``Model``: it lives on an agent service or an agent socket (protocols.md §3
+and §4), keeps a conversation of its own and runs its own tools.
+
+Its provider is ``backend:NAME``, NAME being that of a ``[backends.NAME]`` of the config file. The clients,
+and all that they import, are loaded at its first turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+from collections.abc import AsyncGenerator, Coroutine, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import urlsplit
+
+from agent_tui.backend.models.agent_prompts import AgentPrompt, next_prompt
+from agent_tui.backend.models.model import (
+    AgentSession,
+    ApartPiece,
+    Member,
+    ModelRequest,
+    NotePiece,
+    Piece,
+    StepPiece,
+    TextPiece,
+    ThinkingPiece,
+    UsagePiece,
+)
+from agent_tui.backend.models.prices import Terms
+from agent_tui.config.file import AGENT_PROVIDER, SOCKET, TASKS, BackendConfig
+from agent_tui.model import events as ev
+from agent_tui.model.errors import (
+    AgentBusy,
+    AgentTuiError,
+    ConnectFailed,
+    ModelError,
+    StreamLost,
+    TimedOut,
+    TransportError,
+)
+from agent_tui.redaction import redacted
+
+if TYPE_CHECKING:
+    from agent_tui.clients.agents import AgentChats
+
+# The client says when an agent is silent for too long: a tool that it runs may take its time.
+SILENCE_SECONDS: Final = 24 * 60 * 60.0
+MAX_CHAT_ID: Final = 2**31 - 1  # a number, as chat ids are elsewhere
+
+log = logging.getLogger(__name__)
+
+
+class Sessions(Protocol):
+    """Where the sessions of agents are kept (store/agent_sessions.py)."""
+
+    async def get(self, member: Member) -> AgentSession | None:
+        """Return what is known of the agent's own conversation."""
+        ...
+
+    async def put(self, member: Member, session: AgentSession) -> None:
+        """Keep it."""
+        ...
+
+
+def backend_named(provider_id: str) -> str:
+    """Return the NAME of "backend:NAME", empty for other providers."""
+    return provider_id.removeprefix(AGENT_PROVIDER) if provider_id.startswith(AGENT_PROVIDER) else ""
+
+
+def agent_terms(backend: BackendConfig) -> Terms:
+    """Return on what terms the agents of a backend speak: what they cost is not known."""
+    return Terms(kind=backend.kind, base_url=backend.url, silence_seconds=SILENCE_SECONDS, acts=True)
+
+
+class Agents:
+    """The agents of others that speak here; of each what it did last is over before it is asked again."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self.sessions = sessions
+        self._leaving: dict[str, asyncio.Task[None]] = {}  # by agent id: what still ends
+
+    def model(self, backend: BackendConfig) -> AgentModel:
+        """Return the model that speaks for agents of this backend; raises ``ModelError`` where none can."""
+        if backend.kind not in (TASKS, SOCKET):
+            kinds = f'kind = "{TASKS}" or "{SOCKET}"'
+            raise ModelError(f"backends.{backend.name} is no agent", f"Agents speak on backends of {kinds}.")
+        token = os.environ.get(backend.token_env, "") or backend.token
+        if backend.token_env and not token:
+            advice = f"backends.{backend.name} takes its token from it: set it and start the backend again"
+            raise ModelError(f"the environment variable {backend.token_env} is not set", advice)
+        return AgentModel(self, replace(backend, token=token))
+
+    def leave(self, member: Member, work: Coroutine[None, None, None]) -> None:
+        """Let go of an agent without anybody waiting: ``work`` closes its connection."""
+        leaving = asyncio.create_task(work)
+        self._leaving[member.agent_id] = leaving
+        leaving.add_done_callback(lambda done: self._left(member.agent_id, done))
+
+    def _left(self, agent_id: str, done: asyncio.Task[None]) -> None:
+        if self._leaving.get(agent_id) is done:
+            del self._leaving[agent_id]
+        if not done.cancelled() and (error := done.exception()) is not None:
+            log.warning("an agent's connection did not close: %s", type(error).__name__)
+
+    async def left(self, member: Member) -> None:
+        """Wait until nothing is left of the agent's last turn."""
+        if (leaving := self._leaving.get(member.agent_id)) is not None:
+            await asyncio.wait({leaving})
+
+    async def aclose(self) -> None:
+        """Wait until every task that was cut is cancelled."""
+        if self._leaving:
+            await asyncio.wait(set(self._leaving.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class AgentModel:
+    """The agents of one backend."""
+
+    agents: Agents
+    backend: BackendConfig = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
+        """Yield the answer of the agent ``request.member``; see ``Model.stream``."""
+        member = request.member
+        if member is None:
+            raise ModelError("an agent speaks in a conversation only", "It keeps one of its own.")
+        await self.agents.left(member)
+        known = await self.agents.sessions.get(member)
+        if known is None or known.backend != self.backend.name:
+            known = AgentSession(self.backend.name)
+        prompt = next_prompt(request, known)
+        turn = _AgentTurn(self, member, known, prompt, prompt.session)
+        async with aclosing(turn.pieces(is_apart=bool(request.continues))) as pieces:
+            async for piece in pieces:
+                yield piece
+
+
+@dataclass(slots=True)
+class _AgentTurn:
+    """One question to an agent, and its answer. ``known`` is its session before."""
+
+    model: AgentModel
+    member: Member
+    known: AgentSession
+    prompt: AgentPrompt
+    session: AgentSession  # once it has the question
+    is_taken: bool = False
+    has_spoken: bool = False
+    words: dict[str, type[TextPiece] | type[ThinkingPiece]] = field(default_factory=dict)  # by step
+    remarks: list[ev.TurnNoted] = field(default_factory=list)  # what belongs to no answer
+    shared: int = 0  # steps that are not the agent's own
+    task_id: str = ""  # that runs
+
+    async def pieces(self, *, is_apart: bool) -> AsyncGenerator[Piece]:
+        """Yield the answer, last of all that it is over; raises ``ModelError``."""
+        make = await asyncio.to_thread(_client_class)
+        backend = self.model.backend
+        if self.prompt.is_new and backend.kind == SOCKET:
+            self.session = replace(self.session, id=str(1 + secrets.randbelow(MAX_CHAT_ID)))
+        workspace = Path(self.member.workspace) if self.member.workspace else None
+        if workspace is None:
+            backend = replace(backend, workspace="")  # there is nowhere to save what the agent offers
+        agent = make(backend, self.session.id, self.remarks.append, downloads=workspace)
+        try:
+            if self.known.task_id:  # our process was killed while it ran
+                await agent.cancel(self.known.task_id)
+            await self._keep(replace(self.session, is_sure=False))
+            async with aclosing(self._answer(agent, is_apart=is_apart)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except AgentTuiError as error:
+            raise await self._failed(error) from error
+        finally:
+            self.model.agents.leave(self.member, self._leave(agent))
+
+    async def _leave(self, agent: AgentChats) -> None:
+        """Close the connection; a task that still runs is cancelled by that."""
+        await agent.aclose()
+        if self.task_id:
+            await self._keep(self.session)
+
+    async def _answer(self, agent: AgentChats, *, is_apart: bool) -> AsyncGenerator[Piece]:
+        async with aclosing(agent.answer(self.prompt.text, (), (), "")) as answer:
+            async for told in answer:
+                if not told.name:
+                    self.is_taken, self.task_id = True, agent.task_id
+                    self.session = replace(self.session, id=agent.agent_id)
+                    await self._keep(replace(self.session, task_id=self.task_id))
+                    if is_apart:
+                        yield ApartPiece()
+                for event in (*self._remarked(), *told.events):
+                    if isinstance(event, ev.RunFailed):
+                        raise await self._ended_badly(agent, event.content)
+                    for piece in self._pieces(event):
+                        self.has_spoken = True
+                        yield piece
+        self.task_id = ""
+        await self._keep(self.session)
+
+    def _remarked(self) -> list[ev.TurnNoted]:
+        remarks, self.remarks[:] = list(self.remarks), []
+        return remarks
+
+    def _pieces(self, event: ev.Event) -> Iterator[Piece]:
+        match event:
+            case ev.StepSet(_, step) if step.type in _WORDS:
+                self.words[step.id] = _WORDS[step.type]
+                if step.content:
+                    yield self.words[step.id](step.content)
+            case ev.StepAdded(_, step_id, content) if step_id in self.words:
+                yield self.words[step_id](content)
+            case ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged():
+                yield StepPiece(event)
+            case ev.TurnNoted(_, "progress", about=line, agent_name=who):
+                yield NotePiece("progress", about=": ".join(filter(None, (who, line))))
+            case ev.TurnNoted(_, note, about=about):
+                yield self._shared(note, about)
+            case ev.Unknown(name=name):
+                yield self._shared("unknown", name)
+            case ev.TurnDone(token_count=tokens) if tokens:
+                yield UsagePiece(0, tokens)
+            case _:
+                pass
+
+    def _shared(self, kind: str, about: str) -> StepPiece:
+        self.shared += 1
+        return StepPiece(ev.StepSet("", ev.Step(f"{kind} {self.shared}", type=kind, name=about)))
+
+    async def _keep(self, session: AgentSession) -> None:
+        await self.model.agents.sessions.put(self.member, session)
+
+    async def _ended_badly(self, agent: AgentChats, why: str) -> ModelError:
+        """Return the error for an answer that the agent itself ended; a session that is gone is forgotten."""
+        is_gone, self.task_id = not agent.agent_id, ""
+        await self._keep(AgentSession(self.session.backend) if is_gone else self.session)
+        return ModelError("the agent failed", self._shown(why), retryable=is_gone and not self.has_spoken)
+
+    async def _failed(self, error: AgentTuiError) -> ModelError:
+        """Return the error in place of a client's. What was surely not taken may be asked again."""
+        if isinstance(error, ModelError) and self.is_taken:
+            return error
+        is_unsure = isinstance(error, StreamLost | TimedOut)
+        if not self.is_taken and not is_unsure:
+            await self._keep(replace(self.known, task_id=""))
+        is_retryable = isinstance(error, AgentBusy) or (isinstance(error, ConnectFailed) and error.retryable)
+        return ModelError(
+            self._shown(error.title),
+            self._shown(error.detail),
+            retryable=is_retryable and not self.is_taken and error.attempts == 1,
+            retry_after=error.retry_after if isinstance(error, TransportError) else None,
+        )
+
+    def _shown(self, text: str) -> str:
+        """Return a text without the agent's address and token: it goes into the log of the conversation."""
+        backend = self.model.backend
+        for address in _addresses(backend.url):
+            text = text.replace(address, f"backends.{backend.name}")
+        return redacted(text, (backend.token, *backend.token.split()))
+
+
+_WORDS: Final[dict[str, type[TextPiece] | type[ThinkingPiece]]] = {
+    "text": TextPiece,
+    "thinking": ThinkingPiece,
+}
+
+
+def _addresses(url: str) -> list[str]:
+    """Return the forms in which an address may stand in an error, the longest first."""
+    parts = urlsplit(url)
+    secure = parts.scheme in ("https", "wss")
+    schemes = ("https", "wss") if secure else ("http", "ws")
+    whole = [f"{scheme}://{rest}" for scheme in schemes for rest in (parts.netloc + parts.path, parts.netloc)]
+    return sorted({*whole, parts.netloc}, key=len, reverse=True)
+
+
+def _client_class() -> type[AgentChats]:
+    # Here, not at the top: a third of a second that a backend without such agents never pays.
+    from agent_tui.clients.agents import AgentChats
+
+    return AgentChats

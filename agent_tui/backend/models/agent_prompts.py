@@ -1,0 +1,72 @@
+"""What an agent of somebody else is told: it remembers its conversation, so only what is new to it.
+
+A language model is told everything at every call. An agent behind a service or a socket (protocols.md §3 and
+§4) keeps its own history: it is told once who it is and what was said, then what was said since. What it
+was told is noted with a digest. Where the conversation no longer begins with that (a branch was changed, an
+older turn was said anew), or nobody knows whether the last words arrived, a new session is told everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent_tui.backend.models.continuing import instruction
+from agent_tui.backend.models.model import AgentSession, ChatMessage, ModelRequest
+
+GO_ON = "[Your last message was cut off. Go on where it stopped; what you did for it is done.]"
+SAY_AGAIN = "[Your last message did not arrive as a whole. Say it again, from its beginning.]"
+YOUR_TURN = "[Nobody said anything since. It is your turn again.]"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPrompt:
+    """The next words for an agent, and its session once it has them. ``is_new``: they begin the session."""
+
+    text: str
+    session: AgentSession
+    is_new: bool
+
+
+def next_prompt(request: ModelRequest, session: AgentSession) -> AgentPrompt:
+    """Return what the agent is told now: in its ``session``, or in a new one where that cannot be."""
+    messages = [one for one in request.messages if one.role in ("user", "assistant") and one.content]
+    newest = max((place for place, one in enumerate(messages, 1) if one.role == "user"), default=0)
+    digest = _digest(messages[:newest])
+    continues = bool(request.continues) or request.messages[-1].role == "tool"
+    known = messages[: session.told]
+    is_known = bool(session.id) and session.is_sure and session.told > 0
+    if not is_known or len(known) < session.told or _digest(known) != session.digest:
+        begun = AgentSession(session.backend, "", newest, digest, request.round)
+        told = _all_told(request, messages if continues else messages[:newest])
+        return AgentPrompt("\n\n".join([*told, *_go_on(request, continues)]), begun, is_new=True)
+    news = [one.content for one in messages[session.told : newest] if one.role == "user"]
+    told = [*news, *_go_on(request, continues)]
+    if not told:
+        told = [YOUR_TURN if request.round > session.round else SAY_AGAIN]
+    after = replace(session, told=newest, digest=digest, round=request.round)
+    return AgentPrompt("\n\n".join(told), after, is_new=False)
+
+
+def _all_told(request: ModelRequest, messages: Sequence[ChatMessage]) -> list[str]:
+    """Return who the agent is and all that was said, its own words among them."""
+    roles = [one.content for one in request.messages if one.role == "system"]
+    mine = request.speaker or "you"
+    return [
+        *roles,
+        *(f"[{mine}]: {one.content}" if one.role == "assistant" else one.content for one in messages),
+    ]
+
+
+def _go_on(request: ModelRequest, continues: bool) -> list[str]:
+    if not continues:
+        return []
+    return [instruction(request.continues) if request.continues else GO_ON]
+
+
+def _digest(messages: Sequence[ChatMessage]) -> str:
+    digest = hashlib.sha256()
+    for one in messages:
+        digest.update(f"{one.role}\0{len(one.content)}\0{one.content}\0".encode("utf-8", "replace"))
+    return digest.hexdigest()
