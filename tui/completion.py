@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from agent_tui.config.file import DEMO_PROVIDER, EMBEDDED, data_path, load
+from agent_tui.config.file import AGENT_KINDS, AGENT_PROVIDER, DEMO_PROVIDER, EMBEDDED, data_path, load
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from tui import output
@@ -212,10 +212,14 @@ def _can_be_typed(name: str) -> bool:
 
 
 def providers(ctx: Any) -> list[tuple[str, str]]:
-    """Return the providers of the config file, and the demo."""
+    """Return the providers of the config file, agents of others that rooms can have, and the demo."""
     if not wants_embedded(ctx.obj):
         return []
-    return [*((one.name, one.kind) for one in load().providers.values()), (DEMO_PROVIDER, "the demo model")]
+    config = load()
+    named = [(one.name, one.kind) for one in config.providers.values()]
+    agents = [one.name for one in config.backends.values() if one.kind in AGENT_KINDS]
+    remote = [(f"{AGENT_PROVIDER}{name}", "an agent of others") for name in agents]
+    return [*named, *remote, (DEMO_PROVIDER, "the demo model")]
 
 
 def backends() -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.http import Net
 from agent_tui.clients.records import ToolServer
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.config.file import SOCKET, TASKS, BackendConfig, Config, ProviderConfig
+from agent_tui.config.file import AGENT_PROVIDER, SOCKET, TASKS, BackendConfig, Config, ProviderConfig
 from agent_tui.config.tools import McpConfig
 from agent_tui.model.errors import (
     AgentBusy,
@@ -235,7 +235,8 @@ async def _connected(backend: BackendConfig) -> str:
         raise ConnectFailed("nobody answers", f"{ANSWER_SECONDS:g} s passed") from error
     finally:
         await client.aclose()
-    return "it takes tasks" if backend.kind == TASKS else "its agent is ready"
+    ready = "it takes tasks" if backend.kind == TASKS else "its agent is ready"
+    return f"{ready}; as an agent of rooms its provider is {AGENT_PROVIDER}{backend.name}"
 
 
 def _said(error: AgentTuiError) -> str:

@@ -99,8 +99,16 @@ class _Agent(Protocol):
 class _Session:
     """A session of an agent service."""
 
-    def __init__(self, backend: BackendConfig, session_id: str, note: Note, give_up_seconds: float) -> None:
+    def __init__(
+        self,
+        backend: BackendConfig,
+        session_id: str,
+        note: Note,
+        give_up_seconds: float,
+        system_prompt: str,
+    ) -> None:
         self._engine_type = backend.engine_type
+        self._system_prompt = system_prompt
         self._client = AgentTasksClient(
             backend.url,
             authorization_of(backend.token),
@@ -133,7 +141,7 @@ class _Session:
     def answer(
         self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
     ) -> AsyncGenerator[Told, None]:
-        task = AgentTask(text, self._engine_type, attachments=attachments)
+        task = AgentTask(text, self._engine_type, system_prompt=self._system_prompt, attachments=attachments)
         return self._client.answer(task, turn_id=turn_id)
 
     async def linger(self) -> None:
@@ -200,7 +208,8 @@ class AgentChats:
     Has what ``ChatClient`` has: what an agent does not offer raises ``NotOffered``. ``note`` is told what
     belongs to no answer; without it ``follow`` yields that. ``wanted`` is the id of a session or chat, "" for
     a new session or chat 0. What was not taken after ``give_up_seconds`` is not tried again. Files that are
-    offered are saved in ``downloads``, by default the person's own folder of that name.
+    offered are saved in ``downloads``, by default the person's own folder of that name. Every task has the
+    ``system_prompt``; a socket has no field for it.
     """
 
     def __init__(
@@ -211,10 +220,12 @@ class AgentChats:
         *,
         give_up_seconds: float = inf,
         downloads: Path | None = None,
+        system_prompt: str = "",
     ) -> None:
         self._backend = backend
         self._give_up_seconds = give_up_seconds
         self._downloads = downloads or user_downloads_path()
+        self._system_prompt = system_prompt
         self._notes: asyncio.Queue[Event] = asyncio.Queue(MAX_NOTES)
         self._note = note or self._keep
         self._agent: _Agent = self._made(wanted)
@@ -225,7 +236,7 @@ class AgentChats:
 
     def _made(self, wanted: str) -> _Agent:
         if self._backend.kind == TASKS:
-            return _Session(self._backend, wanted, self._note, self._give_up_seconds)
+            return _Session(self._backend, wanted, self._note, self._give_up_seconds, self._system_prompt)
         return _SocketChat(self._backend, wanted or DEFAULT_CHAT, self._note, self._downloads)
 
     def _keep(self, noted: TurnNoted) -> None:

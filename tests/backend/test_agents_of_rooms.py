@@ -109,11 +109,12 @@ async def test_an_agent_on_a_service_is_told_its_role_once_and_then_what_is_new(
         frames = await run_to_end(given, room_id)
         assert errors(frames) == []
         first, second = service.posts
-        assert first["prompt"].startswith("You judge as Far.")
-        assert "The other agents in this room: Ada." in first["prompt"]
+        assert first["systemPrompt"].startswith("You judge as Far.")
+        assert "The other agents in this room: Ada." in first["systemPrompt"]
+        assert "This is round 2 of 2" in second["systemPrompt"]
         told = texts(await messages(given, room_id))
         assert [name for name, _ in told] == ["用户", "Ada", "Far", "Ada", "Far"]
-        assert first["prompt"].endswith(f"Redis or PostgreSQL?\n\n[Ada]: {told[1][1]}")
+        assert first["prompt"] == f"Redis or PostgreSQL?\n\n[Ada]: {told[1][1]}"
         assert second["prompt"] == f"[Ada]: {told[3][1]}"
         assert (first.get("sessionId"), second["sessionId"]) == (None, "s1")
         assert told[2][1] == told[4][1] == WORDS
@@ -349,8 +350,7 @@ async def test_a_session_that_is_gone_begins_anew_with_everything(tmp_path: Path
         assert [post.get("sessionId") for post in service.posts] == [None, "s1", None]
         told = texts(await messages(given, room_id))
         again = service.posts[2]["prompt"]
-        assert again.startswith("You judge as Far.")
-        assert f"[Far]: {WORDS}" in again
+        assert again.startswith(f"Redis or PostgreSQL?\n\n[Far]: {WORDS}")
         assert again.endswith(f"[Ada]: {told[2][1]}")
 
 
@@ -462,3 +462,28 @@ async def test_who_is_killed_while_the_task_is_posted_begins_a_new_session(tmp_p
         assert service.posts[1]["prompt"] == service.posts[0]["prompt"]
         service.go_on.set()
         await asyncio.sleep(0)
+
+
+async def test_the_providers_list_agents_behind_the_default(tmp_path: Path) -> None:
+    async with agent_service() as service:
+        configured(tmp_path, tasks=service.url, socket="ws://127.0.0.1:1/")
+        async with running(*serve(tmp_path), folder=tmp_path) as process:
+            listed = (await process.client.call("GET", "/api/providers")).json["providers"]
+            assert [(one["id"], one["kind"]) for one in listed] == [
+                ("demo", "demo"),
+                ("backend:far", "tasks"),
+                ("backend:wide", "socket"),
+            ]
+            answer = await process.client.call("GET", "/api/providers/backend%3Afar/models")
+            assert answer.json == {"models": [{"id": "far"}]}
+            body = b"".join([answer.body, json.dumps(listed).encode()])
+            assert TOKEN.encode() not in body
+            chat = {"provider_id": "backend:far"}
+            chat_id = (await process.client.call("POST", "/api/conversations", chat)).json["id"]
+            for question in ("Why?", "And then?"):
+                path = f"/api/conversations/{chat_id}/messages"
+                async with process.client.open("POST", path, {"content": question}) as stream:
+                    async for chunk in stream.chunks():
+                        assert b"event: error" not in chunk
+        assert [post["prompt"] for post in service.posts] == ["Why?", "And then?"]
+        assert [post.get("sessionId") for post in service.posts] == [None, "s1"]

@@ -343,13 +343,16 @@ def doctored(home: Home) -> list[str]:
 
 
 def test_the_doctor_connects_to_agents(home: Home, service: AgentService, portal: BlockingPortal) -> None:
-    assert doctored(home) == ["ok", "it takes tasks"]
+    assert doctored(home) == ["ok", "it takes tasks; as an agent of rooms its provider is backend:work"]
     service.script = ["ws 401"]
     assert doctored(home) == ["failed", "the token is refused"]
     assert service.posts == []
     with served(portal, agent_socket_server()) as agent:
         configure(home, "socket", agent.url)
-        assert doctored(home) == ["ok", "its agent is ready"]
+        assert doctored(home) == [
+            "ok",
+            "its agent is ready; as an agent of rooms its provider is backend:work",
+        ]
         portal.call(agent.until, lambda one: one.closed)
         agent.held = {"0"}
         status, detail = doctored(home)

@@ -63,11 +63,13 @@ class Providers:
             for one in configured
         ]
         remote = [
-            {"id": f"{AGENT_PROVIDER}{one.name}", "name": one.name, "kind": one.kind, "model": one.name}
+            {"id": id_, "name": id_, "kind": one.kind, "model": one.name}
             for one in agents
+            for id_ in [f"{AGENT_PROVIDER}{one.name}"]
         ]
         demo = {"id": DEMO, "name": DEMO, "kind": DEMO, "model": DEMO}
-        return json_answer({"providers": [*named, *remote, demo]})
+        listed = [*named, *remote, demo] if named else [demo, *remote]  # the default one first
+        return json_answer({"providers": listed})
 
     async def models(self, request: Request) -> Response:
         provider_id: str = request.path_params["provider_id"]

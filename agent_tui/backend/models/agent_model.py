@@ -139,7 +139,7 @@ class AgentModel:
         if known is None or known.backend != self.backend.name:
             known = AgentSession(self.backend.name)
         prompt = next_prompt(request, known)
-        turn = _AgentTurn(self, member, known, prompt, prompt.session)
+        turn = _AgentTurn(self, member, known, prompt, prompt.session, prompt.text)
         async with aclosing(turn.pieces(is_apart=bool(request.continues))) as pieces:
             async for piece in pieces:
                 yield piece
@@ -154,6 +154,7 @@ class _AgentTurn:
     known: AgentSession
     prompt: AgentPrompt
     session: AgentSession  # once it has the question
+    text: str
     is_taken: bool = False
     has_spoken: bool = False
     words: dict[str, type[TextPiece] | type[ThinkingPiece]] = field(default_factory=dict)  # by step
@@ -170,7 +171,10 @@ class _AgentTurn:
         workspace = Path(self.member.workspace) if self.member.workspace else None
         if workspace is None:
             backend = replace(backend, workspace="")  # there is nowhere to save what the agent offers
-        agent = make(backend, self.session.id, self.remarks.append, downloads=workspace)
+        role = self.prompt.role
+        agent = make(backend, self.session.id, self.remarks.append, downloads=workspace, system_prompt=role)
+        if self.prompt.is_new and role and backend.kind == SOCKET:
+            self.text = f"{role}\n\n{self.text}"  # a socket has no other place for it
         try:
             if self.known.task_id:  # our process was killed while it ran
                 await agent.cancel(self.known.task_id)
@@ -190,7 +194,7 @@ class _AgentTurn:
             await self._keep(self.session)
 
     async def _answer(self, agent: AgentChats, *, is_apart: bool) -> AsyncGenerator[Piece]:
-        async with aclosing(agent.answer(self.prompt.text, (), (), "")) as answer:
+        async with aclosing(agent.answer(self.text, (), (), "")) as answer:
             async for told in answer:
                 if not told.name:
                     self.is_taken, self.task_id = True, agent.task_id

@@ -22,15 +22,19 @@ YOUR_TURN = "[Nobody said anything since. It is your turn again.]"
 
 @dataclass(frozen=True, slots=True)
 class AgentPrompt:
-    """The next words for an agent, and its session once it has them. ``is_new``: they begin the session."""
+    """The next words for an agent, and its session once it has them. ``role`` is its system prompt.
+    ``is_new``: the words begin the session.
+    """
 
     text: str
+    role: str
     session: AgentSession
     is_new: bool
 
 
 def next_prompt(request: ModelRequest, session: AgentSession) -> AgentPrompt:
     """Return what the agent is told now: in its ``session``, or in a new one where that cannot be."""
+    role = "\n\n".join(one.content for one in request.messages if one.role == "system")
     messages = [one for one in request.messages if one.role in ("user", "assistant") and one.content]
     newest = max((place for place, one in enumerate(messages, 1) if one.role == "user"), default=0)
     digest = _digest(messages[:newest])
@@ -40,23 +44,19 @@ def next_prompt(request: ModelRequest, session: AgentSession) -> AgentPrompt:
     if not is_known or len(known) < session.told or _digest(known) != session.digest:
         begun = AgentSession(session.backend, "", newest, digest, request.round)
         told = _all_told(request, messages if continues else messages[:newest])
-        return AgentPrompt("\n\n".join([*told, *_go_on(request, continues)]), begun, is_new=True)
+        return AgentPrompt("\n\n".join([*told, *_go_on(request, continues)]), role, begun, is_new=True)
     news = [one.content for one in messages[session.told : newest] if one.role == "user"]
     told = [*news, *_go_on(request, continues)]
     if not told:
         told = [YOUR_TURN if request.round > session.round else SAY_AGAIN]
     after = replace(session, told=newest, digest=digest, round=request.round)
-    return AgentPrompt("\n\n".join(told), after, is_new=False)
+    return AgentPrompt("\n\n".join(told), role, after, is_new=False)
 
 
 def _all_told(request: ModelRequest, messages: Sequence[ChatMessage]) -> list[str]:
-    """Return who the agent is and all that was said, its own words among them."""
-    roles = [one.content for one in request.messages if one.role == "system"]
+    """Return all that was said, the agent's own words among it."""
     mine = request.speaker or "you"
-    return [
-        *roles,
-        *(f"[{mine}]: {one.content}" if one.role == "assistant" else one.content for one in messages),
-    ]
+    return [f"[{mine}]: {one.content}" if one.role == "assistant" else one.content for one in messages]
 
 
 def _go_on(request: ModelRequest, continues: bool) -> list[str]:
