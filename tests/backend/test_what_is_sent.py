@@ -10,6 +10,7 @@ import pytest
 from agent_tui.backend.models.providers import Models
 from tests.backend.engine.chat_house import open_chats, speaks
 from tests.backend.engine.house import open_house
+from tests.fakes.agent_sessions import KeptSessions
 from tests.fakes.dialects import KINDS, Kind
 from tests.fakes.model_server import FakeModelServer
 from tests.fakes.scripted_model import FakeModels
@@ -24,7 +25,7 @@ def configured(tmp_path: Path, server: FakeModelServer, kind: Kind, more: str = 
     path = tmp_path / "config.toml"
     url = f"http://127.0.0.1:{server.port}{kind.path}"
     path.write_text(f'[providers.one]\nkind = "{kind}"\nbase_url = "{url}"\nmodel = "some-model"\n{more}')
-    return cast("FakeModels", Models(path, demo_rate=0, demo_seed=0))
+    return cast("FakeModels", Models(path, demo_rate=0, demo_seed=0, sessions=KeptSessions()))
 
 
 def settings(kind: Kind, body: Any) -> dict[str, Any]:

@@ -343,7 +343,7 @@ def doctored(home: Home) -> list[str]:
 
 
 def test_the_doctor_connects_to_agents(home: Home, service: AgentService, portal: BlockingPortal) -> None:
-    assert doctored(home) == ["ok", "it takes tasks; as an agent of rooms its provider is backend:work"]
+    assert doctored(home) == ["ok", "it takes tasks; as an agent of rooms its provider is backend:them"]
     service.script = ["ws 401"]
     assert doctored(home) == ["failed", "the token is refused"]
     assert service.posts == []
