@@ -75,8 +75,8 @@ ClientTools = Callable[[ClientToolCall], Awaitable[ClientToolResult]]
 
 @dataclass(frozen=True, slots=True)
 class SocketTimes:
-    """How long is waited, in seconds. ``silence``: between two frames of an answer; ``None``: as long as the
-    server answers pings. ``drain``: for the end of an answer that nobody wants, before the next question.
+    """How long is waited, in seconds. ``silence``: between two frames of an answer, but while a tool runs;
+    then, and for ``None``, as long as the server answers pings. ``drain``: for the end of an answer that nobody wants, before the next question.
     """
 
     status: float = 5.0
@@ -501,7 +501,7 @@ class AgentSocketClient:
             raise link.reason or StreamLost("this connection was closed") from error
 
     async def _next(self, request: FrameQueue) -> SocketFrame:
-        seconds = self._times.silence
+        seconds = None if request.is_in_tool else self._times.silence
         try:
             async with asyncio.timeout(seconds):
                 return await request.get()

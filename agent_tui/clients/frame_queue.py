@@ -7,7 +7,7 @@ pieces of one text are put together; nothing is left out.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -42,7 +42,9 @@ class _Waiting:
 
 
 class FrameQueue:
-    """Frames of one answer, for one who takes them. ``put`` never waits."""
+    """Frames of one answer, for one who takes them. ``put`` never waits. ``is_in_tool``: by what was taken, a
+    tool runs.
+    """
 
     def __init__(self, *, max_characters: int = MAX_CHARACTERS) -> None:
         self.received = 0  # frames that were put in
@@ -52,6 +54,11 @@ class FrameQueue:
         self._max_characters = max_characters
         self._error: AgentTuiError | None = None
         self._changed = asyncio.Event()
+        self._running: Counter[tuple[str, str]] = Counter()  # calls without a result, by source and tool
+
+    @property
+    def is_in_tool(self) -> bool:
+        return self._running.total() > 0
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -98,4 +105,14 @@ class FrameQueue:
         if self._newest.get(frame.source) is waiting:
             del self._newest[frame.source]
         self._characters -= waiting.characters
+        self._note_tool(frame)
         return frame
+
+    def _note_tool(self, frame: SocketFrame) -> None:
+        if not (name := frame.text("tool_name")):
+            return
+        call = frame.source, name
+        if frame.type == TOOL_CALL_CHUNK:
+            self._running[call] += 1
+        elif frame.type == TOOL_RESULT and self._running[call]:
+            self._running[call] -= 1

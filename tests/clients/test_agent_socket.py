@@ -660,6 +660,30 @@ async def test_an_answer_that_falls_silent_times_out_where_that_is_wanted(
     await client.aclose()
 
 
+async def test_a_tool_may_be_silent_for_longer_than_the_agent(server: AgentSocketServer, told: Told) -> None:
+    times = SocketTimes(silence=0.1)
+    client = AgentSocketClient(server.url, hooks=told.hooks(), times=times, environ={})
+    is_built = asyncio.Event()
+    server.answers = [
+        [fake.call("build", "{}"), fake.waits(is_built), fake.result("build", "done"), fake.forever]
+    ]
+    heard: list[str] = []
+
+    async def listen() -> None:
+        async with aclosing(client.ask_frames("Build it")) as frames:
+            async for frame in frames:
+                heard.append(frame.type)
+
+    listening = asyncio.create_task(listen())
+    done, _ = await asyncio.wait({listening}, timeout=5 * (times.silence or 0))
+    assert not done
+    is_built.set()
+    with pytest.raises(TimedOut):
+        await listening
+    assert heard == ["AGENT_EVENT_TOOL_CALL_CHUNK", "AGENT_EVENT_TOOL_RESULT"]
+    await client.aclose()
+
+
 async def test_a_server_that_takes_no_message_times_out_and_the_connection_is_given_up(
     server: AgentSocketServer, told: Told
 ) -> None:

@@ -351,7 +351,7 @@ def test_the_doctor_connects_to_agents(home: Home, service: AgentService, portal
         configure(home, "socket", agent.url)
         assert doctored(home) == [
             "ok",
-            "its agent is ready; as an agent of rooms its provider is backend:work",
+            "its agent is ready; as an agent of rooms its provider is backend:them",
         ]
         portal.call(agent.until, lambda one: one.closed)
         agent.held = {"0"}
