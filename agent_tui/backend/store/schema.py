@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import event as sqlalchemy_event
 
-HEAD = "0011"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0012"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
