@@ -45,7 +45,7 @@ async def words(pilot: Pilot[int]) -> None:
         pilot, lambda state: any(turn.interrupted == "interject" for turn in state.turns.values())
     )
     said = tokens_of(pilot)
-    await until_room(pilot, lambda state: tokens_in(state) > said + 20 and len(state.speaking) > 1)
+    await until_room(pilot, lambda state: tokens_in(state) > said + 20 and len(state.members.speaking) > 1)
     await write(pilot, "@Ada was that with a warm cache?", "enter")
     await until_room(pilot, lambda state: bool(state.queue))
     await write(pilot, "One number each, please")
@@ -141,7 +141,7 @@ async def speaking(pilot: Pilot[int], tokens: int) -> None:
     """Start the room and wait until so much was said and several speak."""
     await until_room(pilot, lambda state: state.loaded)
     await pilot.press("p")
-    await until_room(pilot, lambda state: tokens_in(state) > tokens and len(state.speaking) > 1)
+    await until_room(pilot, lambda state: tokens_in(state) > tokens and len(state.members.speaking) > 1)
 
 
 async def until_room(pilot: Pilot[int], holds: Callable[[ConversationState], bool]) -> None:

@@ -12,6 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.clients.backend import BackendClient
+from agent_tui.clients.calls import Calls
+from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.http import Net
+from agent_tui.clients.log_stream import LogStream
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.turn import Turn
+
 ROOT = Path(__file__).parent.parent
 DISTRIBUTION = "agent-tui-rooms"
 BEFORE_FIRST_FRAME = ("pydantic", "httpx", "websockets", "numpy", "sounddevice", "livekit", "sqlalchemy")
@@ -31,6 +40,17 @@ def loaded_after(code: str, folder: Path) -> set[str]:
     )
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "class_", [RoomsClient, ChatClient, BackendClient, Calls, ConversationState, Turn, Net, LogStream]
+)
+def test_a_class_of_the_client_has_at_most_forty_methods_over_its_whole_chain(class_: type) -> None:
+    ours = [one for one in class_.__mro__ if one.__module__.startswith("agent_tui.")]
+    methods = {name for one in ours for name, value in vars(one).items() if callable(value)}
+    methods |= {name for one in ours for name, value in vars(one).items() if isinstance(value, property)}
+    assert len(ours) <= 2
+    assert len(methods - set(dir(object))) <= 40, sorted(methods)
 
 
 def test_the_contracts_of_import_linter_hold() -> None:

@@ -111,10 +111,10 @@ def delete_one(
 async def check_tools(client: ChatClient, wanted: Sequence[str]) -> None:
     """Raise ``ConfigError`` for tools that the server does not name, where it names its tools."""
     try:
-        tools, servers = await client.tools(is_waiting=False)
+        tools, servers = await client.backend.tools(is_waiting=False)
         unknown = _without(wanted, tools)
         if unknown and any(server.status == "starting" for server in servers):
-            listing = asyncio.ensure_future(client.tools())
+            listing = asyncio.ensure_future(client.backend.tools())
             if not (await asyncio.wait({listing}, timeout=NOTICE_SECONDS))[0]:
                 starting = [server.name for server in servers if server.status == "starting"]
                 output.notice(waiting_line(", ".join(starting)))

@@ -46,7 +46,7 @@ async def conversation_id(client: ChatClient, wanted: str) -> str:
     a list takes ``wanted`` for the id. Raises what ``find_conversation`` and the client raise.
     """
     try:
-        conversations: Sequence[ConversationInfo] = await client.conversations(archived=True)
+        conversations: Sequence[ConversationInfo] = await client.listed(archived=True)
     except (NotFound, NotOffered):
         return wanted
     return find_conversation(conversations, wanted)
@@ -58,7 +58,7 @@ async def room_id(client: RoomsClient, wanted: str) -> str:
     Raises what ``find_room`` and the client raise.
     """
     try:
-        rooms: Sequence[RoomInfo] = await client.list()
+        rooms: Sequence[RoomInfo] = await client.listed()
     except (NotFound, NotOffered):
         return wanted
     return find_room(rooms, wanted)
@@ -76,7 +76,7 @@ async def default_provider(client: RoomsClient) -> str | None:
     Raises ``ConfigError`` when that is the demo model.
     """
     try:
-        listed = await client.providers()
+        listed = await client.backend.providers()
     except NotOffered:
         return None
     refuse_demo(one.id for one in listed[:1])

@@ -42,10 +42,14 @@ def list_conversations(source: Source, archived: bool, output_format: OutputForm
     """Print the conversations; as JSON the body of ``GET /api/conversations`` as it was answered."""
     if output_format == "json":
         output.write_json(
-            asked(source, connect.chat_client, lambda client: client.conversations_raw(archived))
+            asked(
+                source,
+                connect.chat_client,
+                lambda client: client.listed_raw({"archived": "1"} if archived else None),
+            )
         )
         return exits.DONE
-    everything = asked(source, connect.chat_client, lambda client: client.conversations(archived=True))
+    everything = asked(source, connect.chat_client, lambda client: client.listed(archived=True))
     short = _short(everything)
     wanted = [conversation for conversation in everything if archived or not conversation.archived]
     return listed(HEAD, [_row(conversation, short) for conversation in wanted], NO_CONVERSATIONS)
@@ -89,7 +93,7 @@ def rename(source: Source, wanted: str, title: str, output_format: OutputFormat)
 
 async def ids_of_conversations(client: ChatClient) -> Mapping[str, str]:
     """Return the short id of every conversation, by its whole one."""
-    return _short(await client.conversations(archived=True))
+    return _short(await client.listed(archived=True))
 
 
 # --- how conversations read --------------------------------------------------------------------------------

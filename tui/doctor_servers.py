@@ -174,7 +174,7 @@ def tools_check(environ: Mapping[str, str], server: McpConfig, servers: Sequence
 def _tool_servers(endpoint: runtime.Endpoint) -> list[ToolServer] | None:
     async def ask() -> list[ToolServer]:
         async with Net(endpoint.url, token=endpoint.token, timeout=TOOLS_SECONDS) as net:
-            return (await ChatClient(net).tools())[1]
+            return (await ChatClient(net).backend.tools())[1]
 
     try:
         return asyncio.run(ask())
@@ -219,7 +219,7 @@ async def _asked(backend: BackendConfig, token: str) -> str:
             await net.call("GET", "/health")
             return "it answers"
         try:
-            rooms = await RoomsClient(net, backend.paths).list()
+            rooms = await RoomsClient(net, backend.paths).listed()
         except (NotFound, NotOffered):
             return "it answers; it has no list of rooms"
         return f"{len(rooms)} {'room' if len(rooms) == 1 else 'rooms'}"

@@ -27,7 +27,7 @@ async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> st
         return await link.opened(wanted)
     client = await link.client()
     try:
-        listed = await client.conversations()
+        listed = await client.listed()
     except (NotFound, NotOffered) as error:
         if is_new or wanted:
             return wanted
@@ -70,7 +70,7 @@ class NewChat:
     async def look_for_default(self) -> None:
         """Find out which provider and model the server would choose; unknown where it does not tell."""
         with suppress(AgentTuiError):
-            providers = await (await self._link.client()).providers()
+            providers = await (await self._link.client()).backend.providers()
             if providers:  # the default one is the first
                 self._default = replace(self._default, provider_id=providers[0].id, model=providers[0].model)
 

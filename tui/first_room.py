@@ -31,7 +31,7 @@ async def first_room(
     """
     client = await link.client()
     try:
-        rooms = await client.list()
+        rooms = await client.listed()
     except (NotFound, NotOffered) as error:
         if wanted is None:
             raise NotOffered(say("rooms.not_offered")) from error
@@ -40,7 +40,7 @@ async def first_room(
         return Found(find_room(rooms, wanted))
     if len(rooms) == 1:
         return Found(rooms[0].id)
-    if rooms or await client.list(archived=True):
+    if rooms or await client.listed(archived=True):
         return rooms
     demo = demo_room(environ)
     room = await client.create(

@@ -28,7 +28,7 @@ def list_models(source: Source, output_format: OutputFormat) -> int:
         load()
 
     async def ask(client: RoomsClient) -> list[dict[str, object]]:
-        return await asyncio.gather(*(_asked(client, one) for one in await client.providers()))
+        return await asyncio.gather(*(_asked(client, one) for one in await client.backend.providers()))
 
     answers = asked(source, connect.rooms_client, ask)
     if output_format == "json":
@@ -46,7 +46,7 @@ def list_models(source: Source, output_format: OutputFormat) -> int:
 async def _asked(client: RoomsClient, provider: ProviderInfo) -> dict[str, object]:
     about = {"id": provider.id, "name": provider.name, "kind": provider.kind, "model": provider.model}
     try:
-        offered, error = await client.models(provider.id), ""
+        offered, error = await client.backend.models(provider.id), ""
     except AgentTuiError as failed:
         offered, error = [], inert_line(why_failed(failed), MAX_ERROR_CHARACTERS)
     return {**about, "models": offered, "error": error}

@@ -100,7 +100,7 @@ class Places:
     def is_quiet(self) -> bool:
         """Whether nobody speaks."""
         room, chat = self.room, self.chat
-        return not (room and room.state.speaking) and not (chat and chat.is_speaking)
+        return not (room and room.state.members.speaking) and not (chat and chat.is_speaking)
 
     # --- rooms -----------------------------------------------------------------------------------------
 

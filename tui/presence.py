@@ -60,7 +60,7 @@ class Presence:
         while True:
             try:
                 client = await self._link.client()
-                async with aclosing(client.attend(give_up_seconds=patience)) as told:
+                async with aclosing(client.backend.attend(give_up_seconds=patience)) as told:
                     async for pausing in told:
                         self._tell(pausing)
                 return
@@ -74,5 +74,5 @@ class Presence:
             await self._pressed.wait()
             self._pressed.clear()
             with suppress(AgentTuiError):  # the next key is reported again
-                await (await self._link.client()).press()
+                await (await self._link.client()).backend.press()
             await asyncio.sleep(REPORT_SECONDS)

@@ -40,9 +40,9 @@ NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui 
 def list_rooms(source: Source, output_format: OutputFormat) -> int:
     """Print the rooms; as JSON the body of ``GET /api/rooms`` as it was answered."""
     if output_format == "json":
-        output.write_json(asked(source, connect.rooms_client, lambda client: client.list_raw()))
+        output.write_json(asked(source, connect.rooms_client, lambda client: client.listed_raw()))
         return exits.DONE
-    rooms = asked(source, connect.rooms_client, lambda client: client.list())
+    rooms = asked(source, connect.rooms_client, lambda client: client.listed())
     short = short_ids([(room.id, room.name) for room in rooms])
     return listed(HEAD, [_row(room, short) for room in rooms], NO_ROOMS)
 

@@ -32,7 +32,7 @@ def list_tools(source: Source, output_format: OutputFormat) -> int:
     """Print the tools that agents may use here, and on stderr what is wrong with MCP servers; as JSON
     ``{"tools": […], "servers": […]}`` with their parameters.
     """
-    tools, servers = asked(source, connect.chat_client, lambda client: client.tools())
+    tools, servers = asked(source, connect.chat_client, lambda client: client.backend.tools())
     if output_format == "json":
         output.write_json(
             {"tools": [asdict(tool) for tool in tools], "servers": [asdict(server) for server in servers]}
@@ -49,7 +49,7 @@ def list_rules(source: Source, output_format: OutputFormat) -> int:
     is_text = output_format != "json"
 
     async def look(client: ChatClient) -> tuple[list[ToolRule], Mapping[str, str]]:
-        rules = await client.rules()
+        rules = await client.backend.rules()
         has_places = is_text and any(rule.conversation_id for rule in rules)
         return rules, await ids_of_conversations(client) if has_places else {}
 
@@ -71,10 +71,10 @@ def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> in
     """
 
     async def confirm(client: ChatClient) -> ToolRule:
-        rule = _find(await client.rules(), wanted)
+        rule = _find(await client.backend.rules(), wanted)
         if rule.scope != "suspended":
             raise ConfigError(f'the rule "{inert_line(wanted)}" is not suspended', "there is nothing to do")
-        await client.confirm_rule(rule.id)
+        await client.backend.confirm_rule(rule.id)
         return replace(rule, scope="wide")
 
     rule = asked(source, connect.chat_client, confirm)
@@ -87,8 +87,8 @@ def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int
     """
 
     async def forget(client: ChatClient) -> ToolRule:
-        rule = _find(await client.rules(), wanted)
-        await client.drop_rule(rule.id)
+        rule = _find(await client.backend.rules(), wanted)
+        await client.backend.drop_rule(rule.id)
         return rule
 
     rule = asked(source, connect.chat_client, forget)

@@ -1,4 +1,4 @@
-"""The chat client: every call about chats, and answers as streams of events (protocols.md §2)."""
+"""The chat client: what is done with chats alone, and answers as streams of events (protocols.md §2)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any
 
-from agent_tui.clients.calls import Calls, FieldValue
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
+from agent_tui.clients.conversations import Conversations, FieldValue, Kind
 from agent_tui.clients.http import EVENT_STREAM, Net
-from agent_tui.clients.log_stream import (
-    GIVE_UP_SECONDS,
-    Item,
-    Loaded,
-    LogStream,
-    Post,
-)
-from agent_tui.clients.offers import explained
-from agent_tui.clients.paths import CHAT_PATHS, Paths
+from agent_tui.clients.log_stream import GIVE_UP_SECONDS, Item, Loaded, Post
+from agent_tui.clients.paths import CHAT_PATHS
 from agent_tui.clients.records import Hit, read_hits
 from agent_tui.model.errors import (
     AgentBusy,
@@ -50,12 +43,9 @@ from agent_tui.wire.chat import (
     decode_conversations,
     decode_messages,
 )
-from agent_tui.wire.sse import Frame
 
 SILENCE_SECONDS = 30.0  # protocols.md §2: without a byte for so long, an answer is given up
-ENDED_DETAIL = "this server shows an answer only while it is given"
 
-_FULL = {"Accept": f"{EVENT_STREAM}; deltas=1; full=1"}
 _CONFLICT = 409
 # What servers that name their messages begin with; others leave that to us.
 _NAMED = frozenset({"message", "answer_started", "conversation"})
@@ -95,30 +85,51 @@ class Question:
         return body
 
 
-class ChatClient(Calls[ConversationInfo]):
+_OFFERS: Mapping[str, tuple[str, str, str]] = {
+    "conversations": ("GET", "conversations", "a list of conversations"),
+    "create": ("POST", "conversations", "making conversations"),
+    "change": ("PATCH", "conversation", "changing conversations"),
+    "delete": ("DELETE", "conversation", "deleting conversations"),
+    "messages": ("GET", "messages", "stored messages"),
+    "ask": ("POST", "messages", "questions"),
+    "stop": ("POST", "stop", "stopping an answer"),
+    "events": ("GET", "events", "following a conversation"),
+    "answer": ("POST", "ask", "asking before a tool runs"),
+    "search": ("GET", "search", "searching"),
+    "tools": ("GET", "tools", "a list of tools"),
+    "rules": ("GET", "rules", "a list of rules"),
+    "providers": ("GET", "providers", "a list of providers"),
+}
+
+
+def _loaded(chat: ConversationInfo, messages: list[Message], as_of: int) -> Loaded:
+    read = _Branch(messages[-1].id if messages else "").read
+    return Loaded(ConversationLoaded(chat, tuple(messages)), as_of, read)
+
+
+CHATS = Kind(
+    one="conversation",
+    paths=CHAT_PATHS,
+    offers=_OFFERS,
+    bare=ConversationInfo,
+    decode=decode_conversation,
+    decode_listed=decode_conversations,
+    decode_messages=decode_messages,
+    loaded=_loaded,
+    ended_detail="this server shows an answer only while it is given",
+    terminal=TERMINAL,
+    silence_seconds=SILENCE_SECONDS,
+    following={"follow": "1"},
+    headers={"Accept": f"{EVENT_STREAM}; deltas=1; full=1"},
+)
+
+
+class ChatClient(Conversations[ConversationInfo]):
     """Everything a program may do with the conversations of one server. ``paths`` overrides ``CHAT_PATHS``.
 
-    Streams are async generators: close them (``contextlib.aclosing``) when leaving early. That never stops
-    an answer of ours. ``ask`` and ``follow`` tell the same events: a state is fed from one of them.
+    Closing a stream never stops an answer of ours. ``ask`` and ``follow`` tell the same events: a state
+    is fed from one of them.
     """
-
-    ONE = "conversation"
-    ENDED_DETAIL = ENDED_DETAIL
-    OFFERS: ClassVar[Mapping[str, tuple[str, str, str]]] = {
-        "conversations": ("GET", "conversations", "a list of conversations"),
-        "create": ("POST", "conversations", "making conversations"),
-        "change": ("PATCH", "conversation", "changing conversations"),
-        "delete": ("DELETE", "conversation", "deleting conversations"),
-        "messages": ("GET", "messages", "stored messages"),
-        "ask": ("POST", "messages", "questions"),
-        "stop": ("POST", "stop", "stopping an answer"),
-        "events": ("GET", "events", "following a conversation"),
-        "answer": ("POST", "ask", "asking before a tool runs"),
-        "search": ("GET", "search", "searching"),
-        "tools": ("GET", "tools", "a list of tools"),
-        "rules": ("GET", "rules", "a list of rules"),
-        "providers": ("GET", "providers", "a list of providers"),
-    }
 
     def __init__(
         self,
@@ -128,51 +139,25 @@ class ChatClient(Calls[ConversationInfo]):
         clock: Clock = SYSTEM_CLOCK,
         silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
-        super().__init__(net, Paths(CHAT_PATHS, paths or {}), clock)
-        self._silence_seconds = silence_seconds
+        super().__init__(CHATS, net, paths, clock=clock, silence_seconds=silence_seconds)
         self._number = count(1)
-
-    # --- all conversations -----------------------------------------------------------------------------
-
-    async def conversations_raw(self, archived: bool = False) -> Any:
-        """Return the list of conversations as it was answered."""
-        params = {"archived": "1"} if archived else None
-        return await self._plain_call("GET", "conversations", "a list of conversations", params=params)
-
-    async def conversations(self, archived: bool = False) -> list[ConversationInfo]:
-        """Return all conversations, newest activity first; those that were put away only with
-        ``archived``.
-        """
-        value = await self.conversations_raw(archived)
-        items = value.get("conversations") if isinstance(value, Mapping) else value
-        if not isinstance(items, list):
-            raise ProtocolError("the server's answer is no list of conversations")
-        return decode_conversations(items)
-
-    async def listed(self) -> list[ConversationInfo]:
-        return await self.conversations()
 
     async def create(self, **fields: FieldValue) -> ConversationInfo:
         """Make a conversation of ``fields``, by the wire's names; the server chooses what is not given."""
-        json = {name: value for name, value in fields.items() if value is not None}
-        return self._decoded(
-            await self._plain_call("POST", "conversations", "making conversations", json=json)
-        )
+        return await self._create({name: value for name, value in fields.items() if value is not None})
 
     async def search_raw(self, words: str, limit: int = 50) -> Any:
         """Return what a search in all conversations found, as it was answered."""
         params = {"q": words, "limit": str(limit)}
-        return await self._plain_call("GET", "search", "searching", params=params)
+        return await self._calls.plain("GET", "search", "searching", params=params)
 
     async def search(self, words: str, limit: int = 50) -> list[Hit]:
         """Return the messages that hold ``words``, newest first."""
         return read_hits(await self.search_raw(words, limit))
 
-    # --- one conversation ------------------------------------------------------------------------------
-
     async def stop(self, conversation_id: str) -> ConversationInfo:
         """End the answer under way, its words kept; nothing happens where there is none."""
-        return await self._about("POST", "stop", conversation_id, "stopping an answer")
+        return await self._act("POST", "stop", (conversation_id,), "stopping an answer")
 
     async def record(self, conversation_id: str, **fields: object) -> str:
         """Put on record what was said in a voice session; return the id of its message.
@@ -182,20 +167,11 @@ class ChatClient(Calls[ConversationInfo]):
         whole one while an answer is under way.
         """
         what = "keeping what was said"
-        answer = await self._call("POST", "messages", (conversation_id,), what, {"recorded": fields})
+        answer = await self._calls.about("POST", "messages", (conversation_id,), what, {"recorded": fields})
         message_id = answer.get("message_id") if isinstance(answer, dict) else None
         if not isinstance(message_id, str):
             raise ProtocolError("the server's answer names no message")
         return message_id
-
-    def _decode(self, value: object) -> ConversationInfo:
-        return decode_conversation(value)
-
-    def _decode_messages(self, values: list[Any]) -> list[Message]:
-        return decode_messages(values)
-
-    def _bare(self, id_: str) -> ConversationInfo:
-        return ConversationInfo(id_)
 
     # --- one answer ------------------------------------------------------------------------------------
 
@@ -213,13 +189,13 @@ class ChatClient(Calls[ConversationInfo]):
 
         async def explain(error: Refused) -> Refused:
             if isinstance(error, NotFound):
-                return await explained(self._net, "POST", path, "questions", error)
+                return await self._calls.explained("POST", path, "questions", error)
             if error.status == _CONFLICT and await self._is_busy(conversation_id):
                 return AgentBusy(error.title, error.detail, status=error.status)
             return error
 
         post = Post(path, {}, question.json(), self._silence_seconds, explain)
-        return aiter(self._log(conversation_id, None, post, give_up_seconds=give_up_seconds))
+        return aiter(self._log(conversation_id, post=post, give_up_seconds=give_up_seconds))
 
     async def _is_busy(self, conversation_id: str) -> bool:
         """Say whether a conflict means another answer; servers that do not show it know no other."""
@@ -227,28 +203,6 @@ class ChatClient(Calls[ConversationInfo]):
             return (await self.show(conversation_id)).status == "running"
         except AgentTuiError:
             return True
-
-    def _log(
-        self,
-        conversation_id: str,
-        after: int | None,
-        post: Post | None = None,
-        *,
-        give_up_seconds: float | None,
-    ) -> LogStream:
-        """Return a conversation's log: behind ``after`` and without end, or what answers ``post``."""
-        return LogStream(
-            self._net,
-            self._paths.of("events", conversation_id),
-            {"follow": "1"} if post is None else {},
-            idle_timeout=self._silence_seconds,
-            after=after,
-            post=post,
-            is_last=None if post is None else _is_last,
-            headers=_FULL,
-            give_up_seconds=give_up_seconds,
-            clock=self._clock,
-        )
 
     async def ask(
         self,
@@ -283,13 +237,6 @@ class ChatClient(Calls[ConversationInfo]):
             for event in answer.lost("timeout" if isinstance(error, TimedOut) else "lost"):
                 yield event
             raise
-
-    def _followed(self, id_: str, after: int, give_up_seconds: float | None) -> LogStream:
-        return self._log(id_, after, give_up_seconds=give_up_seconds)
-
-    def _loaded(self, one: ConversationInfo, messages: list[Message], as_of: int) -> Loaded:
-        read = _Branch(messages[-1].id if messages else "").read
-        return Loaded(ConversationLoaded(one, tuple(messages)), as_of, read)
 
 
 class _Answer:
@@ -362,7 +309,3 @@ class _Branch:
             case _:
                 pass
         return event
-
-
-def _is_last(frame: Frame) -> bool:
-    return frame.event in TERMINAL

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent_tui.model import events as ev
+from agent_tui.state.agents import STRANGER, Agent, Agents
 from agent_tui.state.ledger import Ledger
 from agent_tui.state.steps import StepState
-from agent_tui.state.turn import Agent, StepEvent, Turn, TurnStatus
+from agent_tui.state.turn import StepEvent, Turn, TurnStatus
 
 MAX_KEPT_UNKNOWN = 200
-STRANGER = "?"  # the agent of words whose speaker the server of a room never named
 STOPPED = "Stopped"  # the ``error`` of an answer that somebody stopped (ours)
 INTERRUPTED = "Interrupted: "  # before the reason of one that was cut otherwise (ours)
 
@@ -35,7 +35,7 @@ class ConversationState:
     """
 
     info: ev.RoomInfo | ev.ConversationInfo = field(default_factory=lambda: ev.ConversationInfo(""))
-    agents: dict[str, Agent] = field(default_factory=dict)
+    members: Agents = field(default_factory=Agents)
     turns: dict[str, Turn] = field(default_factory=dict)
     queue: tuple[ev.QueuedMessage, ...] = ()
     ledger: Ledger = field(default_factory=Ledger)
@@ -48,7 +48,6 @@ class ConversationState:
     unknown: deque[ev.Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
     _heads: dict[str, str] = field(default_factory=dict)  # id of a message that continues a turn → the turn's
     _tells_parents: bool = False  # does the server say which message follows which
-    _reached: tuple[int, float] | None = None  # the ceilings when it was paused for them
 
     # --- what screens ask ------------------------------------------------------------------------------
 
@@ -75,14 +74,9 @@ class ConversationState:
         return self.info.current_round if isinstance(self.info, ev.RoomInfo) else 0
 
     @property
-    def ordered_agents(self) -> list[Agent]:
-        """The agents in the order they speak, then those who were taken out."""
-        return sorted(self.agents.values(), key=lambda agent: (agent.is_gone, agent.turn_order))
-
-    @property
-    def speaking(self) -> list[Agent]:
-        """The agents with a turn under way."""
-        return [agent for agent in self.ordered_agents if agent.open_turn is not None]
+    def agents(self) -> dict[str, Agent]:
+        """Who takes turns, by id; a chat has one without an id."""
+        return self.members.by_id
 
     @property
     def open_turn(self) -> Turn | None:
@@ -97,37 +91,8 @@ class ConversationState:
     @property
     def asking(self) -> list[tuple[str, str]]:
         """The calls that ask a person, as (turn id, step id), in the order of their agents, oldest first."""
-        turns = [agent.open_turn for agent in self.speaking]
+        turns = [agent.open_turn for agent in self.members.speaking]
         return [(turn.id, step_id) for turn in turns if turn is not None for step_id in turn.steps.asking]
-
-    @property
-    def due(self) -> list[Agent]:
-        """Who goes on when the room is resumed: one agent, or all unfinished ones of a parallel round."""
-        agents = [agent for agent in self.ordered_agents if not agent.is_gone]
-        waiting = [agent for agent in agents if not self.round or self._is_unfinished(agent)]
-        ready = [agent for agent in waiting if not agent.skip_next]
-        if not ready:  # the next round: whoever waits in this one is skipped there no more
-            skipped = {agent.id for agent in waiting}
-            ready = [agent for agent in agents if not agent.skip_next or agent.id in skipped]
-        return ready if self.room.execution_mode == "parallel" else ready[:1]
-
-    def _is_unfinished(self, agent: Agent) -> bool:
-        if not agent.has_said(self.round):
-            return True
-        last = agent.turns[-1] if agent.turns else None
-        failed_here = last is not None and last.status == "failed" and last.round_number == self.round
-        return failed_here and self.info.interrupted == "error"  # it is said again
-
-    @property
-    def is_over_budget(self) -> bool:
-        """Whether the room is paused for its budget, and that was not raised since."""
-        info, cost = self.info, self.ledger.cost
-        if info.status != "paused" or info.interrupted != "budget":
-            return False
-        if self._reached == (info.max_tokens, info.max_cost):
-            return True  # whatever is counted here: who paused it counts better
-        is_cost_spent = bool(info.max_cost) and cost is not None and cost >= info.max_cost
-        return is_cost_spent or 0 < info.max_tokens <= self.ledger.tokens
 
     def turn_of(self, message_id: str) -> Turn | None:
         """Return the turn that the message is, or part of; ``None`` where there is none."""
@@ -148,10 +113,8 @@ class ConversationState:
     def apply(self, event: ev.Event) -> None:
         """Take one event. Never raises for what a server may send."""
         match event:
-            case ev.TextAdded():
-                self._text_added(event)
-            case ev.StepAdded() | ev.StepSet() | ev.ToolStatusChanged():
-                self._step_told(event)
+            case ev.TextAdded() | ev.StepAdded() | ev.StepSet() | ev.ToolStatusChanged():
+                self._told(event)
             case ev.TurnStarted():
                 self._turn_started(event)
             case ev.TurnNoted():
@@ -196,7 +159,7 @@ class ConversationState:
                 self.info = replace(
                     room, status="paused", interrupted=reason, current_round=round_number or self.round
                 )
-                self._reached = (room.max_tokens, room.max_cost) if reason == "budget" else None
+                self.ledger.paused(room if reason == "budget" else None)
                 self._close_open_turns("cut", reason or "pause")
             case ev.RunCompleted(_, total):
                 self.info = replace(room, status="completed", max_rounds=max(room.max_rounds, total))
@@ -225,9 +188,9 @@ class ConversationState:
             return
         match event:
             case ev.AgentStatusChanged(agent_id, name, status):
-                agent = self._agent(agent_id, name)
+                agent = self.members.of(agent_id, name)
                 if status == "skipped":
-                    self._skipped(agent)
+                    agent.skip(self.round)
                 elif agent.open_turn is None and status in ("pending", "streaming"):
                     agent.word = "waiting" if status == "pending" else "thinking"
             case ev.RoundStarted(number, most):
@@ -241,12 +204,7 @@ class ConversationState:
                     self.info, current_round=number, max_rounds=most, execution_mode="parallel"
                 )
                 for info in agents:
-                    self._agent(info.id, info.name)
-
-    def _skipped(self, agent: Agent) -> None:
-        agent.skipped_round, agent.skip_next = self.round, False
-        if agent.open_turn is None:
-            agent.word = "skipped"
+                    self.members.of(info.id, info.name)
 
     # --- turns -----------------------------------------------------------------------------------------
 
@@ -308,11 +266,17 @@ class ConversationState:
             turn.note(event)
             self.changed.add(turn.id)
 
-    def _text_added(self, event: ev.TextAdded) -> None:
+    def _told(self, event: ev.TextAdded | StepEvent) -> None:
         turn = self.turns.get(event.turn_id) or self.turn_of(event.turn_id)
         turn = turn or self._orphan(event.turn_id, event.agent_id)
-        if turn.status != "speaking":
-            self._count(ev.Unknown("message_chunk", event.text, "a chunk after its turn's end"))
+        is_late_status = isinstance(event, ev.ToolStatusChanged) and event.status != "asks"
+        if turn.status != "speaking" and not is_late_status:
+            name = "message_chunk" if isinstance(event, ev.TextAdded) else "process_step"
+            self._count(ev.Unknown(name, repr(event), "more of a turn after its end"))
+            return
+        self.changed.add(turn.id)
+        if not isinstance(event, ev.TextAdded):
+            turn.apply(event)
             return
         whole = event.accumulated
         if whole is not None and len(whole) != turn.length + len(event.text):
@@ -321,16 +285,6 @@ class ConversationState:
             turn.add(event.text, event.step_id)
         if event.text:
             self.agents[turn.agent_id].word = "speaking"
-        self.changed.add(turn.id)
-
-    def _step_told(self, event: StepEvent) -> None:
-        turn = self.turn_of(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
-        is_late_status = isinstance(event, ev.ToolStatusChanged) and event.status != "asks"
-        if turn.status != "speaking" and not is_late_status:
-            self._count(ev.Unknown("process_step", repr(event), "a step after its turn's end"))
-            return
-        turn.apply(event)
-        self.changed.add(turn.id)
 
     def _turn_ended(self, event: ev.TurnEnded) -> None:
         turn = self.turn_of(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
@@ -340,15 +294,7 @@ class ConversationState:
         self.ledger.account(turn, event.turn_id, event.token_count, event.usage, event.seconds)
         self.changed.add(turn.id)
         if is_newest:
-            self._close_as_told(turn, event)
-
-    def _close_as_told(self, turn: Turn, told: ev.TurnEnded | ev.Message) -> None:
-        if told.error:
-            self._close(turn, "failed", told.error)
-        elif told.interrupted:
-            self._close(turn, "cut", told.interrupted)
-        else:
-            self._close(turn, "said")
+            self._close(turn, *_ending(event))
 
     def _turn_done(self, event: ev.TurnDone) -> None:
         turn = self.turn_of(event.turn_id) or self.turn_of(event.message_id) or self.open_turn
@@ -359,23 +305,12 @@ class ConversationState:
         self._close(turn, "said")
 
     def _turn_failed(self, event: ev.TurnFailed) -> None:
-        agent = self._failing(event)
+        agent = self.members.failing(event, self.round)
         turn = agent.open_turn
         if turn is None:
             turn = Turn(f"failed-{len(self.turns)}", round_number=self.round, sender_name=agent.name)
             self._begin(turn, agent)
         self._close(turn, "failed", event.error)
-
-    def _failing(self, event: ev.TurnFailed) -> Agent:
-        speaking = self.speaking
-        if event.agent_id in self.agents:
-            return self.agents[event.agent_id]
-        named = [agent for agent in speaking if agent.name == event.agent_name]
-        if named:
-            return named[0]
-        if not event.agent_name and len(speaking) == 1:
-            return speaking[0]
-        return self._speaker(event.agent_id, event.agent_name, self.round)
 
     def _message_stored(self, message: ev.Message) -> None:
         turn = self.turn_of(message.id)
@@ -405,7 +340,7 @@ class ConversationState:
         elif message.status == "failed":
             self._close(turn, "failed", message.error)
         else:
-            self._close_as_told(turn, message)
+            self._close(turn, *_ending(message))
 
     def _message_told(self, event: ev.MessageStored | ev.MessageSpoken) -> None:
         if isinstance(event, ev.MessageStored):
@@ -426,7 +361,7 @@ class ConversationState:
         )
         if message.role == "user":
             turn.status = "said"
-            turn.to, turn.to_name = message.to, self._name_of(message.to)
+            turn.to, turn.to_name = message.to, self.members.name_of(message.to)
             self._branch(turn)
             self.turns[turn.id] = turn
         else:
@@ -480,6 +415,10 @@ class ConversationState:
                 agent.word = "said" if status == "said" else "cut" if status == "cut" else "failed"
         self.changed.add(turn.id)
 
+    def _speaker(self, agent_id: str, name: str, round_number: int) -> Agent:
+        """Return who speaks: a chat has one agent."""
+        return self.members.speaker(agent_id, name, round_number) if self.is_room else self.members.of("")
+
     def _claim(self, turn: Turn, agent: Agent) -> None:
         """Give a turn whose speaker was unknown to the agent that turned out to be it."""
         stranger = self.agents[STRANGER]
@@ -494,64 +433,19 @@ class ConversationState:
 
     def _orphan(self, turn_id: str, agent_id: str) -> Turn:
         """Words for a turn that was never announced: kept, under the agent if it was named."""
-        agent = self._agent(agent_id or STRANGER, "") if self.is_room else self._speaker("", "", 0)
+        agent = self.members.of((agent_id or STRANGER) if self.is_room else "")
         turn = Turn(turn_id, round_number=self.round, sender_name=agent.name)
         self._begin(turn, agent)
         return turn
-
-    # --- agents ----------------------------------------------------------------------------------------
-
-    def _agent(self, agent_id: str, name: str) -> Agent:
-        agent = self.agents.get(agent_id)
-        if agent is None:
-            agent = self.agents[agent_id] = Agent(agent_id, name, turn_order=len(self.agents))
-        agent.name = agent.name or name
-        return agent
-
-    def _name_of(self, agent_id: str) -> str:
-        """Return the agent's name, its id where nobody has that."""
-        agent = self.agents.get(agent_id)
-        return agent.name or agent_id if agent is not None else agent_id
-
-    def _speaker(self, agent_id: str, name: str, round_number: int) -> Agent:
-        """The agent who speaks: a chat has one. Sequential rooms name no id: then it is the first of that
-        name who has not yet spoken in the round, so that two agents of one name stay apart.
-        """
-        if not self.is_room:
-            return self._agent("", "")
-        if agent_id:
-            return self._agent(agent_id, name)
-        namesakes = [agent for agent in self.ordered_agents if agent.name == name]
-        for agent in namesakes:
-            if not agent.has_said(round_number):
-                return agent
-        return namesakes[0] if namesakes else self._agent(name or STRANGER, name)
-
-    def _take_agents(self, infos: tuple[ev.AgentInfo, ...]) -> None:
-        """Take the agents of a room as they are now; who was taken out stays if it said anything."""
-        for place, info in enumerate(infos):
-            agent = self.agents.setdefault(info.id, Agent(info.id, ""))
-            agent.name, agent.color = info.name or agent.name, info.color or agent.color
-            agent.model, agent.provider_id = info.model, info.provider_id
-            agent.system_prompt, agent.skip_next = info.system_prompt, info.skip_next
-            agent.turn_order, agent.is_gone = place, False
-        here = {info.id for info in infos}
-        for agent in [agent for agent in self.agents.values() if agent.id not in here]:
-            if not agent.turns:
-                del self.agents[agent.id]
-            agent.is_gone = True
-        for turn in self.turns.values():
-            if turn.to:
-                turn.to_name = self._name_of(turn.to) if turn.to in self.agents else turn.to_name
 
     # --- the conversation ------------------------------------------------------------------------------
 
     def _loaded(self, info: ev.RoomInfo | ev.ConversationInfo, messages: tuple[ev.Message, ...]) -> None:
         known, task = self.turns, self.room.task if self.is_room else ""
-        self.info, self.agents, self.turns, self._heads = info, {}, {}, {}
+        self.info, self.members, self.turns, self._heads = info, Agents(), {}, {}
         self.ledger, self.run_error, self._tells_parents = Ledger(), "", False
         agents = info.agents if isinstance(info, ev.RoomInfo) else ()
-        self._take_agents(agents)
+        self.members.take(agents)
         for message in messages:
             self._message_stored(message)
         self._keep_unstored(known)
@@ -559,10 +453,10 @@ class ConversationState:
         if isinstance(info, ev.RoomInfo):
             self.info = replace(info, task=info.task or task)
             if agents:
-                self._take_agents(agents)  # again: those who spoke and are no longer there
+                self.members.take(agents)  # again: those who spoke and are no longer there
             for agent in agents:
                 if agent.status == "skipped":
-                    self._skipped(self.agents[agent.id])
+                    self.agents[agent.id].skip(self.round)
                     self.agents[agent.id].skip_next = agent.skip_next
             self.take_queue(info.queue)
             if info.status != "running":
@@ -600,7 +494,10 @@ class ConversationState:
         if room == ev.RoomInfo(room.id) or not isinstance(known, ev.RoomInfo):
             return  # a server that answered nothing and shows no rooms
         if room.agents:
-            self._take_agents(room.agents)
+            self.members.take(room.agents)
+            for turn in self.turns.values():
+                if turn.to in self.agents:
+                    turn.to_name = self.members.name_of(turn.to)
         self.info = replace(
             room,
             id=known.id,
@@ -624,3 +521,10 @@ class ConversationState:
     def _count(self, event: ev.Unknown) -> None:
         self.unknown_count += 1
         self.unknown.append(event)
+
+
+def _ending(told: ev.TurnEnded | ev.Message) -> tuple[TurnStatus, str]:
+    """Return how a turn ended, and why it failed or was cut."""
+    if told.error:
+        return "failed", told.error
+    return ("cut", told.interrupted) if told.interrupted else ("said", "")

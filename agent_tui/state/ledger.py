@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent_tui.model.events import Usage
+from agent_tui.model.events import RoomInfo, Usage
 from agent_tui.state.turn import Turn
 
 
@@ -17,6 +17,7 @@ class Ledger:
     _told_cost: float | None = None
     _tokens: int = 0  # what was told or counted when the conversation was loaded, and what was spent since
     _cost: float | None = None
+    _reached: tuple[int, float] | None = None  # the ceilings when it was paused for them
 
     @property
     def tokens(self) -> int:
@@ -27,6 +28,19 @@ class Ledger:
     def cost(self) -> float | None:
         """The same in US dollars, ``None`` where no price is known."""
         return max((cost for cost in (self._told_cost, self._cost) if cost is not None), default=None)
+
+    def paused(self, room: RoomInfo | None) -> None:
+        """The room was paused: because what it may use was used, or (``None``) for something else."""
+        self._reached = None if room is None else (room.max_tokens, room.max_cost)
+
+    def is_used_up(self, room: RoomInfo) -> bool:
+        """Say whether the room is paused for its budget, and that was not raised since."""
+        if room.status != "paused" or room.interrupted != "budget":
+            return False
+        if self._reached == (room.max_tokens, room.max_cost):
+            return True  # whatever is counted here: who paused it counts better
+        is_cost_spent = bool(room.max_cost) and self.cost is not None and self.cost >= room.max_cost
+        return is_cost_spent or 0 < room.max_tokens <= self.tokens
 
     def tell(self, tokens: int, cost: float | None) -> None:
         """Take what the server says now."""

@@ -1,4 +1,4 @@
-"""One turn of a conversation, and who takes it, as the screen knows them."""
+"""One turn of a conversation, as the screen knows it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from agent_tui.state.steps import Steps, StepState
 
 StepEvent = StepSet | StepAdded | ToolStatusChanged
 TurnStatus = Literal["speaking", "said", "cut", "failed"]
-AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed", "skipped"]
 
 # Why a turn was cut that counts as finished: whoever cut it wants no second attempt.
 FINISHED_BY = frozenset({"stop", "skip", "length"})
@@ -228,38 +227,3 @@ class Turn:
         self.status = status
         self.error, self.interrupted = (why, "") if status == "failed" else ("", why)
         self.steps.close("unknown" if status == "said" or why == "crash" else "cut")
-
-
-@dataclass(slots=True, eq=False)
-class Agent:
-    """One agent with its turns in order; ``word`` says what it is doing, as far as it was received."""
-
-    id: str
-    name: str
-    color: str = ""
-    model: str = ""
-    provider_id: str = ""
-    turn_order: int = 0
-    word: AgentWord = "waiting"
-    system_prompt: str = ""
-    skip_next: bool = False  # its next turn will be skipped
-    skipped_round: int = 0  # the newest round in which it was skipped
-    is_gone: bool = False  # it was taken out of the room; what it said is still here
-    turns: list[Turn] = field(default_factory=list)
-
-    @property
-    def open_turn(self) -> Turn | None:
-        """The turn under way, if there is one."""
-        last = self.turns[-1] if self.turns else None
-        return last if last is not None and last.status == "speaking" else None
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of all its turns, estimated where they are not known."""
-        return sum(turn.estimated_tokens for turn in self.turns)
-
-    def has_said(self, round_number: int) -> bool:
-        """Whether its turn of that round is over and needs no second attempt."""
-        if self.skipped_round and self.skipped_round == round_number:
-            return True
-        return any(turn.round_number == round_number and turn.is_finished for turn in self.turns)

@@ -137,7 +137,7 @@ async def test_our_client_makes_asks_follows_and_finds(looking: ChatBackend, cli
     assert (messages[-1].id, messages[-1].text) == (done.message_id, "Let me\nsee.\n\nIt is blue.")
     assert as_of == (await client.show(chat.id)).last_event_id
     assert (await client.search("blue"))[0].conversation_id == chat.id
-    assert [tool.name for tool in (await client.tools())[0]] == ["look"]
+    assert [tool.name for tool in (await client.backend.tools())[0]] == ["look"]
     assert await client.missing(chat.id) == {"providers": "this server does not offer a list of providers"}
     changed = await client.change(chat.id, temperature=0.5, enabled_tools=None)
     assert (changed.temperature, changed.enabled_tools) == (0.5, None)

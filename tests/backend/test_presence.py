@@ -38,10 +38,10 @@ async def test_a_program_is_there_as_long_as_it_attends_and_hears_what_pauses_so
     presence.on_key.append(lambda: presses.append(presence.programs))
     presence.on_change.append(lambda: warn_all(presence))
     async with client(presence) as program:
-        async with aclosing(program.attend()) as told:
+        async with aclosing(program.backend.attend()) as told:
             assert await anext(told) == PausesSoon("r1", "Stores", 120.0)
             assert presence.programs == 1
-            await program.press()
+            await program.backend.press()
             assert await anext(told) is None
         assert presses == [0, 1]  # who comes pressed a key too
 
@@ -51,9 +51,9 @@ async def test_a_program_that_left_is_there_no_more() -> None:
     presence.on_change.append(lambda: counts.append(presence.programs))
     presence.on_change.append(lambda: warn_all(presence))
     async with client(presence) as program:
-        async with aclosing(program.attend()) as told:
+        async with aclosing(program.backend.attend()) as told:
             await anext(told)
-        async with aclosing(program.attend()) as told:
+        async with aclosing(program.backend.attend()) as told:
             await anext(told)
     assert counts[0] == 1
     assert counts[-1] == 0
@@ -63,13 +63,13 @@ async def test_a_program_in_a_tool_of_ours_is_nobody() -> None:
     presence, presses = Presence(), list[int]()
     presence.on_key.append(lambda: presses.append(1))
     async with client(presence, {**os.environ, "CALL_OF_A_TOOL": "x"}) as program:
-        async with aclosing(program.attend()) as told:
+        async with aclosing(program.backend.attend()) as told:
             assert [one async for one in told] == []
-        await program.press()
+        await program.backend.press()
     assert (presence.programs, presses) == (0, [])
 
 
 async def test_a_server_that_counts_nobody_says_so() -> None:
     async with served(Starlette()) as port, Net(f"http://127.0.0.1:{port}") as net:
         with pytest.raises(NotFound):
-            await anext(aiter(one async for one in RoomsClient(net).attend() if one))
+            await anext(aiter(one async for one in RoomsClient(net).backend.attend() if one))

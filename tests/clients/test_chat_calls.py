@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def last(server: FakeServer) -> Request:
 @pytest.mark.parametrize(
     ("method", "path", "call"),
     [
-        ("GET", "/api/conversations", lambda client: client.conversations()),
+        ("GET", "/api/conversations", lambda client: client.listed()),
         ("DELETE", ONE, lambda client: client.delete("c1")),
     ],
 )
@@ -49,9 +50,9 @@ async def test_a_405_names_what_is_not_offered(
 async def test_conversations_are_listed_made_shown_changed_and_deleted(
     ours: LogChatServer, client: ChatClient
 ) -> None:
-    assert [shown.title for shown in await client.conversations()] == ["Make"]
+    assert [shown.title for shown in await client.listed()] == ["Make"]
     assert last(ours).query == {}
-    await client.conversations(archived=True)
+    await client.listed(archived=True)
     assert last(ours).query == {"archived": "1"}
     made = await client.create(title="New", temperature=0.2, enabled_tools=["x"], model=None)
     assert json.loads(last(ours).body) == {"title": "New", "temperature": 0.2, "enabled_tools": ["x"]}
@@ -100,11 +101,11 @@ async def test_conversations_are_searched(ours: LogChatServer, client: ChatClien
 
 async def test_tools_rules_providers_and_models_are_listed(ours: LogChatServer, client: ChatClient) -> None:
     tool = ToolInfo("calculator", "Counts", {"type": "object"}, "read", "built-in")
-    assert await client.tools() == ([tool], [])
-    assert await client.rules() == [ToolRule("3", "run_command", "run_command(make *)")]
-    await client.drop_rule("3")
-    assert [provider.id for provider in await client.providers()] == ["demo"]
-    assert await client.models("demo") == ["demo"]
+    assert await client.backend.tools() == ([tool], [])
+    assert await client.backend.rules() == [ToolRule("3", "run_command", "run_command(make *)")]
+    await client.backend.drop_rule("3")
+    assert [provider.id for provider in await client.backend.providers()] == ["demo"]
+    assert await client.backend.models("demo") == ["demo"]
 
 
 @pytest.mark.parametrize("answer", [[], {"x": 1}, None, "text"])
@@ -118,9 +119,9 @@ async def test_what_is_no_conversation_is_said_so(
 
 async def test_a_list_may_be_bare_and_must_be_a_list(ours: LogChatServer, client: ChatClient) -> None:
     ours.on("GET", "/api/conversations", answers_json([{"id": "a"}, {"id": None}, 5]), answers_json({"a": 1}))
-    assert [shown.id for shown in await client.conversations()] == ["a"]
+    assert [shown.id for shown in await client.listed()] == ["a"]
     with pytest.raises(ProtocolError, match="list of conversations"):
-        await client.conversations()
+        await client.listed()
 
 
 async def test_an_answer_that_holds_no_conversation_is_looked_at(
@@ -133,23 +134,23 @@ async def test_an_answer_that_holds_no_conversation_is_looked_at(
 @pytest.mark.parametrize(
     ("call", "arguments"),
     [
-        ("conversations", ()),
+        ("listed", ()),
         ("create", ()),
         ("delete", ("c1",)),
         ("stop", ("c1",)),
         ("search", ("x",)),
-        ("tools", ()),
-        ("rules", ()),
-        ("drop_rule", ("3",)),
+        ("backend.tools", ()),
+        ("backend.rules", ()),
+        ("backend.drop_rule", ("3",)),
         ("answer", ("c1", "m1", "s1", "once")),
-        ("providers", ()),
+        ("backend.providers", ()),
     ],
 )
 async def test_on_an_original_server_other_calls_are_not_offered(call: str, arguments: Any) -> None:
     async with OriginalChatServer() as server:
         client = ChatClient(Net(server.url, environ={}))
         with pytest.raises(NotOffered, match="does not offer"):
-            await getattr(client, call)(*arguments)
+            await attrgetter(call)(client)(*arguments)
         await client.aclose()
 
 

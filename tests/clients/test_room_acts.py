@@ -134,8 +134,8 @@ async def test_a_room_is_changed_with_all_its_agents_and_its_budget() -> None:
         assert [agent.name for agent in room.agents] == ["Ada", "Noor"]
         assert (room.max_tokens, room.max_cost, room.on_error) == (5000, 0.5, "pause")
         assert (await client.change("r1", archived=True)).archived
-        assert await client.list() == []
-        assert [room.id for room in await client.list(archived=True)] == ["r1"]
+        assert await client.listed() == []
+        assert [room.id for room in await client.listed(archived=True)] == ["r1"]
 
 
 async def test_a_room_is_made_with_a_budget() -> None:
@@ -168,9 +168,9 @@ async def test_a_server_without_changes_answers_all_rooms_and_no_cursor(
 
 async def test_providers_and_their_models_are_listed() -> None:
     async with asking(LogRoomsServer()) as client:
-        assert await client.providers() == [ProviderInfo("demo", "Demo", "demo", "demo")]
-        assert await client.models("demo") == ["demo"]
-        test = await client.test_provider(kind="openai", base_url="http://127.0.0.1:1/v1")
+        assert await client.backend.providers() == [ProviderInfo("demo", "Demo", "demo", "demo")]
+        assert await client.backend.models("demo") == ["demo"]
+        test = await client.backend.test_provider(kind="openai", base_url="http://127.0.0.1:1/v1")
         assert (test.models, test.answer_seconds) == (("demo",), 0.25)
 
 
@@ -180,7 +180,7 @@ async def test_providers_and_their_models_are_listed() -> None:
 async def test_models_are_read_in_every_shape(server: FakeServer, body: object) -> None:
     server.on("GET", "/api/providers/local%2F1/models", answers_json(body))
     async with Net(server.url, environ={}) as net:
-        assert await RoomsClient(net).models("local/1") == ["m", "n"]
+        assert await RoomsClient(net).backend.models("local/1") == ["m", "n"]
 
 
 # --- what a server lacks -------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.clients import pages
+from agent_tui.clients import conversations
 from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import NotFound, NotOffered, ProtocolError, Refused, Unauthorized
@@ -28,8 +28,8 @@ async def test_rooms_are_listed_from_an_object_or_a_bare_list(
     server: FakeServer, client: RoomsClient, body: object
 ) -> None:
     server.on("GET", "/api/rooms", answers_json(body))
-    assert [room.name for room in await client.list()] == ["a room"]
-    assert await client.list_raw() == body
+    assert [room.name for room in await client.listed()] == ["a room"]
+    assert await client.listed_raw() == body
 
 
 @pytest.mark.parametrize("body", [{}, {"rooms": 5}, "rooms", 7])
@@ -38,7 +38,7 @@ async def test_what_is_no_list_of_rooms_is_not_shown_as_an_empty_one(
 ) -> None:
     server.on("GET", "/api/rooms", answers_json(body))
     with pytest.raises(ProtocolError, match="no list of rooms"):
-        await client.list()
+        await client.listed()
 
 
 async def test_a_room_is_shown(server: FakeServer, client: RoomsClient) -> None:
@@ -108,7 +108,7 @@ async def test_on_an_original_server_other_calls_are_not_offered(call: str) -> N
         with pytest.raises(NotOffered, match="does not offer"):
             await getattr(client, call)("r1")
         with pytest.raises(NotOffered, match="does not offer a list"):
-            await client.list()
+            await client.listed()
         with pytest.raises(NotOffered, match="does not offer making"):
             await client.create("t")
         with pytest.raises(NotFound):
@@ -142,12 +142,12 @@ async def test_a_405_is_not_offered_at_once(server: FakeServer, client: RoomsCli
 @pytest.mark.parametrize(
     ("method", "path", "call"),
     [
-        ("GET", "/api/rooms", lambda client: client.list()),
+        ("GET", "/api/rooms", lambda client: client.listed()),
         ("POST", "/api/rooms", lambda client: client.create("t")),
         ("DELETE", "/api/rooms/r1", lambda client: client.delete("r1")),
         ("POST", "/api/rooms/r1/agents/a1/stop", lambda client: client.stop_agent("r1", "a1")),
-        ("GET", "/api/tools", lambda client: client.tools()),
-        ("GET", "/api/providers", lambda client: client.providers()),
+        ("GET", "/api/tools", lambda client: client.backend.tools()),
+        ("GET", "/api/providers", lambda client: client.backend.providers()),
     ],
 )
 async def test_a_405_names_what_is_not_offered(
@@ -215,7 +215,7 @@ async def test_a_next_that_leads_back_ends_the_reading(server: FakeServer, clien
 async def test_pages_without_end_are_refused(
     server: FakeServer, client: RoomsClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "MAX_PAGES", 20)
+    monkeypatch.setattr(conversations, "MAX_PAGES", 20)
     number = 0
 
     async def respond(request: Request, reply: Reply) -> None:

@@ -85,7 +85,7 @@ async def test_a_run_paused_by_its_budget_is_done_and_says_so() -> None:
     assert (state.room.status, state.room.interrupted, state.ledger.tokens) == ("paused", "budget", 43)
     turn = state.turns["2"]
     assert (turn.status, turn.interrupted, turn.attempt, turn.trimmed) == ("cut", "budget", 2, 3)
-    assert [agent.id for agent in state.due] == ["a"]
+    assert [agent.id for agent in state.members.due(state.room)] == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from agent_tui.clients.clock import TICK_SECONDS
 from agent_tui.clients.http import Net
-from agent_tui.clients.rooms import ENDED_DETAIL, RoomsClient
+from agent_tui.clients.rooms import ROOMS, RoomsClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConnectFailed, NotFound, Refused
 from agent_tui.model.events import Event, LinkChanged, RoomLoaded
@@ -249,7 +249,7 @@ async def test_an_original_server_shows_nothing_until_it_runs(clock: FakeClock) 
     assert reading.items == [
         LinkChanged("connecting"),
         RoomLoaded(ev.RoomInfo("r1"), ()),
-        LinkChanged("ended", ENDED_DETAIL),
+        LinkChanged("ended", ROOMS.ended_detail),
     ]
     assert server.posts == 0
 
@@ -265,7 +265,7 @@ async def test_a_server_with_messages_but_no_events_shows_them(clock: FakeClock,
     (loaded,) = loads(reading.items)
     assert loaded.room.name == "theirs"
     assert loaded.messages[0].text == "hi"
-    assert reading.items[-1] == LinkChanged("ended", ENDED_DETAIL)
+    assert reading.items[-1] == LinkChanged("ended", ROOMS.ended_detail)
 
 
 async def test_a_server_that_only_lists_rooms_shows_the_listed_one(clock: FakeClock) -> None:

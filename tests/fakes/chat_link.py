@@ -25,7 +25,7 @@ class FakeChatClient(FakeRules):
         self.asked: list[str] = []
         self.refuse: AgentTuiError | None = None
         self.info = ConversationInfo("c", title="Make")
-        self.listed: list[ConversationInfo] = [self.info]
+        self.chats: list[ConversationInfo] = [self.info]
         self.stored: list[Message] = []
 
     async def answer(
@@ -56,9 +56,9 @@ class FakeChatClient(FakeRules):
         self._note(f"create {fields}")
         return ConversationInfo("new")
 
-    async def conversations(self) -> list[ConversationInfo]:
+    async def listed(self) -> list[ConversationInfo]:
         self._note("conversations")
-        return self.listed
+        return self.chats
 
     async def messages(self, conversation_id: str) -> tuple[list[Message], int | None]:
         self._note("messages")

@@ -1,6 +1,8 @@
-"""The rules of a client: ``known_rules`` are listed, what was decided of one stands in ``decided``."""
+"""What of a client belongs to its backend: ``known_rules`` are listed, ``decided`` is what was decided."""
 
 from __future__ import annotations
+
+from typing import Self
 
 from agent_tui.clients.records import ToolRule
 
@@ -10,6 +12,10 @@ class FakeRules:
 
     known_rules: tuple[ToolRule, ...] = ()
     decided: tuple[str, ...] = ()
+
+    @property
+    def backend(self) -> Self:
+        return self
 
     async def rules(self) -> list[ToolRule]:
         return list(self.known_rules)

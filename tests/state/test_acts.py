@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.model import events as ev
-from agent_tui.state.conversation import STRANGER, ConversationState
+from agent_tui.state.agents import STRANGER
+from agent_tui.state.conversation import ConversationState
 from tests.state.test_room import AGENTS, feed, loaded, message, start
 
 WAITING = ev.QueuedMessage("w", "psst", "b")
@@ -20,7 +21,7 @@ def cut(turn_id: str, why: str) -> ev.TurnEnded:
 
 
 def due(state: ConversationState) -> list[str]:
-    return [agent.id for agent in state.due]
+    return [agent.id for agent in state.members.due(state.room)]
 
 
 def info(*agents: ev.AgentInfo, **fields: Any) -> ev.RoomChanged:
@@ -45,7 +46,7 @@ def test_what_a_person_said_is_no_agents_turn() -> None:
     feed(state, ev.MessageStored(message("w", "psst", role="user", to="b")))
     feed(state, ev.MessageStored(message("v", "all", role="user")))
     assert state.changed == {"w", "v"}
-    assert [agent.turns for agent in state.ordered_agents] == [[], []]
+    assert [agent.turns for agent in state.members.ordered] == [[], []]
 
 
 def test_a_whisper_follows_the_new_name_of_its_agent() -> None:
@@ -166,7 +167,7 @@ def test_agents_are_added_renamed_ordered_and_removed() -> None:
     state = feed(loaded(current_round=1), start("1"), ev.TurnEnded("1", "said", 1))
     ada = ev.AgentInfo("b", "Countess", "#333333", "m", system_prompt="Be kind.")
     feed(state, info(ev.AgentInfo("c", "Noor"), ada))
-    assert [(a.id, a.name, a.is_gone) for a in state.ordered_agents] == [
+    assert [(a.id, a.name, a.is_gone) for a in state.members.ordered] == [
         ("c", "Noor", False),
         ("b", "Countess", False),
         ("a", "Mika", True),  # it has turns
@@ -186,7 +187,7 @@ def test_a_room_that_is_changed_asks_no_turn_to_be_looked_at() -> None:
 
 def test_a_room_loaded_with_turns_of_somebody_who_left_shows_them() -> None:
     state = loaded(message("1", "said", "Zed", agent_id="z"), current_round=1, status="paused")
-    assert [(a.id, a.is_gone) for a in state.ordered_agents] == [("a", False), ("b", False), ("z", True)]
+    assert [(a.id, a.is_gone) for a in state.members.ordered] == [("a", False), ("b", False), ("z", True)]
     assert due(state) == ["a"]
 
 

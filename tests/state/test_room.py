@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.model import events as ev
-from agent_tui.state.conversation import STRANGER, ConversationState
+from agent_tui.state.agents import STRANGER
+from agent_tui.state.conversation import ConversationState
 
 AGENTS = (ev.AgentInfo("a", "Mika", "#111111"), ev.AgentInfo("b", "Ada", "#222222", turn_order=1))
 
@@ -137,7 +138,7 @@ def test_agents_that_only_the_stream_names_get_their_panes() -> None:
     names = (ev.AgentInfo("x", "Xu"), ev.AgentInfo("y", "Yo"))
     feed(state, ev.RunStarted("r", "task"), ev.ParallelStarted(1, 3, names))
     feed(state, ev.AgentStatusChanged("y", "Yo", "streaming"))
-    assert [(a.name, a.word) for a in state.ordered_agents] == [("Xu", "waiting"), ("Yo", "thinking")]
+    assert [(a.name, a.word) for a in state.members.ordered] == [("Xu", "waiting"), ("Yo", "thinking")]
     assert (state.room.execution_mode, state.room.max_rounds, state.room.task) == ("parallel", 3, "task")
 
 
@@ -170,14 +171,14 @@ def test_words_that_the_server_has_no_record_of_are_kept_and_marked() -> None:
 def test_a_room_loaded_while_paused_has_no_turn_left_open() -> None:
     state = loaded(message("2", "half", status="streaming"), status="paused", interrupted="crash")
     assert state.turns["2"].status == "cut"
-    assert (state.room.interrupted, state.speaking) == ("crash", [])
+    assert (state.room.interrupted, state.members.speaking) == ("crash", [])
 
 
 def test_who_is_due_after_a_pause() -> None:
     state = loaded(message("1", "said"), status="paused", current_round=1)
-    assert [agent.name for agent in state.due] == ["Ada"]
+    assert [agent.name for agent in state.members.due(state.room)] == ["Ada"]
     parallel = loaded(status="paused", current_round=1, execution_mode="parallel")
-    assert [agent.name for agent in parallel.due] == ["Mika", "Ada"]
+    assert [agent.name for agent in parallel.members.due(parallel.room)] == ["Mika", "Ada"]
 
 
 def test_the_whole_text_has_every_agents_words_and_not_the_task() -> None:

@@ -55,7 +55,7 @@ class ListedChats(FakeRules):
         for name, value in fields.items():
             setattr(self, name, value)
 
-    async def conversations(self, archived: bool = False) -> list[ConversationInfo]:
+    async def listed(self, archived: bool = False) -> list[ConversationInfo]:
         return [one for one in self.chats.values() if archived or not one.archived]
 
     async def missing(self, conversation_id: str) -> Mapping[str, str]:

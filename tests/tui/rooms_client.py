@@ -36,7 +36,7 @@ class ListedClient(FakeRules):
 
     # --- the list ---
 
-    async def list(self, archived: bool = False) -> list[RoomInfo]:
+    async def listed(self, archived: bool = False) -> list[RoomInfo]:
         return [room for room in self.rooms.values() if archived or not room.archived]
 
     async def changes(self, cursor: str | None, wait_seconds: float) -> RoomChanges:
@@ -46,7 +46,7 @@ class ListedClient(FakeRules):
         if self.lost:
             raise self.lost.pop(0)
         if cursor is None:
-            return RoomChanges(tuple(await self.list(archived=True)), (), "c0", True)
+            return RoomChanges(tuple(await self.listed(archived=True)), (), "c0", True)
         return await self._news.get()
 
     def tell(self, *rooms: RoomInfo, removed: tuple[str, ...] = ()) -> None:

@@ -58,7 +58,7 @@ async def program(folder: Path, chat: str = "", **keys: str) -> AsyncGenerator[P
 
 async def test_the_newest_chat_is_opened_or_the_one_that_was_named() -> None:
     link = FakeChatLink()
-    link.calls.listed = [ev.ConversationInfo("c1", title="Newest"), ev.ConversationInfo("c2", title="Older")]
+    link.calls.chats = [ev.ConversationInfo("c1", title="Newest"), ev.ConversationInfo("c2", title="Older")]
     assert await first_chat(linked(link), "") == "c1"
     assert await first_chat(linked(link), "Old") == "c2"
     assert await first_chat(linked(link), "c2") == "c2"
@@ -73,7 +73,7 @@ async def test_without_one_or_when_asked_a_new_one_is_opened_that_works_in_this_
 ) -> None:
     link = FakeChatLink()
     assert await first_chat(linked(link), "", is_new=True) == NEW
-    link.calls.listed = []
+    link.calls.chats = []
     assert await first_chat(linked(link), "") == NEW
     assert set(link.calls.asked) == {"conversations"}  # nothing is stored
     assert fields_here(linked(link)) == {"workspace": str(tmp_path)}

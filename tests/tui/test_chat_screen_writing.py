@@ -309,7 +309,7 @@ async def test_new_and_chats_open_another_one() -> None:
         like_this = {"model": "some-model", "provider_id": "local", "workspace": "/srv/x"}
         assert chat.app.opened == [(NEW, like_this)]
         assert chat.asked == []  # nothing is stored before a question is
-        chat.link.calls.listed = [ev.ConversationInfo("other", title="Another")]
+        chat.link.calls.chats = [ev.ConversationInfo("other", title="Another")]
         assert "Another" in await chat.write("/chats", "enter")
         await chat.press("enter")
         assert chat.app.opened[1:] == [("other", {})]

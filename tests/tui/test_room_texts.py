@@ -180,7 +180,7 @@ def test_the_last_words_of_a_long_text_cost_no_look_at_all_of_it(monkeypatch: py
 
 def test_a_summary_says_what_an_agent_does_in_its_own_words() -> None:
     state = room(status="running", execution_mode="parallel")
-    mika, ada = state.ordered_agents
+    mika, ada = state.members.ordered
     assert texts.summary(ada, state, 0)[:2] == ("◌", "waiting")
     state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 1, "a"))
     assert texts.summary(mika, state, 4)[:2] == ("◔", "thinking 4 s")
@@ -194,14 +194,14 @@ def test_a_summary_says_what_an_agent_does_in_its_own_words() -> None:
 
 
 def test_every_pane_can_say_which_model_speaks() -> None:
-    agents = room().ordered_agents
+    agents = room().members.ordered
     assert [texts.model(agent) for agent in agents] == ["some-model", "demo model"]
 
 
 def test_a_waiting_agent_says_for_whom() -> None:
     state = room(status="running")
     state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 1))
-    mika, ada = state.ordered_agents
+    mika, ada = state.members.ordered
     assert texts.doing(mika, state, 0, 4) == "◔ thinking 4 s"
     assert texts.doing(ada, state, 0, 0) == "◌ waits for Mika"
     state.apply(ev.TextAdded("1", "Hello"))
@@ -214,7 +214,7 @@ def test_a_waiting_agent_says_for_whom() -> None:
 def test_an_agent_whose_provider_limits_the_rate_counts_down_honestly() -> None:
     state = room(status="running")
     state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 1))
-    mika, _ = state.ordered_agents
+    mika, _ = state.members.ordered
 
     def waits(until: str, seconds: float) -> str:
         state.apply(ev.TurnNoted("1", "rate_limit", 0, "a", "Mika", until, seconds))

@@ -29,7 +29,7 @@ class ListingClient(FakeClient):
         super().__init__()
         self._rooms = list(rooms)
 
-    async def list(self, archived: bool = False) -> list[RoomInfo]:
+    async def listed(self, archived: bool = False) -> list[RoomInfo]:
         return self._rooms
 
 

@@ -114,11 +114,11 @@ class ChatCommands(ChatActs):
     async def _models(self) -> Candidates:
         """Return the models of all providers; one that does not answer has its default alone."""
         client = await self._link.client()
-        providers = await client.providers()
+        providers = await client.backend.providers()
 
         async def of(provider: str, default: str) -> list[Candidate]:
             try:
-                names = await client.models(provider)
+                names = await client.backend.models(provider)
             except AgentTuiError:
                 names = []
             names += [default] if default and default not in names else []
@@ -139,7 +139,7 @@ class ChatCommands(ChatActs):
     @work(group="settings")
     async def _set_tools(self, words: str) -> None:
         try:
-            tools, servers = await (await self._link.client()).tools()
+            tools, servers = await (await self._link.client()).backend.tools()
             suspended = [] if words else await self._suspended_rules()
         except AgentTuiError as error:
             self._composer.tell(str(error))
@@ -171,7 +171,7 @@ class ChatCommands(ChatActs):
     async def _suspended_rules(self) -> Sequence[object]:
         """Return those that count in this chat; none where the server keeps no rules."""
         try:
-            return suspended_in(await (await self._link.client()).rules(), self.state.conversation.id)
+            return suspended_in(await (await self._link.client()).backend.rules(), self.state.conversation.id)
         except NotOffered:
             return ()
 
@@ -239,7 +239,7 @@ class ChatCommands(ChatActs):
 
     def _choose_chat(self) -> None:
         async def chats() -> Candidates:
-            listed = await (await self._link.client()).conversations()
+            listed = await (await self._link.client()).listed()
             return [
                 Candidate(one.id, inert_line(one.title, MAX_WORDS) or say("chat.untitled")) for one in listed
             ]

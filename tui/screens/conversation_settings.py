@@ -133,7 +133,7 @@ class ConversationForm(ModelForm[None]):
         field, listed = self.field("tools"), self.query_one(ToolList)  # it may close meanwhile
         choice = self.query_one("#tools", Choice)
         try:
-            listed.offer(*await (await self._link.client()).tools())
+            listed.offer(*await (await self._link.client()).backend.tools())
         except NotOffered as error:
             field.withhold(error.title)
             listed.disabled = True

@@ -18,6 +18,6 @@ class ConversationsFeed(ListFeed["ChatClient", ConversationInfo]):
     """Follows the list of chats."""
 
     async def _ask(self, client: ChatClient, archived: bool) -> tuple[ListSeen[ConversationInfo], float]:
-        chats = tuple(await client.conversations(archived))
+        chats = tuple(await client.listed(archived))
         is_busy = any(chat.status == "running" for chat in chats)
         return ListSeen(chats, is_all=True, has_archived=archived), BUSY_SECONDS if is_busy else IDLE_SECONDS

@@ -28,7 +28,7 @@ class SetupOffer(Static):
     async def look(self, key: str) -> None:
         """Ask the backend for its providers; ``key`` is the one that sets one up, "" where there is none."""
         try:
-            providers = await (await self._link.client()).providers()
+            providers = await (await self._link.client()).backend.providers()
         except AgentTuiError:
             return  # nobody knows; the next look may tell
         is_needed = bool(key) and all(provider.kind == DEMO_PROVIDER for provider in providers)

@@ -43,7 +43,7 @@ class ModelForm(Form[R]):
         field, choice = self.field("provider"), self.query_one("#provider", Choice)  # it may close meanwhile
         try:
             client = await self._link.client()
-            self._providers = await client.providers()
+            self._providers = await client.backend.providers()
         except NotOffered as error:
             field.withhold(error.title)
             return
@@ -87,9 +87,9 @@ class ModelForm(Form[R]):
         """Ask the chosen provider for its models."""
         provider_id = self.query_one("#provider", Choice).value
         client = await self._link.client()
-        known = self._providers or await client.providers()
+        known = self._providers or await client.backend.providers()
         provider = next((one for one in known if one.id == provider_id), known[0] if known else None)
-        offered = await client.models(provider_id or (provider.id if provider is not None else ""))
+        offered = await client.backend.models(provider_id or (provider.id if provider is not None else ""))
         own = provider.model if provider is not None else ""
         default = say("agent_form.model.default.name", name=own) if own else say("agent_form.model.default")
         return [Candidate("", default), *(Candidate(model, model) for model in offered)]

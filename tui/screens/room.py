@@ -106,7 +106,9 @@ class RoomScreen(RoomActs):
     @property
     def _is_counting(self) -> bool:
         return (
-            self.state.link.status == "waiting" or bool(self.state.speaking) or self._approvals.is_focus_due
+            self.state.link.status == "waiting"
+            or bool(self.state.members.speaking)
+            or self._approvals.is_focus_due
         )
 
     def on_room_panes_changed(self) -> None:

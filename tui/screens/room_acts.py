@@ -12,8 +12,9 @@ from textual.binding import Binding, BindingType
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
+from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
-from agent_tui.state.turn import FINISHED_BY, Agent, Turn
+from agent_tui.state.turn import FINISHED_BY, Turn
 from tui.link import RoomLink
 from tui.screens.question import QuestionScreen
 from tui.screens.queue import Change, QueueScreen

@@ -17,8 +17,9 @@ from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.message import Message
 from textual.widget import Widget
 
+from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
-from agent_tui.state.turn import Agent, Turn
+from agent_tui.state.turn import Turn
 from tui.garbage import uncollected
 from tui.screens import room_texts as texts
 from tui.screens.followed import FollowedPane, FollowedTranscript
@@ -133,7 +134,7 @@ class RoomPanes(Container):
         timeline there are no others. Looks at the last ``MAX_LOOKED_THROUGH`` characters of each.
         """
         found: dict[str, int] = {}
-        for agent in self._state.ordered_agents if not self._is_timeline else ():
+        for agent in self._state.members.ordered if not self._is_timeline else ():
             left = MAX_LOOKED_THROUGH
             for turn in reversed(agent.turns if agent.id != self._current else ()):
                 text = turn.text if needle != needle.lower() else turn.text.lower()
@@ -164,7 +165,7 @@ class RoomPanes(Container):
 
     async def fit(self) -> None:
         """Have a pane for every agent of the state; those that stay keep their place and their words."""
-        agents = [agent.id for agent in self._state.ordered_agents]
+        agents = [agent.id for agent in self._state.members.ordered]
         if agents != list(self._panes):
             gone = [pane for agent_id, pane in self._panes.items() if agent_id not in self._state.agents]
             kept = self._panes

@@ -16,8 +16,8 @@ from textual.widgets.option_list import Option
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
+from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
-from agent_tui.state.turn import Agent
 from tui.link import RoomLink
 from tui.screens.agent_form import AgentDraft, AgentFormScreen
 from tui.screens.form import Form
@@ -59,7 +59,7 @@ class SettingsScreen(Form[None]):
         self._state = state
         self._link = link
         self._take = take
-        self._before = drafts(agent for agent in state.ordered_agents if not agent.is_gone)
+        self._before = drafts(agent for agent in state.members.ordered if not agent.is_gone)
         self._agents = list(self._before.values())
         self._values = {
             "name": state.room.name,

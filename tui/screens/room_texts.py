@@ -9,8 +9,9 @@ from typing import Literal
 from rich.cells import cell_len
 
 from agent_tui.model.inert import inert_line
+from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
-from agent_tui.state.turn import Agent, Turn
+from agent_tui.state.turn import Turn
 from tui.screens import signs
 from tui.screens.live_texts import (
     MAX_DETAIL_CHARACTERS,
@@ -109,7 +110,7 @@ def _paused(state: ConversationState, asked: Asked, key_now: KeyNow) -> str:
 
 def _over_budget(state: ConversationState, key: str) -> str:
     """Say which ceiling was reached, and which key raises it."""
-    if not state.is_over_budget:  # not any more
+    if not state.ledger.is_used_up(state.room):  # not any more
         return (
             say("room.paused.raised") if state.room.max_tokens or state.room.max_cost else say("room.paused")
         )
@@ -206,7 +207,7 @@ def _main_hint(state: ConversationState) -> list[Hint]:
     match state.room.status:
         case "running":
             return [Hint("p", say("hint.pause"))]
-        case "paused" if state.is_over_budget:
+        case "paused" if state.ledger.is_used_up(state.room):
             return [Hint("e", say("hint.raise"))]
         case "paused" | "error":
             return [Hint("p", _resume_hint(state))]
@@ -217,7 +218,7 @@ def _main_hint(state: ConversationState) -> list[Hint]:
 
 
 def _resume_hint(state: ConversationState) -> str:
-    due = state.due
+    due = state.members.due(state.room)
     if len(due) == 1:
         return say("hint.resume.who", name=inert_line(due[0].name, 20))
     return say("hint.resume.all", count=len(due)) if due else say("hint.resume")
@@ -225,7 +226,7 @@ def _resume_hint(state: ConversationState) -> str:
 
 def models(state: ConversationState) -> str:
     """Return the model that speaks, when it is the same for all agents."""
-    names = {model(agent) for agent in state.ordered_agents}
+    names = {model(agent) for agent in state.members.ordered}
     return names.pop() if len(names) == 1 else ""
 
 
@@ -285,7 +286,7 @@ def doing(agent: Agent, state: ConversationState, rate: int, since_seconds: int)
         case "skipped":
             return f"{signs.CUT} {say('agent.skipped')}"
         case "waiting":
-            speaking = state.speaking
+            speaking = state.members.speaking
             if state.room.execution_mode != "parallel" and len(speaking) == 1:
                 name = inert_line(speaking[0].name, 20)
                 return f"{signs.WAITING} {say('agent.waits_for', name=name)}"
@@ -350,7 +351,7 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
 def labels_of(state: ConversationState) -> dict[str, str]:
     """Return what to call each agent behind an ``@`` → its id; those of one name are numbered."""
     found: dict[str, str] = {}
-    for agent in state.ordered_agents:
+    for agent in state.members.ordered:
         label, number = agent.name, 1
         while label in found:
             number += 1

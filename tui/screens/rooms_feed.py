@@ -38,5 +38,5 @@ class RoomsFeed(ListFeed["RoomsClient", RoomInfo]):
                     has_archived=changes.is_all and not self._is_plain,  # protocol: all means all
                 )
                 return seen, PLAIN_SECONDS if self._is_plain else PACE_SECONDS
-        rooms = await client.list(archived)
+        rooms = await client.listed(archived)
         return ListSeen(tuple(rooms), is_all=True, has_archived=archived), PLAIN_SECONDS

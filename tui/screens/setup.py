@@ -308,7 +308,7 @@ class SetupScreen(Form[str]):
     async def _test(self) -> None:
         self._tell(word("testing", address=self._value("address")))
         try:
-            found = await (await self._client()).test_provider(**await self._asked())
+            found = await (await self._client()).backend.test_provider(**await self._asked())
         except NotFound as error:  # many gateways have no list
             self._choose((), word("models.unlisted", error=told(error).rstrip(".?")))
             return
@@ -340,7 +340,7 @@ class SetupScreen(Form[str]):
     async def _try_model(self, model: str) -> None:
         self._tell(word("trying", model=model))
         try:
-            found = await (await self._client()).test_provider(**await self._asked(), model=model)
+            found = await (await self._client()).backend.test_provider(**await self._asked(), model=model)
         except AgentTuiError as error:
             self._tell(told(error), is_wrong=True)
         else:

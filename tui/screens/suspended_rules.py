@@ -62,7 +62,7 @@ class SuspendedRules(Widget):
     @work(exclusive=True)
     async def _look(self) -> None:
         try:
-            rules = await (await self._link.client()).rules()
+            rules = await (await self._link.client()).backend.rules()
         except AgentTuiError:
             return  # a server without rules; that it does not answer is said of its tools
         self._rules = suspended_in(rules, self._place)
@@ -101,7 +101,11 @@ class SuspendedRules(Widget):
     async def _change(self, what: str, rule: ToolRule) -> None:
         try:
             client = await self._link.client()
-            await (client.confirm_rule(rule.id) if what == "confirm" else client.drop_rule(rule.id))
+            await (
+                client.backend.confirm_rule(rule.id)
+                if what == "confirm"
+                else client.backend.drop_rule(rule.id)
+            )
         except AgentTuiError as error:
             self.app.notify(inert_line(str(error), MAX_ERROR_CHARACTERS), severity="error", markup=False)
         else:

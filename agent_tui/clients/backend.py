@@ -1,0 +1,112 @@
+"""What a backend offers besides rooms and chats: providers, tools and their rules, who is there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from agent_tui.clients.calls import Calls
+from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
+from agent_tui.clients.log_stream import IDLE_SECONDS, LogStream
+from agent_tui.clients.records import (
+    PausesSoon,
+    ProviderInfo,
+    ProviderTest,
+    ToolInfo,
+    ToolRule,
+    ToolServer,
+    pauses_soon,
+    read_models,
+    read_provider_test,
+    read_providers,
+    read_rules,
+    read_servers,
+    read_tools,
+)
+from agent_tui.model.errors import NotFound, NotOffered
+from agent_tui.wire.sse import Frame
+
+PROVIDER_SECONDS = 60.0  # how much longer than other calls one may take that asks a provider
+
+
+class BackendClient:
+    """Every method raises what ``Calls`` does."""
+
+    def __init__(
+        self, calls: Calls, *, clock: Clock = SYSTEM_CLOCK, idle_timeout: float = IDLE_SECONDS
+    ) -> None:
+        self._calls = calls
+        self._clock = clock
+        self._idle_timeout = idle_timeout
+
+    # --- providers -------------------------------------------------------------------------------------
+
+    async def providers(self) -> list[ProviderInfo]:
+        """Return the providers of models that the server knows, its default first."""
+        return read_providers(await self._calls.plain("GET", "providers", "a list of providers"))
+
+    async def models(self, provider_id: str) -> list[str]:
+        """Return the models of one provider, who is asked now; raises what a person can act on."""
+        path = self._calls.paths.of("provider_models", provider_id)
+        return read_models(await self._calls.net.call("GET", path, patience=PROVIDER_SECONDS))
+
+    async def test_provider(self, **fields: str) -> ProviderTest:
+        """Ask a provider that is not yet in the config (kind, base_url, api_key, api_key_env, model)."""
+        path = self._calls.paths.of("provider_test")
+        answer = await self._calls.net.call("POST", path, json=fields, patience=PROVIDER_SECONDS)
+        return read_provider_test(answer)
+
+    # --- tools -----------------------------------------------------------------------------------------
+
+    async def tools(self, *, is_waiting: bool = True) -> tuple[list[ToolInfo], list[ToolServer]]:
+        """Return the tools that agents may use here, and the MCP servers that some of them come from. Servers
+        that still start are waited for, unless it is not ``is_waiting``.
+        """
+        params = {} if is_waiting else {"wait": "0"}
+        value = await self._calls.plain("GET", "tools", "a list of tools", params=params)
+        return read_tools(value), read_servers(value)
+
+    async def rules(self) -> list[ToolRule]:
+        """Return which calls run without asking, and which rules of an earlier version are suspended."""
+        return read_rules(await self._calls.plain("GET", "rules", "a list of rules"))
+
+    async def confirm_rule(self, rule_id: str) -> None:
+        """Let a suspended rule hold again."""
+        await self._rule("POST", "rule_confirm", rule_id, "confirming a rule")
+
+    async def drop_rule(self, rule_id: str) -> None:
+        """Take a rule back: what it allowed is asked again."""
+        await self._rule("DELETE", "rule", rule_id, "taking back a rule")
+
+    async def _rule(self, method: str, name: str, rule_id: str, what: str) -> None:
+        path = self._calls.paths.of(name, rule_id)
+        try:
+            await self._calls.net.call(method, path)
+        except (NotFound, NotOffered) as error:
+            raise await self._calls.explained(method, path, what, error) from error
+
+    # --- a person's program ----------------------------------------------------------------------------
+
+    async def press(self) -> None:
+        """Say that a person pressed a key."""
+        await self._calls.net.call("POST", self._calls.paths.of("presence"))
+
+    async def attend(
+        self, *, give_up_seconds: float | None = None
+    ) -> AsyncGenerator[PausesSoon | None, None]:
+        """Say that a person's program is open, as long as this is read: what runs goes on meanwhile.
+
+        Yields what pauses soon because no key was pressed for long, and ``None`` once one was. Ends where the
+        server does not count this program; reconnects and raises as ``LogStream`` does.
+        """
+        stream = LogStream(
+            self._calls.net,
+            self._calls.paths.of("presence"),
+            idle_timeout=self._idle_timeout,
+            give_up_seconds=give_up_seconds,
+            clock=self._clock,
+        )
+        async with aclosing(aiter(stream)) as items:
+            async for item in items:
+                if isinstance(item, Frame):
+                    yield pauses_soon(item.data)

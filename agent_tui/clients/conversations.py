@@ -1,0 +1,278 @@
+"""The client of conversations of one kind: what is done with a room and with a chat alike."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from agent_tui.clients.backend import BackendClient
+from agent_tui.clients.calls import Calls
+from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
+from agent_tui.clients.http import Net
+from agent_tui.clients.log_stream import (
+    Loaded,
+    LogStream,
+    Post,
+    Source,
+    follow,
+    read_settled,
+    ready,
+)
+from agent_tui.clients.paths import Paths
+from agent_tui.model.errors import NotFound, NotOffered, ProtocolError
+from agent_tui.model.events import ConversationInfo, Event, Message, RoomInfo
+from agent_tui.wire.fields import page_marks
+
+MAX_PAGES = 1000
+LARGEST_PAGE = 1000  # messages; more than one page holds when nothing is asked for
+
+I = TypeVar("I", RoomInfo, ConversationInfo)  # noqa: E741  what is talked in
+FieldValue = str | int | float | bool | Sequence[Mapping[str, str]] | Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[I]):
+    """What is different in rooms and in chats; ``one`` is also the name of the path of one of them.
+
+    ``offers`` is that of ``Calls``. ``loaded`` says what was loaded, and how what follows it is read. The
+    events of one are asked for with ``params`` and ``headers``, and with ``following`` by who stays;
+    ``terminal`` names those that end a run or an answer. ``ended_detail`` says why nothing can be followed on
+    a server without a log, ``silence_seconds`` after how long without a byte it is lost.
+    """
+
+    one: str
+    paths: Mapping[str, str]
+    offers: Mapping[str, tuple[str, str, str]]
+    bare: Callable[[str], I]
+    decode: Callable[[object], I]
+    decode_listed: Callable[[object], list[I]]
+    decode_messages: Callable[[object], list[Message]]
+    loaded: Callable[[I, list[Message], int], Loaded]
+    ended_detail: str
+    terminal: frozenset[str]
+    silence_seconds: float
+    params: Mapping[str, str] = field(default_factory=dict)
+    following: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Conversations(Generic[I]):
+    """Calls to one server, which raise what ``Calls`` says. ``paths`` replaces some of those of ``kind``.
+
+    ``backend`` has what is of no conversation. Streams are async generators: close them
+    (``contextlib.aclosing``) when leaving early.
+    """
+
+    def __init__(
+        self,
+        kind: Kind[I],
+        net: Net,
+        paths: Mapping[str, str] | None = None,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+        silence_seconds: float | None = None,
+    ) -> None:
+        self._kind: Kind[I] = kind
+        self._net = net
+        self._clock = clock
+        self._paths = Paths(kind.paths, paths or {})
+        self._calls = Calls(net, self._paths, kind.offers, self.as_known)
+        self._silence_seconds = kind.silence_seconds if silence_seconds is None else silence_seconds
+        self.backend = BackendClient(self._calls, clock=clock)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._net.aclose()
+
+    async def missing(self, id_: str) -> Mapping[str, str]:
+        """Return what this server does not offer: name of the call → why, one line. See ``Calls.missing``."""
+        return await self._calls.missing(id_)
+
+    # --- all of them -----------------------------------------------------------------------------------
+
+    async def listed_raw(self, params: Mapping[str, str] | None = None, patience: float = 0.0) -> Any:
+        """Return the list as it was answered; ``params`` and ``patience`` are ``Net.call``'s."""
+        many = f"{self._kind.one}s"
+        value = await self._calls.plain("GET", many, f"a list of {many}", params=params, patience=patience)
+        if not isinstance(value, Mapping | list):
+            raise ProtocolError(f"the server's answer is no list of {many}")
+        return value
+
+    async def listed(self, archived: bool = False) -> list[I]:
+        """Return all of them, newest activity first; those that were put away only with ``archived``."""
+        value, many = await self.listed_raw({"archived": "1"} if archived else None), f"{self._kind.one}s"
+        if isinstance(value, Mapping) and not isinstance(value.get(many), list):
+            raise ProtocolError(f"the server's answer is no list of {many}")
+        return self._kind.decode_listed(value)
+
+    async def _create(self, fields: Mapping[str, FieldValue]) -> I:
+        many = f"{self._kind.one}s"
+        return self._decoded(await self._calls.plain("POST", many, f"making {many}", json=fields))
+
+    # --- one of them -----------------------------------------------------------------------------------
+
+    async def show_raw(self, id_: str) -> Any:
+        """Return one as it was answered."""
+        return await self._net.call("GET", self._paths.of(self._kind.one, id_))
+
+    async def show(self, id_: str) -> I:
+        """Return one."""
+        return self._decoded(await self.show_raw(id_))
+
+    async def as_known(self, id_: str) -> I:
+        """Return one as far as this server shows them at all: at least its id.
+
+        Raises ``NotFound`` when it shows them and this one is not among them.
+        """
+        try:
+            return await self.show(id_)
+        except (NotFound, NotOffered) as error:
+            unseen = error
+        try:
+            shown = await self.listed()
+        except (NotFound, NotOffered):
+            return self._kind.bare(id_)
+        for one in shown:
+            if one.id == id_:
+                return one
+        raise unseen
+
+    async def change(self, id_: str, **fields: FieldValue) -> I:
+        """Change ``fields``, by the wire's names; ``None`` is sent and means none.
+
+        Raises ``Refused`` (409) for what cannot be changed now, (422) for what is no such field or value.
+        """
+        return await self._act("PATCH", self._kind.one, (id_,), f"changing {self._kind.one}s", fields)
+
+    async def delete(self, id_: str) -> None:
+        """Delete one and everything said in it."""
+        await self._calls.about("DELETE", self._kind.one, (id_,), f"deleting {self._kind.one}s")
+
+    async def messages_raw(self, id_: str) -> list[Any]:
+        """Return the stored messages of all pages as they were answered."""
+        return (await read_messages(self._net, self._paths.of("messages", id_)))[0]
+
+    async def messages(self, id_: str) -> tuple[list[Message], int | None]:
+        """Return the stored messages, turns under way included, and the event id they are as of.
+
+        ``events?after=`` that id misses and doubles nothing; it is ``None`` where the server gives none. Of a
+        chat they are those of the branch that is shown.
+        """
+        messages, as_of = await read_messages(self._net, self._paths.of("messages", id_))
+        return self._kind.decode_messages(messages), as_of
+
+    async def answer(
+        self,
+        id_: str,
+        message_id: str,
+        step_id: str,
+        decision: str,
+        pattern: str = "",
+        reason: str = "",
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Say whether a tool may run: ``decision`` is once, conversation (this room or chat), always (for
+        ``pattern``) or deny (for ``reason``); to a form answer (with ``values``), decline or cancel. Raises
+        ``Refused`` (409) when that was answered already.
+        """
+        named = (("pattern", pattern or None), ("reason", reason or None), ("values", values))
+        json = {"decision": decision} | {name: value for name, value in named if value is not None}
+        what = "asking before a tool runs"
+        await self._calls.about("POST", "ask", (id_, message_id, step_id), what, json)
+
+    # --- followed --------------------------------------------------------------------------------------
+
+    def follow(self, id_: str, *, give_up_seconds: float | None = None) -> AsyncGenerator[Event, None]:
+        """Yield one as it is stored (``RoomLoaded``, ``ConversationLoaded``), then everything that happens in
+        it; a chat is loaded again when another branch of it is shown. See ``log_stream.follow``.
+        """
+        return follow(ready(self.source(id_, give_up_seconds)))
+
+    def source(self, id_: str, give_up_seconds: float | None) -> Source:
+        """Return one as something that can be followed."""
+
+        async def load() -> Loaded:
+            messages, one, as_of = await read_settled(lambda: self.messages(id_), lambda: self.as_known(id_))
+            return self._kind.loaded(one, messages, as_of)
+
+        async def last_event_id() -> int:
+            return (await self.show(id_)).last_event_id
+
+        def stream(after: int) -> LogStream:
+            return self._log(id_, after, give_up_seconds=give_up_seconds, following=self._kind.following)
+
+        return Source(load, stream, last_event_id, self._kind.ended_detail, self._clock, give_up_seconds)
+
+    # --- how it is called ------------------------------------------------------------------------------
+
+    def _log(
+        self,
+        id_: str,
+        after: int | None = None,
+        post: Post | None = None,
+        *,
+        give_up_seconds: float | None,
+        following: Mapping[str, str] | None = None,
+    ) -> LogStream:
+        """Return a log: behind ``after`` and without end, or what answers ``post``."""
+        return LogStream(
+            self._net,
+            self._paths.of("events", id_),
+            {**self._kind.params, **(following or {})},
+            idle_timeout=self._silence_seconds,
+            after=after,
+            post=post,
+            is_last=None if post is None else lambda frame: frame.event in self._kind.terminal,
+            headers=self._kind.headers,
+            give_up_seconds=give_up_seconds,
+            clock=self._clock,
+        )
+
+    async def _act(self, method: str, name: str, ids: Sequence[str], what: str, json: object = None) -> I:
+        """Return the one that the answer holds; when it holds none, it is looked at."""
+        answer = await self._calls.about(method, name, ids, what, json)
+        try:
+            return self._kind.decode(answer)
+        except ValueError:
+            return await self.as_known(ids[0])
+
+    def _decoded(self, value: object) -> I:
+        try:
+            return self._kind.decode(value)
+        except ValueError as error:
+            raise ProtocolError(f"the server's answer is no {self._kind.one}") from error
+
+
+async def read_messages(net: Net, path: str) -> tuple[list[Any], int | None]:
+    """Return the messages of all pages as they were answered, and the event id they are as of.
+
+    Raises what ``Net.call`` raises, and ``ProtocolError`` for what is no list of messages.
+    """
+    read: list[Any] = []
+    params: dict[str, str] = {}
+    for _ in range(MAX_PAGES):
+        page = await net.call("GET", path, params=params)
+        items = page.get("messages") if isinstance(page, Mapping) else page
+        if not isinstance(items, list):
+            raise ProtocolError("the server's answer is no list of messages")
+        following, as_of = page_marks(page)
+        started = len(read)
+        read += items
+        if following is not None and following != params.get("after") and items:
+            params["after"] = following
+            continue
+        under_way = next((n for n in range(started) if _field(read[n], "status") == "streaming"), None)
+        if under_way is None or "limit" in params:
+            return read, as_of
+        # A turn under way on an earlier page has gone on since then: everything from it on is read
+        # again in one answer, so that all of it is as of one event.
+        del read[under_way:]
+        params = {"limit": str(LARGEST_PAGE)}
+        if read:
+            params["after"] = str(_field(read[-1], "id"))
+    raise ProtocolError(f"the server's answer has more than {MAX_PAGES} pages of messages")
+
+
+def _field(item: object, name: str) -> object:
+    return item.get(name) if isinstance(item, Mapping) else None

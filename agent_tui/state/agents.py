@@ -1,0 +1,140 @@
+"""Who takes turns in a conversation, as the screen knows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent_tui.model.events import AgentInfo, RoomInfo, TurnFailed
+from agent_tui.state.turn import Turn
+
+STRANGER = "?"  # the agent of words whose speaker the server of a room never named
+
+AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed", "skipped"]
+
+
+@dataclass(slots=True, eq=False)
+class Agent:
+    """One agent with its turns in order; ``word`` says what it is doing, as far as it was received."""
+
+    id: str
+    name: str
+    color: str = ""
+    model: str = ""
+    provider_id: str = ""
+    turn_order: int = 0
+    word: AgentWord = "waiting"
+    system_prompt: str = ""
+    skip_next: bool = False  # its next turn will be skipped
+    skipped_round: int = 0  # the newest round in which it was skipped
+    is_gone: bool = False  # it was taken out of the room; what it said is still here
+    turns: list[Turn] = field(default_factory=list)
+
+    @property
+    def open_turn(self) -> Turn | None:
+        """The turn under way, if there is one."""
+        last = self.turns[-1] if self.turns else None
+        return last if last is not None and last.status == "speaking" else None
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all its turns, estimated where they are not known."""
+        return sum(turn.estimated_tokens for turn in self.turns)
+
+    def has_said(self, round_number: int) -> bool:
+        """Whether its turn of that round is over and needs no second attempt."""
+        if self.skipped_round and self.skipped_round == round_number:
+            return True
+        return any(turn.round_number == round_number and turn.is_finished for turn in self.turns)
+
+    def skip(self, round_number: int) -> None:
+        """It does not speak in this round."""
+        self.skipped_round, self.skip_next = round_number, False
+        if self.open_turn is None:
+            self.word = "skipped"
+
+    def is_due(self, room: RoomInfo) -> bool:
+        """Whether it still has to speak in the round under way."""
+        if not self.has_said(room.current_round):
+            return True
+        last = self.turns[-1] if self.turns else None
+        failed_here = last is not None and last.status == "failed" and last.round_number == room.current_round
+        return failed_here and room.interrupted == "error"  # it is said again
+
+
+class Agents:
+    """All agents ``by_id``."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, Agent] = {}
+
+    @property
+    def ordered(self) -> list[Agent]:
+        """The agents in the order they speak, then those who were taken out."""
+        return sorted(self.by_id.values(), key=lambda agent: (agent.is_gone, agent.turn_order))
+
+    @property
+    def speaking(self) -> list[Agent]:
+        """The agents with a turn under way."""
+        return [agent for agent in self.ordered if agent.open_turn is not None]
+
+    def due(self, room: RoomInfo) -> list[Agent]:
+        """Return who goes on when the room is resumed: one, or all unfinished ones of a parallel round."""
+        agents = [agent for agent in self.ordered if not agent.is_gone]
+        waiting = [agent for agent in agents if not room.current_round or agent.is_due(room)]
+        ready = [agent for agent in waiting if not agent.skip_next]
+        if not ready:  # the next round: whoever waits in this one is skipped there no more
+            skipped = {agent.id for agent in waiting}
+            ready = [agent for agent in agents if not agent.skip_next or agent.id in skipped]
+        return ready if room.execution_mode == "parallel" else ready[:1]
+
+    def of(self, agent_id: str, name: str = "") -> Agent:
+        """Return the agent with that id, a new one where nobody has it."""
+        agent = self.by_id.get(agent_id)
+        if agent is None:
+            agent = self.by_id[agent_id] = Agent(agent_id, name, turn_order=len(self.by_id))
+        agent.name = agent.name or name
+        return agent
+
+    def name_of(self, agent_id: str) -> str:
+        """Return the agent's name, its id where nobody has that."""
+        agent = self.by_id.get(agent_id)
+        return agent.name or agent_id if agent is not None else agent_id
+
+    def speaker(self, agent_id: str, name: str, round_number: int) -> Agent:
+        """Return who speaks in a room. Sequential rooms name no id: then it is the first of that name who
+        has not yet spoken in the round, so that two agents of one name stay apart.
+        """
+        if agent_id:
+            return self.of(agent_id, name)
+        namesakes = [agent for agent in self.ordered if agent.name == name]
+        for agent in namesakes:
+            if not agent.has_said(round_number):
+                return agent
+        return namesakes[0] if namesakes else self.of(name or STRANGER, name)
+
+    def failing(self, event: TurnFailed, round_number: int) -> Agent:
+        """Return whose turn failed; the event names no message, and not always the agent."""
+        speaking = self.speaking
+        if event.agent_id in self.by_id:
+            return self.by_id[event.agent_id]
+        named = [agent for agent in speaking if agent.name == event.agent_name]
+        if named:
+            return named[0]
+        if not event.agent_name and len(speaking) == 1:
+            return speaking[0]
+        return self.speaker(event.agent_id, event.agent_name, round_number)
+
+    def take(self, infos: tuple[AgentInfo, ...]) -> None:
+        """Take the agents of a room as they are now; who was taken out stays if it said anything."""
+        for place, info in enumerate(infos):
+            agent = self.by_id.setdefault(info.id, Agent(info.id, ""))
+            agent.name, agent.color = info.name or agent.name, info.color or agent.color
+            agent.model, agent.provider_id = info.model, info.provider_id
+            agent.system_prompt, agent.skip_next = info.system_prompt, info.skip_next
+            agent.turn_order, agent.is_gone = place, False
+        here = {info.id for info in infos}
+        for agent in [agent for agent in self.by_id.values() if agent.id not in here]:
+            if not agent.turns:
+                del self.by_id[agent.id]
+            agent.is_gone = True
