@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from textual import work
 from textual.app import ComposeResult
@@ -14,6 +14,7 @@ from textual.events import Key
 from agent_tui.model.errors import AgentTuiError, Refused
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.tool_forms import ToolForm
+from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from agent_tui.yes_or_no import yes_or_no
 from tui.screens import chat_texts as texts
@@ -31,25 +32,23 @@ QUIET_SECONDS: Final = 0.7  # who pressed a key less than this ago is busy, and 
 CONFLICT: Final = 409
 
 
+class Answering(Protocol):
+    """A client that takes a person's word."""
+
+    async def answer(self, id_: str, message_id: str, step_id: str, /, *word: Any) -> None: ...
+
+
 class Questions(Protocol):
     """What a screen knows of the calls that ask, and where it shows them."""
 
     @property
-    def asking(self) -> list[Spot]:
-        """All calls that ask, oldest first."""
+    def state(self) -> ConversationState:
+        """The conversation whose tools ask."""
         ...
 
     @property
     def composer(self) -> Writing:
         """Where it is written."""
-        ...
-
-    def step_of(self, spot: Spot) -> StepState | None:
-        """Return that step."""
-        ...
-
-    def name_of(self, spot: Spot, step: StepState) -> str:
-        """Return who asks."""
         ...
 
     def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
@@ -66,8 +65,8 @@ class Questions(Protocol):
         """Give the focus to what is read."""
         ...
 
-    async def send_answer(self, spot: Spot, word: Word) -> None:
-        """Tell the server."""
+    async def client(self) -> Answering:
+        """Return who tells the server."""
         ...
 
 
@@ -114,7 +113,7 @@ class Approvals(Vertical):
 
     def ask(self) -> None:
         """Ask the oldest question that has no answer, or none any more."""
-        asking = self._questions.asking
+        asking = self._questions.state.asking
         self._answered.intersection_update(asking)
         self._filled_in = {one: filled for one, filled in self._filled_in.items() if one in asking}
         spot = next((spot for spot in asking if spot not in self._answered), None)
@@ -125,9 +124,9 @@ class Approvals(Vertical):
         if former is not None and isinstance(top, AskScreen | KeepScreen | ReasonScreen | ToolFormScreen):
             self.notify(say("ask.gone"), markup=False)
             top.dismiss(None)
-        step = self._questions.step_of(spot) if spot is not None else None
+        step = self._questions.state.step(*spot) if spot is not None else None
         had_focus = self.screen.focused is self.bar
-        name = self._questions.name_of(spot, step) if spot is not None and step is not None else ""
+        name = self._name_of(spot, step) if spot is not None and step is not None else ""
         self._guard.begin()
         self.bar.ask(name, step.ask if step else None)
         self.is_focus_due = False
@@ -233,7 +232,7 @@ class Approvals(Vertical):
                 self._make_card(*one)
 
     def _make_card(self, transcript: FollowedTranscript, row: str, spot: Spot) -> None:
-        step = self._questions.step_of(spot)
+        step = self._questions.state.step(*spot)
         if step is None:
             return
         key = partial(self._key_on_card, (transcript, row, spot))
@@ -304,7 +303,7 @@ class Approvals(Vertical):
 
     def _is_read(self, spot: Spot, transcript: FollowedTranscript) -> bool:
         """Whether all that would be done was on the screen; the keys below it need not have been."""
-        step = self._questions.step_of(spot)
+        step = self._questions.state.step(*spot)
         if step is None or step.ask is None or _is_cut(step.ask):
             return False
         return transcript.has_shown_all(but_last=True)
@@ -320,7 +319,7 @@ class Approvals(Vertical):
             self._show_whole(self.spot)
 
     def _form_of(self, spot: Spot) -> ToolForm | None:
-        step = self._questions.step_of(spot)
+        step = self._questions.state.step(*spot)
         return step.ask.form if step is not None and step.ask is not None else None
 
     def _show_form(self, spot: Spot) -> None:
@@ -344,7 +343,7 @@ class Approvals(Vertical):
         self.app.push_screen(ToolFormScreen(form, texts, ascii_only=self._ascii_only), take)
 
     def _show_whole(self, spot: Spot, *, is_unread: bool = False) -> None:
-        step = self._questions.step_of(spot)
+        step = self._questions.state.step(*spot)
         if step is None or step.ask is None:
             return
 
@@ -352,12 +351,12 @@ class Approvals(Vertical):
             if decision is not None:
                 self._decide(spot, decision)
 
-        name = self._questions.name_of(spot, step)
+        name = self._name_of(spot, step)
         screen = AskScreen(name, step.ask, self._clock, is_unread=is_unread, ascii_only=self._ascii_only)
         self.app.push_screen(screen, decide)
 
     def _decide(self, spot: Spot, decision: Decision) -> None:
-        step = self._questions.step_of(spot)
+        step = self._questions.state.step(*spot)
         if step is None or step.ask is None or spot in self._answered:
             self.notify(say("ask.gone"), markup=False)
             return
@@ -384,6 +383,12 @@ class Approvals(Vertical):
             case _:
                 self._begin_answer(spot, Word(decision, pattern))
 
+    def _name_of(self, spot: Spot, step: StepState) -> str:
+        """Return who asks: of several agents, whose tool it is."""
+        state = self._questions.state
+        turn = state.turn_of(spot[0]) if state.is_room else None
+        return f"{turn.sender_name} · {step.name}" if turn is not None else step.name
+
     def _begin_answer(self, spot: Spot, word: Word) -> None:
         self._answered.add(spot)
         self.ask()
@@ -392,7 +397,10 @@ class Approvals(Vertical):
     @work(group="answer")
     async def _answer(self, spot: Spot, word: Word) -> None:
         try:
-            await self._questions.send_answer(spot, word)
+            client, state = await self._questions.client(), self._questions.state
+            turn = state.turn_of(spot[0])
+            message_id = turn.part_id if turn is not None else spot[0]
+            await client.answer(state.info.id, message_id, spot[1], *word)
         except Refused as error:
             is_gone = error.status == CONFLICT
             self.notify(say("ask.gone") if is_gone else str(error), severity="warning", markup=False)

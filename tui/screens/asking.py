@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import Any
 
-from agent_tui.state.steps import StepState
+from agent_tui.state.conversation import ConversationState
+from tui.link import Link
 from tui.screens.approvals import Approvals
-from tui.screens.chat_ask import Word
 from tui.screens.followed import FollowedTranscript
 from tui.screens.live_screen import LiveScreen
 from tui.screens.live_texts import Spot
@@ -19,7 +20,9 @@ from widgets.frame_clock import FrameClock
 class Asking(LiveScreen):
     """A room or a chat: what it is asked is in ``approvals.Questions``, which it is."""
 
+    state: ConversationState
     _composer: Writing
+    _link: Link[Any]
 
     def __init__(self, clock: FrameClock, *, ascii_only: bool) -> None:
         super().__init__(clock, ascii_only=ascii_only)
@@ -31,18 +34,9 @@ class Asking(LiveScreen):
         """Where it is written."""
         return self._composer
 
-    @property
-    @abstractmethod
-    def asking(self) -> list[Spot]:
-        """All calls that ask, oldest first."""
-
-    @abstractmethod
-    def step_of(self, spot: Spot) -> StepState | None:
-        """Return that step."""
-
-    @abstractmethod
-    def name_of(self, spot: Spot, step: StepState) -> str:
-        """Return who asks."""
+    async def client(self) -> Any:
+        """Return the client of the room's or the chat's server."""
+        return await self._link.client()
 
     @abstractmethod
     def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
@@ -55,10 +49,6 @@ class Asking(LiveScreen):
     @abstractmethod
     def focus_words(self) -> None:
         """Give the focus to what is read."""
-
-    @abstractmethod
-    async def send_answer(self, spot: Spot, word: Word) -> None:
-        """Tell the server."""
 
     def on_followed_transcript_resized(self, event: FollowedTranscript.Resized) -> None:
         """What is asked stays readable."""

@@ -16,9 +16,14 @@ from agent_tui.state.turn import Turn
 from tui.chat_drafts import MAX_QUEUED, Waiting, new_key
 from tui.chat_files import Unfit, with_named
 from tui.first_chat import NewChat
-from tui.screens.chat_asking import ChatAsking
+from tui.link import ChatLink
+from tui.screens.asking import Asking
+from tui.screens.chat_composer import ChatComposer
+from tui.screens.chat_feed import ChatFeed, key_of
 from tui.screens.chat_pager import PagerScreen
 from tui.screens.chat_queue import ChatQueueScreen
+from tui.screens.followed import FollowedTranscript
+from tui.screens.live_texts import Spot
 from tui.screens.words import say
 from widgets.composer import Composer
 from widgets.frame_clock import FrameClock
@@ -53,7 +58,7 @@ class Sending:
         return bool(self.again or self.continues)
 
 
-class ChatActs(ChatAsking):
+class ChatActs(Asking):
     """The part of a chat screen that asks and changes what is shown."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -70,6 +75,10 @@ class ChatActs(ChatAsking):
         Binding("o", "open_step", "See all of a step", id="chat.open_step"),
         Binding("u", "queue", "Questions that wait", id="chat.queue"),
     ]
+    _composer: ChatComposer
+    _feed: ChatFeed
+    _link: ChatLink
+    _transcript: FollowedTranscript
 
     def __init__(self, clock: FrameClock, *, ascii_only: bool) -> None:
         super().__init__(clock, ascii_only=ascii_only)
@@ -83,11 +92,22 @@ class ChatActs(ChatAsking):
         self._editing = ""  # id of the question that is asked another way
         self._go_to = ""  # id of the message to show once the chat is loaded again
 
+    # --- tools that ask --------------------------------------------------------------------------------
+
+    def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str]:
+        return self._transcript, key_of(*spot)
+
+    def go_to_ask(self, spot: Spot) -> None:
+        pass  # there is one transcript, and it is shown
+
+    def focus_words(self) -> None:
+        self.set_focus(self._transcript, scroll_visible=False)
+
+    # --- what can be done ------------------------------------------------------------------------------
+
     def show_message(self, message_id: str) -> None:
         """Go to a message once the chat is loaded; "" stays at its end."""
         self._go_to = message_id
-
-    # --- what can be done ------------------------------------------------------------------------------
 
     @property
     def is_busy(self) -> bool:

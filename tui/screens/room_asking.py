@@ -6,11 +6,8 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from agent_tui.state.conversation import ConversationState
-from agent_tui.state.steps import StepState
 from tui.link import RoomLink
 from tui.screens.asking import Asking
-from tui.screens.chat_ask import Word
 from tui.screens.followed import FollowedTranscript
 from tui.screens.live_texts import Spot
 from tui.screens.room_composer import RoomComposer
@@ -27,21 +24,9 @@ class RoomAsking(Asking):
         Binding("f", "fold", "Fold or unfold a step", id="room.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="room.fold_all"),
     ]
-    state: ConversationState
     _composer: RoomComposer
     _link: RoomLink
     _panes: RoomPanes
-
-    @property
-    def asking(self) -> list[Spot]:
-        return self.state.asking
-
-    def step_of(self, spot: Spot) -> StepState | None:
-        return self.state.step(*spot)
-
-    def name_of(self, spot: Spot, step: StepState) -> str:
-        turn = self.state.turns.get(spot[0])
-        return f"{turn.sender_name} · {step.name}" if turn is not None else step.name
 
     def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
         turn = self.state.turns.get(spot[0])
@@ -57,13 +42,6 @@ class RoomAsking(Asking):
 
     def focus_words(self) -> None:
         self._panes.focus_current()
-
-    async def send_answer(self, spot: Spot, word: Word) -> None:
-        client = await self._link.client()
-        turn_id, step_id = spot
-        turn = self.state.turns.get(turn_id)
-        message_id = turn.part_id if turn is not None else turn_id
-        await client.answer(self.state.room.id, message_id, step_id, *word)
 
     # --- keys ------------------------------------------------------------------------------------------
 

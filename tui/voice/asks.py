@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
-from agent_tui.state.steps import StepState
 from tui.commands import note_line
 from tui.link import ChatLink
-from tui.screens.chat_ask import Word
 from tui.screens.followed import FollowedTranscript
 from tui.screens.live_texts import Spot
 from tui.screens.writing import Writing
@@ -25,6 +23,7 @@ from tui.voice.feed import VoiceFeed
 from tui.voice.session import VoiceSession
 
 if TYPE_CHECKING:
+    from agent_tui.clients.chat import ChatClient
     from agent_tui.model.voice import VoiceEvent
 
 
@@ -100,17 +99,13 @@ class VoiceAsks:
     # --- what approvals want to know -------------------------------------------------------------------
 
     @property
-    def asking(self) -> list[Spot]:
-        """All calls that ask, oldest first."""
-        return self._state.asking
+    def state(self) -> ConversationState:
+        """The session's conversation."""
+        return self._state
 
-    def step_of(self, spot: Spot) -> StepState | None:
-        """Return that step."""
-        return self._state.step(*spot)
-
-    def name_of(self, _: Spot, step: StepState) -> str:
-        """Return which tool asks."""
-        return step.name
+    async def client(self) -> ChatClient:
+        """Return the backend's client."""
+        return await self._link.client()
 
     def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
         """Return the transcript, and the key of the row there."""
@@ -123,13 +118,6 @@ class VoiceAsks:
     def focus_words(self) -> None:
         """Give the focus to the transcript."""
         self._feed.transcript.screen.set_focus(self._feed.transcript, scroll_visible=False)
-
-    async def send_answer(self, spot: Spot, word: Word) -> None:
-        """Tell the backend."""
-        client = await self._link.client()
-        turn = self._state.turn_of(spot[0])
-        message_id = turn.part_id if turn is not None else spot[0]
-        await client.answer(self._state.conversation.id, message_id, spot[1], *word)
 
 
 def call_id(turn_id: str, step_id: str) -> str:
