@@ -53,10 +53,10 @@ def before() -> dict[str, Any]:
 
 
 def timeless(value: Any) -> Any:
-    """Return an answer without what is different each time, or a field since."""
+    """Return an answer without what is different each time, what tools say of themselves, or a field since."""
     match value:
         case dict():
-            skipped = ("updated_at", "cursor", "on_resume")
+            skipped = ("updated_at", "cursor", "on_resume", "description")
             return {name: timeless(one) for name, one in value.items() if name not in skipped}
         case list():
             return [timeless(one) for one in value]
