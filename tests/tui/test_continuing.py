@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from agent_tui.model import events as ev
@@ -141,3 +143,21 @@ async def test_a_total_that_counts_prompts_says_so_and_an_answer_counts_what_it_
         text = await chat.text()
         assert "284 tok" in text
         assert "1,284 tokens, prompts included" in text
+
+
+async def test_words_that_are_stored_after_the_end_leave_the_line_that_says_how_it_ended() -> None:
+    async with opened() as screen:
+        await cut_off(screen)
+        whole = ev.Message("1", "r", "assistant", "", "Look at all of it.", MIKA.name, "", 1, 5, "t", MIKA.id)
+        text = await screen.send(ev.MessageStored(dataclasses.replace(whole, interrupted="length")))
+        assert "Look at all of it." in text
+        assert CUT in text
+    async with one_chat.opened() as chat:
+        await chat.send(one_chat.loaded(), one_chat.LIVE, ev.MessageStored(message("q1", "Well?")))
+        await chat.send(ev.TurnStarted("a1", "", "assistant", "demo", "", 0, parent_id="q1"))
+        await chat.send(ev.StepSet("a1", ev.Step("step-0", content="So far")))
+        assert CUT in await chat.send(ev.TurnEnded("a1", "", 4, interrupted="length"))
+        stored = message("a1", "Not so far.", "assistant", parent_id="q1", interrupted="length")
+        text = await chat.send(ev.MessageStored(stored))
+        assert "Not so far." in text
+        assert CUT in text
