@@ -22,7 +22,9 @@ from benchmarks import (
     steps,
     voice_agent,
     voice_audio,
+    voice_room,
     voice_screen,
+    voice_start,
 )
 from benchmarks import list as rooms_list
 from benchmarks.table import heads
@@ -41,6 +43,8 @@ PARTS: Final[Mapping[str, Callable[[], None]]] = {
     "soak": soak.main,
     "voice_agent": voice_agent.main,
     "voice_audio": voice_audio.main,
+    "voice_room": voice_room.main,
+    "voice_start": voice_start.main,
 }
 
 
