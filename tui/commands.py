@@ -18,6 +18,7 @@ from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.records import ToolInfo, ToolServer
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model import events as ev
+from agent_tui.model.budget import ceilings
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered
 from agent_tui.model.events import RoomInfo
 from agent_tui.model.inert import inert_line
@@ -251,7 +252,7 @@ def spent(tokens: int, cost: float | None) -> str:
 
 def budget(of: RoomInfo | ev.ConversationInfo) -> str:
     """Return what may be used, in words; nothing where there is no ceiling."""
-    return spent(of.max_tokens, of.max_cost or None)
+    return spent(*ceilings(of))
 
 
 def age(written: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agent_tui.model.budget import ceilings, reached
 from agent_tui.model.events import RoomInfo, Usage
 from agent_tui.state.turn import Turn
 
@@ -17,7 +18,7 @@ class Ledger:
     _told_cost: float | None = None
     _tokens: int = 0  # what was told or counted when the conversation was loaded, and what was spent since
     _cost: float | None = None
-    _reached: tuple[int, float] | None = None  # the ceilings when it was paused for them
+    _reached: tuple[int, float | None] | None = None  # the ceilings when it was paused for them
 
     @property
     def tokens(self) -> int:
@@ -31,16 +32,15 @@ class Ledger:
 
     def paused(self, room: RoomInfo | None) -> None:
         """The room was paused: because what it may use was used, or (``None``) for something else."""
-        self._reached = None if room is None else (room.max_tokens, room.max_cost)
+        self._reached = None if room is None else ceilings(room)
 
     def is_used_up(self, room: RoomInfo) -> bool:
         """Say whether the room is paused for its budget, and that was not raised since."""
         if room.status != "paused" or room.interrupted != "budget":
             return False
-        if self._reached == (room.max_tokens, room.max_cost):
+        if self._reached == ceilings(room):
             return True  # whatever is counted here: who paused it counts better
-        is_cost_spent = bool(room.max_cost) and self.cost is not None and self.cost >= room.max_cost
-        return is_cost_spent or 0 < room.max_tokens <= self.tokens
+        return bool(reached(room, self.tokens, self.cost))
 
     def tell(self, tokens: int, cost: float | None) -> None:
         """Take what the server says now."""

@@ -14,10 +14,10 @@ from tests.fakes.scripted_tools import writer
 from tests.tui.chats_listed import Fake, chat, fake_list, real_list
 from tui.screens.chat import ChatScreen
 from tui.screens.choose import ChooseScreen
-from tui.screens.conversation_settings import ConversationForm, temperature_of
+from tui.screens.conversation_settings import SETTINGS, ConversationForm
 from tui.screens.conversations import ConversationsScreen
 from tui.screens.form_fields import Choice, Line
-from tui.screens.form_values import folder_of
+from tui.screens.form_values import folder_of, read_value
 from tui.screens.tool_list import ToolList
 from widgets.composer import Composer
 
@@ -233,11 +233,11 @@ async def test_settings_hold_in_a_real_backend_and_open_in_the_chat_too(tmp_path
 
 def test_a_temperature_and_a_folder_are_read_as_people_write_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert temperature_of("") is None
-    assert temperature_of("1,5") == 1.5
+    assert read_value(SETTINGS["temperature"], "") is None
+    assert read_value(SETTINGS["temperature"], "1,5") == 1.5
     assert folder_of("~/work") == "/home/somebody/work"
     for wrong in ("2.1", "-1", "nan", "warm"):
         with pytest.raises(ValueError, match="from 0 to 2"):
-            temperature_of(wrong)
+            read_value(SETTINGS["temperature"], wrong)
     with pytest.raises(ValueError, match="whole path"):
         folder_of("work")

@@ -8,6 +8,7 @@ import pytest
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import Refused
+from agent_tui.model.settings import settings_of
 from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tui.screens.agent_form import AgentFormScreen
@@ -245,16 +246,16 @@ async def test_hostile_names_are_harmless_in_the_dialogs() -> None:
     ],
 )
 def test_numbers_are_read_as_people_write_them(name: str, text: str, value: float) -> None:
-    assert read_value(name, text, 1) == value
+    assert read_value(settings_of(ev.RoomInfo)[name], text) == value
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "x", "٣", "9" * 13, "nan"])
 def test_what_is_no_number_of_rounds_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        read_value("max_rounds", text, 1)
+        read_value(settings_of(ev.RoomInfo)["max_rounds"], text)
     if text not in ("", "0", "1.5"):
         with pytest.raises(ValueError, match=r"\w"):
-            read_value("max_cost", "nan" if text == "nan" else "-1", 1)
+            read_value(settings_of(ev.RoomInfo)["max_cost"], "nan" if text == "nan" else "-1")
 
 
 def test_the_rounds_that_are_left_are_estimated_by_those_before() -> None:

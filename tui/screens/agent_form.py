@@ -10,6 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
+from agent_tui.model.events import AgentInfo
+from agent_tui.model.settings import settings_of
 from tui.link import RoomLink
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.form_fields import Field, Line, Picking, shown_color
@@ -33,7 +35,7 @@ class AgentDraft:
 
     def fields(self, before: AgentDraft | None) -> dict[str, str]:
         """Return what the wire needs to be told: of one that is known only what is different."""
-        names = ("name", "color", "system_prompt", "model", "provider_id")
+        names = settings_of(AgentInfo)
         if before is None:
             return {name: str(getattr(self, name)) for name in names if getattr(self, name)}
         changed = {name: str(getattr(self, name)) for name in names}
@@ -42,13 +44,8 @@ class AgentDraft:
         }
 
 
-_FIELDS: Final = {
-    "name": "name",
-    "prompt": "system_prompt",
-    "provider": "provider_id",
-    "model": "model",
-    "color": "color",
-}  # of the form, and what they are of an agent
+# The fields of the form, and what they are of an agent.
+_FIELDS: Final = {setting.called: setting.name for setting in settings_of(AgentInfo).values()}
 
 
 class AgentFormScreen(ModelForm[AgentDraft | None]):

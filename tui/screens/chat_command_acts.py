@@ -23,14 +23,14 @@ from tui.first_chat import NEW
 from tui.screens.chat_acts import ChatActs
 from tui.screens.chat_pager import PagerScreen
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
-from tui.screens.conversation_settings import THINKING, ConversationForm, thinking_now
+from tui.screens.conversation_settings import SETTINGS, ConversationForm
+from tui.screens.form_values import FLAGS, read_value, shown
 from tui.screens.live_texts import told_server
 from tui.screens.suspended_rules import suspended_in
 from tui.screens.words import say
 
 NOTHING: Final = "-"
 DEFAULT: Final = "default"
-MAX_TEMPERATURE: Final = 2.0
 BETWEEN: Final = "\n"  # a provider's id and a model's name, as one value
 MAX_WORDS: Final = 300
 
@@ -183,12 +183,13 @@ class ChatCommands(ChatActs):
 
     def _set_thinking(self, word: str) -> None:
         if not word:
-            self._tell(f"command.thinking.{thinking_now(self.state.conversation.thinking_enabled)}")
+            now = shown(SETTINGS["thinking_enabled"], self.state.conversation.thinking_enabled)
+            self._tell(f"command.thinking.{now}")
             return
-        if word not in THINKING:
+        if word not in FLAGS:
             self._tell("command.thinking.wrong")
             return
-        self._change(say(f"command.thinking.{word}"), {"thinking_enabled": THINKING[word]})
+        self._change(say(f"command.thinking.{word}"), {"thinking_enabled": FLAGS[word]})
 
     def _set_temperature(self, word: str) -> None:
         now = self.state.conversation.temperature
@@ -197,10 +198,8 @@ class ChatCommands(ChatActs):
             self._tell("command.temperature.now", number=default if now is None else f"{now:g}")
             return
         try:
-            number = None if word == DEFAULT else float(word.replace(",", "."))
+            number = read_value(SETTINGS["temperature"], "" if word == DEFAULT else word)
         except ValueError:
-            number = -1.0
-        if number is not None and not 0 <= number <= MAX_TEMPERATURE:
             self._tell("command.temperature.wrong")
             return
         shown = default if number is None else f"{number:g}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, Final
 
 from textual import work
@@ -13,9 +13,10 @@ from textual.widgets import Static
 
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationInfo
+from agent_tui.model.settings import Setting, settings_of
 from tui.link import ChatLink
-from tui.screens.form_fields import Choice, Field, Line
-from tui.screens.form_values import read_value
+from tui.screens.form_fields import Choice, Field
+from tui.screens.form_values import read_changed, setting_field, settings_in
 from tui.screens.key_hints import Hints
 from tui.screens.model_form import ModelForm
 from tui.screens.suspended_rules import SuspendedRules
@@ -23,24 +24,10 @@ from tui.screens.tool_list import ToolList
 from tui.screens.words import say
 from widgets.composer import Composer
 
-MAX_TEMPERATURE: Final = 2.0
 DEFAULT, ALL, NONE, SOME = "default", "all", "none", "some"  # which tools may be used
-ON_RESUME: Final = ("continue", "again")
-THINKING: Final[Mapping[str, bool | None]] = {"own": None, "off": False, "on": True}
-_FIELDS: Final = {
-    "name": "title",
-    "prompt": "system_prompt",
-    "provider": "provider_id",
-    "model": "model",
-    "temperature": "temperature",
-    "thinking": "thinking_enabled",
-    "tools": "enabled_tools",
-    "workspace": "workspace",
-    "max_tokens": "max_tokens",
-    "max_cost": "max_cost",
-    "answer_tokens": "answer_tokens",
-    "on_resume": "on_resume",
-}  # of the form, and what they are of a chat
+SETTINGS: Final = settings_in(ConversationInfo)
+FIRST: Final = ("title", "system_prompt")  # of the fields
+OF_MODEL: Final = ("provider_id", "model")
 
 
 class ConversationForm(ModelForm[None]):
@@ -74,40 +61,25 @@ class ConversationForm(ModelForm[None]):
         with Vertical(classes="dialog wide"):
             yield Static(say("chat_form.title"), classes="title", markup=False)
             with VerticalScroll(id="form", can_focus=False):
-                yield self._field("name", Line(chat.title, id="name"))
-                yield self._field("prompt", Composer(id="prompt", may_be_empty=True))
+                for name in FIRST:
+                    yield self._field(SETTINGS[name])
                 yield from self.model_fields(chat.provider_id, chat.model)
-                temperature = "" if chat.temperature is None else f"{chat.temperature:g}"
-                yield self._field("temperature", self._line("temperature", temperature, "default"))
-                thinking = self._choice("thinking", tuple(THINKING), thinking_now(chat.thinking_enabled))
-                yield self._field("thinking", thinking)
-                yield self._field("workspace", self._line("workspace", chat.workspace, "none"))
-                budget = str(chat.max_tokens or ""), f"{chat.max_cost:g}" if chat.max_cost else ""
-                for name, value in zip(("max_tokens", "max_cost"), budget, strict=True):
-                    line = Line(value, placeholder=say("settings.no_limit"), id=name)
-                    yield Field(name, say(f"settings.{name}"), line)
-                none = say("settings.answer_tokens.none")
-                longest = Line(str(chat.answer_tokens or ""), placeholder=none, id="answer_tokens")
-                yield Field("answer_tokens", say("settings.answer_tokens"), longest)
-                on_resume = self._choice("on_resume", ON_RESUME, chat.on_resume)
-                yield self._field("on_resume", on_resume)
-                yield self._field("tools", self._choice("tools", (DEFAULT, ALL, NONE, SOME), self._tools_now))
+                for name, setting in SETTINGS.items():
+                    if name not in (*FIRST, *OF_MODEL):
+                        yield self._field(setting)
+                texts = [(one, say(f"chat_form.tools.{one}")) for one in (DEFAULT, ALL, NONE, SOME)]
+                tools = Choice(texts, self._tools_now, id="tools", ascii_only=self._ascii_only)
+                setting = settings_of(ConversationInfo)["enabled_tools"]
+                yield Field("tools", say("chat_form.tools"), tools, setting)
                 yield ToolList(chat.enabled_tools or (), ascii_only=self._ascii_only)
                 yield SuspendedRules(self._link, chat.id, ascii_only=self._ascii_only)
             yield Static("", classes="error", id="problem", markup=False)
             yield Hints(say("chat_form.hint"), ascii_only=self._ascii_only)
 
-    @staticmethod
-    def _field(name: str, inner: Line | Choice | Composer) -> Field:
-        return Field(name, say(f"chat_form.{name}"), inner)
-
-    @staticmethod
-    def _line(name: str, value: str, empty: str) -> Line:
-        return Line(value, placeholder=say(f"chat_form.{name}.{empty}"), id=name)
-
-    def _choice(self, name: str, options: tuple[str, ...], value: str) -> Choice:
-        texts = [(option, say(f"chat_form.{name}.{option}")) for option in options]
-        return Choice(texts, value, id=name, ascii_only=self._ascii_only)
+    def _field(self, setting: Setting) -> Field:
+        value = getattr(self._chat, setting.name)
+        name = setting.called
+        return setting_field(setting, value, ascii_only=self._ascii_only, name=name, words="chat_form")
 
     @property
     def _tools_now(self) -> str:
@@ -181,19 +153,14 @@ class ConversationForm(ModelForm[None]):
         return super().is_changed or self._has_other_marks
 
     def action_save(self) -> None:
-        """Change what is different, if nothing is wrong with it. What was not touched is not sent: what is
-        shown of it is harmless, and may differ from what it is.
-        """
-        fields: dict[str, Any] = {}
-        problems: dict[str, str] = {}
-        for name, field in _FIELDS.items():
-            value = self.field(name).value.strip()
-            if value == self._shown[name].strip() and not (name == "tools" and self._has_other_marks):
-                continue
+        """Change what is different, if nothing is wrong with it."""
+        fields, problems = read_changed(self)
+        choice = self.field("tools").value
+        if choice != self._shown["tools"] or self._has_other_marks:
             try:
-                fields[field] = self._tools_of(value) if name == "tools" else read_field(name, value)
+                fields["enabled_tools"] = self._tools_of(choice)
             except ValueError as error:
-                problems[name] = str(error)
+                problems["tools"] = str(error)
         self.complain(problems)
         if fields and not problems:
             self._save(fields)
@@ -205,41 +172,7 @@ class ConversationForm(ModelForm[None]):
         try:
             chat = await self._change(**fields)
         except AgentTuiError as error:
-            sent = {name: field for name, field in _FIELDS.items() if field in fields}
-            self.blame(str(error), sent)
+            self.blame(str(error), fields)
             return
         self._take(chat)
         self.dismiss()
-
-
-def thinking_now(enabled: bool | None) -> str:
-    """Return what stands for it in ``THINKING``."""
-    return next(name for name, value in THINKING.items() if value is enabled)
-
-
-def read_field(name: str, text: str) -> object:
-    """Return what was typed or chosen as the wire wants it. Raises ``ValueError`` with a sentence for a
-    person.
-    """
-    match name:
-        case "name" if not text:
-            raise ValueError(say("chat_form.no_title"))
-        case "temperature":
-            return temperature_of(text)
-        case "thinking":
-            return THINKING[text]
-        case _:
-            return read_value(name, text, 0)
-
-
-def temperature_of(text: str) -> float | None:
-    """Return a temperature, None for the model's own."""
-    if not text:
-        return None
-    try:
-        number = float(text.replace(",", "."))
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= MAX_TEMPERATURE:
-        raise ValueError(say("chat_form.temperature.wrong"))
-    return number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, TypeVar
 
 from textual.widgets import Input, Static
@@ -34,6 +34,12 @@ class Form(Dialog[R]):
     def values(self) -> dict[str, str]:
         """Return what stands in each field now."""
         return {field.about: field.value for field in self.query(Field)}
+
+    @property
+    def touched(self) -> list[Field]:
+        """The fields in which something else stands than in the beginning, blanks around it apart."""
+        before = self._shown
+        return [field for field in self.query(Field) if field.value.strip() != before[field.about].strip()]
 
     # --- going on ----------------------------------------------------------------------------------------
 
@@ -72,12 +78,15 @@ class Form(Dialog[R]):
     def _wrong(self, problem: str) -> str:
         return wrong(problem, MAX_COMPLAINT_CHARACTERS, ascii_only=self._ascii_only)
 
-    def blame(self, problem: str, sent: Mapping[str, str]) -> None:
+    def blame(self, problem: str, sent: Collection[str]) -> None:
         """Say what the server did not take next to the field that it names, else below all of them.
 
-        ``sent`` is what was sent: fields of this form, and what the wire calls them.
+        ``sent`` are the settings that were sent, by the wire's names.
         """
-        here = {name: wire for name, wire in sent.items() if self.query(f"#field-{name}")}
+        known = [
+            (field.about, field.setting.name) for field in self.query(Field) if field.setting is not None
+        ]
+        here = {name: wire for name, wire in known if wire in sent}
         named = [name for name, wire in here.items() if wire in problem]
         if not named and len(sent) == 1:
             named = list(here)

@@ -19,6 +19,7 @@ from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from agent_tui.model.inert import inert, inert_line
+from agent_tui.model.settings import Setting
 from widgets.color import ground_of, is_color, readable
 from widgets.composer import Composer
 from widgets.signs import DONE, FAILED, GUTTER_FOCUSED, TASK, twin
@@ -215,12 +216,15 @@ class Picks(Marking):
 
 
 class Field(Widget):
-    """A label, the widget beside it, and below what is wrong with it."""
+    """A label, the widget beside it, and below what is wrong with it. Some are of a ``setting``."""
 
     DEFAULT_CSS = "Field { height: auto; width: 1fr; layout: vertical; }"
 
-    def __init__(self, name: str, label: str, inner: Line | Choice | Picks | Composer) -> None:
+    def __init__(
+        self, name: str, label: str, inner: Line | Choice | Picks | Composer, setting: Setting | None = None
+    ) -> None:
         super().__init__(id=f"field-{name}")
+        self.setting = setting
         self.about = name
         self._label = label
         self.inner = inner

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from textual import work
 
 from agent_tui.model.errors import AgentTuiError, NotOffered
+from agent_tui.model.events import AgentInfo
 from agent_tui.model.inert import inert_line
+from agent_tui.model.settings import settings_of
 from tui.link import Link
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.form import Form
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from agent_tui.clients.records import ProviderInfo
 
 R = TypeVar("R")
+_SETTINGS: Final = settings_of(AgentInfo)  # of a chat they are the same
 
 
 class ModelForm(Form[R]):
@@ -33,9 +36,9 @@ class ModelForm(Form[R]):
         """Yield both fields with what is chosen now."""
         nobody = [(provider_id, provider_id or say("agent_form.provider.default"))]
         choice = Choice(nobody, provider_id, id="provider", ascii_only=self._ascii_only)
-        yield Field("provider", say("agent_form.provider"), choice)
+        yield Field("provider", say("agent_form.provider"), choice, _SETTINGS["provider_id"])
         line = Picking(model, placeholder=say("agent_form.model.default"), id="model")
-        yield Field("model", say("agent_form.model"), line)
+        yield Field("model", say("agent_form.model"), line, _SETTINGS["model"])
 
     @work(group="providers", exclusive=True)
     async def look_for_providers(self) -> None:

@@ -19,13 +19,15 @@ from agent_tui.config.agent_templates import Template, language_of, templates
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import RoomInfo
 from agent_tui.model.inert import inert_line
+from agent_tui.model.settings import Setting
 from tui.language import language_of_locale
 from tui.link import RoomLink
 from tui.screens.form_fields import Field, Line, Marking, own
+from tui.screens.form_values import setting_field
 from tui.screens.key_hints import key_of
 from tui.screens.model_form import ModelForm
-from tui.screens.new_room_fields import USUAL, OwnAgent, Written
-from tui.screens.room_fields import RoomTools, room_field
+from tui.screens.new_room_fields import FIRST, SETTINGS, OwnAgent, Written
+from tui.screens.tool_list import RoomTools
 from tui.screens.words import say
 from widgets.signs import DONE, TASK
 from widgets.status_line import Part, StatusLine
@@ -73,10 +75,8 @@ class NewRoomScreen(ModelForm[Made | None]):
     def compose(self) -> ComposeResult:
         yield Static(f" {say('new.title')}", id="top", markup=False)
         with VerticalScroll(id="form", can_focus=False):
-            yield self._field("task")
-            yield self._field("name")
-            yield self._field("execution_mode", "sequential")
-            yield self._field("max_rounds", "3")
+            for name in FIRST:
+                yield self._field(SETTINGS[name])
             yield Static(say("new.agents"), classes="label", markup=False)
             yield Marking(id="agents", compact=True, markup=False)
             with Horizontal(classes="field", id="own"):
@@ -85,17 +85,15 @@ class NewRoomScreen(ModelForm[Made | None]):
                     words = own(say(f"new.{name}"), ascii_only=self._ascii_only)
                     yield Line("", placeholder=words, most=MAX_PROMPT_CHARACTERS, id=name)
             yield from self.model_fields("", "")
-            for name in ("max_tokens", "max_cost", "answer_tokens"):
-                yield self._field(name)
-            for name in ("on_error", "on_resume"):
-                yield self._field(name, str(USUAL[name]))
-            yield self._field("workspace")
+            for name, setting in SETTINGS.items():
+                if name not in FIRST:
+                    yield self._field(setting)
             yield RoomTools((), self._room_link, ascii_only=self._ascii_only)
         yield Static("", id="problem", markup=False)
         yield StatusLine(id="hints", is_dim=True, ascii_only=self._ascii_only)
 
-    def _field(self, name: str, value: str = "") -> Field:
-        return room_field(name, value, ascii_only=self._ascii_only)
+    def _field(self, setting: Setting) -> Field:
+        return setting_field(setting, setting.default, ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
         """Offer the agents and what runs them, as soon as they are known."""
@@ -210,7 +208,7 @@ class NewRoomScreen(ModelForm[Made | None]):
         try:
             room = await (await self._room_link.client()).create(**fields)
         except AgentTuiError as error:
-            self.blame(str(error), dict(zip(fields, fields, strict=True)))
+            self.blame(str(error), fields)
             return
         finally:
             self._is_asking = False

@@ -7,19 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agent_tui.config.agent_templates import Template
-from tui.screens.form_values import read_value
+from agent_tui.model.events import RoomInfo
+from tui.screens.form_values import read_value, settings_in
 
-# What a new room has that nobody says anything about. It is not sent: a server may have its own.
-USUAL: Final[Mapping[str, str | int | float]] = {
-    "name": "",
-    "max_tokens": 0,
-    "max_cost": 0.0,
-    "answer_tokens": 0,
-    "on_error": "continue",
-    "on_resume": "continue",
-    "workspace": "",
-}
-VALUES: Final = ("task", "execution_mode", "max_rounds", *USUAL)
+SETTINGS: Final = {name: one for name, one in settings_in(RoomInfo).items() if one.in_new}
+FIRST: Final = ("task", "name", "execution_mode", "max_rounds")  # of the fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +37,15 @@ class Written:
         """Return what ``RoomsClient.create`` needs, and what is wrong, by field."""
         fields: dict[str, Any] = {}
         problems: dict[str, str] = {}
-        for name in VALUES:
+        for name, setting in SETTINGS.items():
             try:
-                fields[name] = read_value(name, self.values[name].strip(), 1)
+                value = read_value(setting, self.values[name].strip())
             except ValueError as error:
                 problems[name] = str(error)
-        fields = {name: value for name, value in fields.items() if name not in USUAL or value != USUAL[name]}
+                continue
+            # What is as usual and not among the first is not sent: a server may have its own.
+            if value != setting.default or (name in FIRST and value):
+                fields[name] = value
         agents = [self._of_template(template) for template in self.templates]
         agents += [self._of_own(agent) for agent in self.own]
         if agents:  # else the server chooses

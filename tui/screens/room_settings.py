@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import work
 from textual.app import ComposeResult
@@ -22,15 +22,17 @@ from tui.link import RoomLink
 from tui.screens.agent_form import AgentDraft, AgentFormScreen
 from tui.screens.form import Form
 from tui.screens.form_fields import own, swatch
-from tui.screens.form_values import read_value
+from tui.screens.form_values import read_changed, setting_field, settings_in
 from tui.screens.key_hints import Hints
-from tui.screens.room_fields import RoomTools, room_field
 from tui.screens.suspended_rules import SuspendedRules
+from tui.screens.tool_list import RoomTools
 from tui.screens.words import count, say
 from widgets.composer import Composer
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
+
+FIRST: Final = ("name", "task", "max_rounds", "execution_mode")  # of the fields
 
 
 class SettingsScreen(Form[None]):
@@ -61,26 +63,16 @@ class SettingsScreen(Form[None]):
         self._take = take
         self._before = drafts(agent for agent in state.members.ordered if not agent.is_gone)
         self._agents = list(self._before.values())
-        self._values = {
-            "name": state.room.name,
-            "task": state.room.task,
-            "max_rounds": str(state.room.max_rounds or ""),
-            "execution_mode": state.room.execution_mode,
-            "max_tokens": str(state.room.max_tokens or ""),
-            "max_cost": f"{state.room.max_cost:g}" if state.room.max_cost else "",
-            "answer_tokens": str(state.room.answer_tokens or ""),
-            "on_error": state.room.on_error,
-            "on_resume": state.room.on_resume,
-            "workspace": state.room.workspace,
-        }
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog wide"):
             yield Static(say("settings.title"), classes="title", markup=False)
             with VerticalScroll(id="form", can_focus=False):
-                for name, value in self._values.items():
-                    yield room_field(name, value, ascii_only=self._ascii_only)
-                    if name == "max_rounds":
+                settings = settings_in(RoomInfo)
+                for setting in ({name: settings[name] for name in FIRST} | settings).values():
+                    value = getattr(self._state.room, setting.name)
+                    yield setting_field(setting, value, ascii_only=self._ascii_only)
+                    if setting.name == "max_rounds":
                         yield Static("", id="estimate", markup=False)
                 yield Static(say("settings.agents"), classes="label", markup=False)
                 yield OptionList(markup=False, compact=True, id="agents")
@@ -91,7 +83,7 @@ class SettingsScreen(Form[None]):
 
     def on_mount(self) -> None:
         """Show the room as it is."""
-        self.query_one("#task", Composer).put(self._values["task"])
+        self.query_one("#task", Composer).put(self._state.room.task)
         self._shown = self.values()
         self._list_agents(0)
         self._estimate()
@@ -189,17 +181,8 @@ class SettingsScreen(Form[None]):
         return self.query_one(RoomTools).marked != set(self._state.room.enabled_tools)
 
     def action_save(self) -> None:
-        """Change what is different, if nothing is wrong with it. What was not touched is not sent: what is
-        shown of it is harmless, and may differ from what it is.
-        """
-        fields: dict[str, Any] = {}
-        problems = {}
-        for name, text in self.values().items():
-            if text.strip() != self._shown[name].strip():
-                try:
-                    fields[name] = read_value(name, text.strip(), self._state.round)
-                except ValueError as error:
-                    problems[name] = str(error)
+        """Change what is different, if nothing is wrong with it."""
+        fields, problems = read_changed(self, {"max_rounds": self._state.round})
         self.complain(problems)
         if problems:
             return
@@ -221,7 +204,7 @@ class SettingsScreen(Form[None]):
                 return
             room = await client.change(self._state.room.id, **fields)
         except AgentTuiError as error:
-            self.blame(str(error), dict(zip(fields, fields, strict=True)))
+            self.blame(str(error), fields)
             return
         await self._take(room)
         self.dismiss()

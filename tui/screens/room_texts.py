@@ -8,6 +8,7 @@ from typing import Literal
 
 from rich.cells import cell_len
 
+from agent_tui.model.budget import ceilings
 from agent_tui.model.inert import inert_line
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
@@ -110,14 +111,13 @@ def _paused(state: ConversationState, asked: Asked, key_now: KeyNow) -> str:
 
 def _over_budget(state: ConversationState, key: str) -> str:
     """Say which ceiling was reached, and which key raises it."""
+    tokens, cost = ceilings(state.room)
     if not state.ledger.is_used_up(state.room):  # not any more
-        return (
-            say("room.paused.raised") if state.room.max_tokens or state.room.max_cost else say("room.paused")
-        )
-    if state.room.max_tokens and state.ledger.tokens >= state.room.max_tokens:
-        text = say("room.paused.budget.tokens", most=count(state.room.max_tokens))
-    elif state.room.max_cost:
-        text = say("room.paused.budget.cost", most=dollars(state.room.max_cost))
+        return say("room.paused.raised") if tokens or cost else say("room.paused")
+    if tokens and state.ledger.tokens >= tokens:
+        text = say("room.paused.budget.tokens", most=count(tokens))
+    elif cost:
+        text = say("room.paused.budget.cost", most=dollars(cost))
     else:
         text = say("room.paused.budget")
     return f"{text} · {say('room.paused.raise', press=key)}" if key else text
@@ -235,8 +235,9 @@ def used(state: ConversationState, spoken: int) -> str:
     used it is what was ``spoken``. An unknown price is not named; the demo costs nothing.
     """
     number = count(max(state.ledger.tokens, spoken))
-    if state.room.max_tokens:
-        text = say("room.tokens.of", count=number, most=count(state.room.max_tokens))
+    most_tokens, most_cost = ceilings(state.room)
+    if most_tokens:
+        text = say("room.tokens.of", count=number, most=count(most_tokens))
     else:
         text = say("room.tokens", count=number)
     if state.ledger.counts_prompts:
@@ -244,8 +245,8 @@ def used(state: ConversationState, spoken: int) -> str:
     if state.ledger.cost:
         cost = dollars(state.ledger.cost)
         return (
-            f"{text} · {say('room.cost.of', cost=cost, most=dollars(state.room.max_cost))}"
-            if state.room.max_cost
+            f"{text} · {say('room.cost.of', cost=cost, most=dollars(most_cost))}"
+            if most_cost
             else (f"{text} · {cost}")
         )
     is_free = state.ledger.cost == 0 or (

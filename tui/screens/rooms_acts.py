@@ -8,7 +8,8 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tui.model.events import RoomInfo
+from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.settings import settings_of
 from tui.screens.list_acts import ListActs
 from tui.screens.rooms_texts import name_of
 from tui.screens.starting import start_room
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 8  # calls under way at the same time
 _COPY: Final = re.compile(r" \(copy(?: \d+)?\)$")
-_ROOM_FIELDS: Final = (
-    *("execution_mode", "max_rounds", "keep_running", "on_error", "on_resume"),
-    *("max_tokens", "max_cost", "answer_tokens", "enabled_tools", "workspace"),
-)
-_SAYS_NOTHING: Final = ("", 0, (), "continue")  # what the server takes where a field is not given
-_AGENT_FIELDS: Final = ("name", "color", "system_prompt", "model", "provider_id")
 
 
 class RoomActs(ListActs["RoomsClient", RoomInfo]):
@@ -94,10 +89,13 @@ def copied_fields(room: RoomInfo, taken: Collection[str] = ()) -> dict[str, Any]
     name is none of those that are ``taken``.
     """
     agents = [
-        {name: value for name in _AGENT_FIELDS if (value := getattr(agent, name))}
+        {name: value for name in settings_of(AgentInfo) if (value := getattr(agent, name))}
         for agent in sorted(room.agents, key=lambda agent: agent.turn_order)
     ]
-    fields = {name: value for name in _ROOM_FIELDS if (value := getattr(room, name)) not in _SAYS_NOTHING}
+    told = (
+        setting.name for setting in settings_of(RoomInfo).values() if setting.in_new and not setting.empty
+    )
+    fields = {name: value for name in told if (value := getattr(room, name))}
     return {
         "name": _free_name(name_of(room), taken),
         **fields,

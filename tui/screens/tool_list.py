@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
+from textual import work
+from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import OptionList
+from textual.widget import Widget
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
+from tui.link import RoomLink
 from tui.screens.form_fields import Marking, own
 from tui.screens.live_texts import told_server
 from tui.screens.words import say
@@ -94,3 +99,37 @@ class ToolList(Marking):
         self.marked ^= {self.names[event.option_index]}
         self.show()
         self.post_message(self.Marked())
+
+
+class RoomTools(Widget):
+    """The tools of a server, those with a mark for the room's agents; or why there are none."""
+
+    DEFAULT_CSS = "RoomTools { height: auto; width: 1fr; }"
+
+    def __init__(self, marked: Collection[str], link: RoomLink, *, ascii_only: bool) -> None:
+        super().__init__()
+        self._link = link
+        self._label = Static(say("settings.tools"), classes="label", id="of-tools", markup=False)
+        self._listed = ToolList(marked, ascii_only=ascii_only)
+
+    def compose(self) -> ComposeResult:
+        yield self._label
+        yield self._listed
+
+    @property
+    def marked(self) -> set[str]:
+        """The names of those that may be used."""
+        return self._listed.marked
+
+    def on_mount(self) -> None:
+        """Show what is marked, until it is known what there is."""
+        self._listed.show()
+        self._look()
+
+    @work(exclusive=True)
+    async def _look(self) -> None:
+        try:
+            self._listed.offer(*await (await self._link.client()).tools())
+        except AgentTuiError as error:
+            self._listed.disabled = True
+            self._label.update(f"{say('settings.tools')}: {inert_line(error.title, 100)}")

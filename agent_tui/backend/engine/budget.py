@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from agent_tui.model.budget import Limited, ceilings, reached
 from agent_tui.model.errors import Refused
 
 
-class Budgeted(Protocol):
-    """A room or chat: its ceilings (0: none), and what it used."""
+class Budgeted(Limited, Protocol):
+    """A room or chat with its ceilings, and what it used."""
 
-    @property
-    def max_tokens(self) -> int: ...
-    @property
-    def max_cost(self) -> float: ...
     @property
     def used_tokens(self) -> int: ...
     @property
@@ -22,20 +19,18 @@ class Budgeted(Protocol):
 
 def used_up(room: Budgeted, more_tokens: int = 0, more_cost: float = 0.0) -> bool:
     """Return whether the room, with what is used right now, has reached a ceiling of its budget."""
-    tokens = room.used_tokens + more_tokens
-    cost = (room.used_cost or 0.0) + more_cost
-    return bool(room.max_tokens and tokens >= room.max_tokens) or bool(
-        room.max_cost and cost >= room.max_cost
-    )
+    return bool(reached(room, room.used_tokens + more_tokens, (room.used_cost or 0.0) + more_cost))
 
 
 def check(room: Budgeted, what: str = "room") -> None:
     """Raise ``Refused`` (409) for one that used up its budget; its detail names what to raise."""
-    if not used_up(room):
+    ceiling = reached(room, room.used_tokens, room.used_cost)
+    if not ceiling:
         return
-    if room.max_tokens and room.used_tokens >= room.max_tokens:
-        detail = f"It used {room.used_tokens:,} of {room.max_tokens:,} tokens: raise max_tokens first."
-    else:
-        cost = room.used_cost or 0.0
-        detail = f"It used {cost:.4f} of {room.max_cost:.4f} US dollars: raise max_cost first."
-    raise Refused(f"The budget of the {what} is used up", detail, status=409)
+    tokens, cost = ceilings(room)
+    used = f"{room.used_tokens:,} of {tokens:,} tokens"
+    if ceiling != "max_tokens":
+        used = f"{room.used_cost or 0.0:.4f} of {cost or 0.0:.4f} US dollars"
+    raise Refused(
+        f"The budget of the {what} is used up", f"It used {used}: raise {ceiling} first.", status=409
+    )
