@@ -16,11 +16,11 @@ from agent_tui.model.errors import ConfigError
 
 HELP_OPTIONS = ("--help", "-h")
 CONNECTION_OPTIONS = ("--url", "--token", "--backend", "--token-file")
-# The options that take a value: the word behind one of them is never an option itself.
+# The options that take a value: the word behind one of them is never an option itself. ``takes_value`` knows
+# those of the settings of rooms, too.
 VALUED_OPTIONS = frozenset(
     {
-        *("--task", "--name", "--agent", "--rounds", "--mode", "--output", "--from", "--template"),
-        *("--max-tokens", "--max-cost", "--on-error", "--tool", "--workspace", "--format", "--out"),
+        *("--agent", "--output", "--from", "--template", "--workspace", "--format", "--out"),
         *("--file", "-f", "--conversation", "--chat-id", "--model", "--provider", "--tools", "--allow"),
         *("--limit", "--keep"),
         *("--room", "--wav", "--record", "--transcript", "--input", "--output-device"),
@@ -94,9 +94,22 @@ def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
         rest.append(word)
         if word == "--" or rest == ["serve"]:
             rest.extend(words)
-        elif word in VALUED_OPTIONS:
+        elif takes_value(word, rest):
             rest.extend(value for value in (next(words, None),) if value is not None)
     return Connection(**found), rest
+
+
+def takes_value(word: str, before: Sequence[str]) -> bool:
+    """Say whether ``word`` is an option that takes a value, behind the words ``before``."""
+    if word in VALUED_OPTIONS:
+        return True
+    if not word.startswith("--") or word in HELP_OPTIONS or before[:1] != ["rooms"]:
+        return False
+    # Lazy: command lines without options of rooms begin sooner.
+    from agent_tui.model.records import RoomInfo
+    from agent_tui.model.settings import settings_of
+
+    return any(one.option == word and one.type is not bool for one in settings_of(RoomInfo).values())
 
 
 def hide_token(token: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from tui.arguments import COMMANDS, CONNECTION_OPTIONS, VALUED_OPTIONS
+from tui.arguments import COMMANDS, CONNECTION_OPTIONS, VALUED_OPTIONS, take_connection
 from tui.cli import app
 from tui.cli_parts import OPEN_ROOM
 from tui.help_pages import HELP
@@ -48,14 +48,18 @@ def test_the_quick_look_at_the_command_line_knows_the_same_commands() -> None:
 
 
 def test_the_quick_look_knows_which_options_take_a_value() -> None:
-    valued = {
-        opt
+    known = {
+        (path, opt): not getattr(param, "is_flag", True)
         for path, command in TREE.items()
         for param in command.params
-        if path and not getattr(param, "is_flag", True)
         for opt in param.opts
+        if path and opt.startswith("-")
     }
-    assert valued == VALUED_OPTIONS
+    for (path, option), has_value in known.items():
+        connection, rest = take_connection([*path.split(), option, "--url", "http://127.0.0.1:1"])
+        assert (connection.url is None) == has_value, (path, option)
+        assert (rest[-1] == "http://127.0.0.1:1") == has_value, (path, option)
+    assert {option for (_, option), has_value in known.items() if has_value} >= VALUED_OPTIONS
 
 
 @pytest.mark.parametrize("path", sorted(HELP))
