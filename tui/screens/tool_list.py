@@ -129,7 +129,7 @@ class RoomTools(Widget):
     @work(exclusive=True)
     async def _look(self) -> None:
         try:
-            self._listed.offer(*await (await self._link.client()).tools())
+            self._listed.offer(*await (await self._link.client()).backend.tools())
         except AgentTuiError as error:
             self._listed.disabled = True
             self._label.update(f"{say('settings.tools')}: {inert_line(error.title, 100)}")
