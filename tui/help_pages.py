@@ -159,10 +159,10 @@ leaves at once.
                           stream-json: one object per line and event, and a last
                           one named "end"
 
---max-tokens, --max-cost, --on-error, --tool, --workspace and --keep-running
-also change a room that is there. A tool that asks runs only where a rule of the
-room or the config file allows it. Only the answer goes to stdout; progress and
-one line per failed turn go to stderr.
+--max-tokens, --max-cost, --on-error, --on-resume, --tool, --workspace and
+--keep-running also change a room that is there. A tool that asks runs only
+where a rule of the room or the config file allows it. Only the answer goes to
+stdout; progress and one line per failed turn go to stderr.
 {SERVER}""",
     "rooms export": f"""\
 Usage: agent-tui rooms export ROOM [--format md|json|html|toml] [--out FILE]

@@ -18,12 +18,14 @@ def model_messages(
     """Return the messages for the ``turn`` of ``agent``.
 
     ``said`` is what was said for good, in the order it was begun; cut and failed attempts are not part of
-    it, nor is what the agent said in this very turn. ``until`` is where a turn began that is continued: of
-    what agents said since it knows nothing; what people said since it knows. Its own words are the assistant's, those of other agents a user's
-    with ``[name]: `` in front (who spoke is told by the id, not the name: two agents may share one), a
-    person's stand as they are. A mark that a model wrote itself in front of its words is left out: who spoke
-    is said once. In a parallel room it is told what agents said before the round began,
-    otherwise all. What was whispered to another agent it is not told.
+    it, nor is what the agent said in this very turn. ``until`` is where a turn began that is continued: what
+    other agents said since then is left out, what people said since then is not.
+
+    The agent's own words are the assistant's, those of other agents a user's with ``[name]: `` in front (who
+    spoke is told by the id, not the name: two agents may share one), a person's stand as they are. A mark
+    that a model wrote itself in front of its words is left out: who spoke is said once. In a parallel room
+    it is told what agents said before the round began, otherwise all. What was whispered to another agent it
+    is not told.
     """
     prompt = _prompt(room, agent, turn)
     messages = [ChatMessage("system", prompt)] if prompt else []
