@@ -13,6 +13,11 @@ from tui.garbage import BUSY_THRESHOLD, WORTH_THRESHOLD, Garbage, uncollected
 THRESHOLDS = (700, 10, 10)  # Python's own
 
 
+@pytest.fixture(autouse=True)
+def modules_stay_frozen() -> None:
+    """Here Python freezes and unfreezes as in the program."""
+
+
 @pytest.fixture
 def full() -> Iterator[list[int]]:
     """How many objects each full look found while the policy holds."""
