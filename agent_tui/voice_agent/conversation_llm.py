@@ -54,14 +54,23 @@ StepSink = Callable[[ToolStarted | ToolTold | ToolEnded], None]
 
 class ConversationLLM(llm.LLM[Any]):
     """Asks ``conversation``. ``may_act`` says whether who is listened to now is an owner, for words that
-    carry no mark of their own; ``on_step`` is told what tools do.
+    carry no mark of their own; ``on_step`` is told what tools do; ``on_silence`` is called where an answer
+    says nothing. ``chats`` counts the questions.
     """
 
-    def __init__(self, conversation: Conversation, may_act: Callable[[], bool], on_step: StepSink) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        may_act: Callable[[], bool],
+        on_step: StepSink,
+        on_silence: Callable[[], None],
+    ) -> None:
         super().__init__()
         self.conversation = conversation
         self.may_act = may_act
         self.on_step = on_step
+        self.on_silence = on_silence
+        self.chats = 0
         self._asking: ConversationStream | None = None  # whose call asked last
 
     @property
@@ -82,6 +91,7 @@ class ConversationLLM(llm.LLM[Any]):
         tool_choice: NotGivenOr[llm.ToolChoice] = NOT_GIVEN,
         extra_kwargs: NotGivenOr[dict[str, Any]] = NOT_GIVEN,
     ) -> ConversationStream:
+        self.chats += 1
         return ConversationStream(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
 
     def apology(self, error: Exception) -> str:
@@ -127,6 +137,7 @@ class ConversationStream(llm.LLMStream):
             return
         text = question.text_content or ""
         if hushes(text, cut_in=_cut_in(self._chat_ctx, question)):  # what was said before is cut off already
+            self._owner.on_silence()
             return
         named = {tool.info.name for tool in self._tools if isinstance(tool, llm.FunctionTool)}
         wanted = wish(text)

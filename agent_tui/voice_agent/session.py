@@ -38,6 +38,7 @@ _ERRORS_BORNE = 10_000  # an agent that gives up after three failed answers woul
 _INTERRUPTION_SECONDS = 0.3  # of voice: shorter sounds are coughs
 _FALSE_INTERRUPTION_SECONDS = 1.5
 _SETTLE_SECONDS = 0.8  # in which the detector hears that a turn ended by a key is over
+_SILENCE_SECONDS = 1.0  # in which an answer without words ends by itself
 _TAIL_SECONDS = 0.15  # what was said is on its way when the key is let go
 
 
@@ -60,7 +61,7 @@ class Session:
         self.conversation = Conversation(
             assignment.backend_url, assignment.backend_token, assignment.conversation_id
         )
-        self._thinking = ConversationLLM(self.conversation, is_owners, self._on_step)
+        self._thinking = ConversationLLM(self.conversation, is_owners, self._on_step, self._end_silence)
         self._heard: dict[str, llm.ChatMessage] = {}  # what persons said that is not on record yet
         self._recording: set[asyncio.Task[None]] = set()
         self._pushed = 0  # turns by push to talk so far
@@ -179,6 +180,19 @@ class Session:
             self.livekit.interrupt(force=True)
         except RuntimeError:  # it is not running yet, or no more
             return
+
+    def _end_silence(self) -> None:
+        """End an answer that says nothing: the framework has it wait until the person is silent, and the
+        agent seems to think as long as there is any noise.
+        """
+        chats = self._thinking.chats
+
+        def end() -> None:
+            is_waiting = self.livekit.current_speech is not None and self.livekit.agent_state != "speaking"
+            if is_waiting and chats == self._thinking.chats:
+                self.interrupt()
+
+        asyncio.get_running_loop().call_later(_SILENCE_SECONDS, end)
 
     # --- a yes or a no to a call that asks ---------------------------------------------------------------
 

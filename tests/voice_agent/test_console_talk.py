@@ -152,6 +152,19 @@ async def test_typed_words_are_answered_aloud_and_interrupt(running: ChatBackend
         assert not any(said.endswith("on a shelf.") for said in peer.said())
 
 
+async def test_an_answer_that_says_nothing_ends_while_the_person_speaks_on(
+    running: ChatBackend, voice: Voice, tmp_path: Path
+) -> None:
+    on_and_on = await spoken(voice, "I am going to talk and talk and talk without any pause whatsoever")
+    async with talk(running, tmp_path, greets=False) as (peer, _agent, _path):
+        speaking = asyncio.create_task(peer.say(on_and_on * 4))
+        await peer.until(lambda: "user_state_changed" in [name for name, _ in peer.events])
+        await peer.type("Stop.")
+        await peer.until(lambda: peer.state == "AS_LISTENING")
+        assert not speaking.done()
+        await speaking
+
+
 async def test_what_asks_says_so_once_and_a_key_on_the_screen_lets_it_go_on(
     running: ChatBackend, tmp_path: Path
 ) -> None:
