@@ -2,7 +2,8 @@
 
 httpx pools connections and speaks to proxies. What is added here, each with a test that shows it is needed:
 bodies are unpacked in pieces of a bounded size (64 KiB of gzip in gzip make gigabytes), no POST is sent
-twice by a redirect, the token goes to one origin, and a cancelled call leaves no socket open.
+twice by a redirect, the body of a redirect is not read (httpx unpacks all of it before it follows), the token
+goes to one origin, and a cancelled call leaves no socket open.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import pytest
 
 from agent_tui.clients.http import Net
 from agent_tui.model.errors import AgentTuiError, ConfigError, ProtocolError
-from tests.fakes.http_server import FakeServer, answers, answers_json, streams
+from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json, streams
 
 SECRET = "tok-en~SECRET"
 
@@ -17,6 +17,19 @@ async def test_a_get_follows_redirects(server: FakeServer, net: Net, status: int
     server.on("GET", "/y", answers_json({"at": "y"}))
     assert await net.call("GET", "/x", params={"a": "b"}) == {"at": "y"}
     assert server.requests[1].target == "/y?z=1"
+
+
+async def test_what_a_redirect_has_as_its_body_is_not_read(server: FakeServer, net: Net) -> None:
+    """httpx reads all of it, and unpacks it, before it follows: that is why it does not follow for us."""
+
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.head(302, {"Location": "/y"})
+        while True:
+            await reply.send(b"x" * 10_000)
+
+    server.on("GET", "/x", respond)
+    server.on("GET", "/y", answers_json({"at": "y"}))
+    assert await net.call("GET", "/x") == {"at": "y"}
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
