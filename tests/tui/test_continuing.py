@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 
 from agent_tui.model import events as ev
+from tests.state.chat_events import loaded as chat_loaded
 from tests.state.chat_events import message
 from tests.tui import one_chat
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
@@ -153,7 +154,7 @@ async def test_words_that_are_stored_after_the_end_leave_the_line_that_says_how_
         assert "Look at all of it." in text
         assert CUT in text
     async with one_chat.opened() as chat:
-        await chat.send(one_chat.loaded(), one_chat.LIVE, ev.MessageStored(message("q1", "Well?")))
+        await chat.send(chat_loaded(), one_chat.LIVE, ev.MessageStored(message("q1", "Well?")))
         await chat.send(ev.TurnStarted("a1", "", "assistant", "demo", "", 0, parent_id="q1"))
         await chat.send(ev.StepSet("a1", ev.Step("step-0", content="So far")))
         assert CUT in await chat.send(ev.TurnEnded("a1", "", 4, interrupted="length"))

@@ -12,6 +12,7 @@ import pytest
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
+from tui.screens import chat_texts
 from tui.screens import room_texts as texts
 from tui.screens.signs import wants_ascii
 from tui.screens.speed import Speed
@@ -232,6 +233,14 @@ def test_an_agent_whose_provider_limits_the_rate_counts_down_honestly() -> None:
     assert texts.summary(mika, state, 0)[:2] == ("◌", "rate limited, 9 s")
     state.apply(ev.TextAdded("1", "Hello"))
     assert texts.doing(mika, state, 41, 0) == "● 41 tok/s"
+
+
+def test_a_chat_says_what_was_used_as_a_room_does() -> None:
+    used: dict[str, Any] = {"tokens": 12_345, "cost": 0.5, "max_tokens": 50_000, "max_cost": 1.0}
+    chat = ConversationState()
+    chat.apply(ev.ConversationLoaded(ev.ConversationInfo("c", **used), ()))
+    said = "12,345 of 50,000 tokens · $0.5000 of $1.00"
+    assert chat_texts.used(chat) == texts.used(room(**used), 0) == said
 
 
 def test_hostile_names_and_errors_are_one_harmless_line() -> None:

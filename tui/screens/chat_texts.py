@@ -14,10 +14,9 @@ from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from agent_tui.state.turn import Turn
-from tui.screens import signs
+from tui.screens import live_texts, signs
 from tui.screens.live_texts import (
     Hint,
-    dollars,
     link_status,
     rate_limited,
     told_apart,
@@ -193,17 +192,8 @@ def _writing_hints(shown: Shown) -> list[Hint]:
 
 
 def used(state: ConversationState) -> str:
-    """Return what was used: tokens, of the budget where there is one, and dollars where prices are known."""
-    info = state.conversation
-    if info.max_tokens:
-        text = say("chat.of_tokens", count=count(state.ledger.tokens), most=count(info.max_tokens))
-    elif state.ledger.tokens:
-        text = say("chat.tokens", count=count(state.ledger.tokens))
-    else:
-        return ""
-    if state.ledger.counts_prompts:
-        text = say("tokens.prompts", tokens=text)
-    return f"{text} · {dollars(state.ledger.cost)}" if state.ledger.cost else text
+    """Return what was used, see ``live_texts.used``; "" before anything was."""
+    return live_texts.used(state) if state.ledger.tokens or state.conversation.max_tokens else ""
 
 
 def workspace(state: ConversationState) -> str:

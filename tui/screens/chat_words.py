@@ -28,9 +28,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.failed": "failed: {detail}",
     "chat.version": "{name} · version {number} of {count}",
     "chat.attached": "attached",
-    "chat.tokens": "{count} tokens",
     "chat.tok": "{count} tok",
-    "chat.of_tokens": "{count} of {most} tokens",
     "chat.workspace": "in {folder}",
     # steps
     "step.asks": "needs approval",

@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from math import ceil
 from typing import Final, Protocol
 
+from agent_tui.model.budget import ceilings
 from agent_tui.model.events import LinkChanged, TurnNoted
 from agent_tui.model.inert import inert_line
+from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import Steps, StepState
 from tui.screens import signs
 from tui.screens.words import ENGLISH, count, ordinal_try, say
@@ -129,6 +131,23 @@ def oddities(unknown_count: int) -> str:
 def dollars(amount: float) -> str:
     """Return an amount of US dollars, small ones with the digits that say anything."""
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
+
+
+def used(state: ConversationState, spoken: int = 0) -> str:
+    """Return "12,345 of 50,000 tokens, prompts included · $0.0123 of $1.00". Until the server says what was
+    used it is what was ``spoken``. An unknown price is not named.
+    """
+    ledger, (most_tokens, most_cost) = state.ledger, ceilings(state.info)
+    number = count(max(ledger.tokens, spoken))
+    text = say("used.tokens", count=number)
+    if most_tokens:
+        text = say("used.tokens.of", count=number, most=count(most_tokens))
+    if ledger.counts_prompts:
+        text = say("tokens.prompts", tokens=text)
+    if not ledger.cost:
+        return text
+    cost = dollars(ledger.cost)
+    return f"{text} · {say('used.cost.of', cost=cost, most=dollars(most_cost)) if most_cost else cost}"
 
 
 def under_way(steps: Steps) -> list[StepState]:

@@ -13,7 +13,7 @@ from agent_tui.model.inert import inert_line
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
-from tui.screens import signs
+from tui.screens import live_texts, signs
 from tui.screens.live_texts import (
     MAX_DETAIL_CHARACTERS,
     Hint,
@@ -231,27 +231,10 @@ def models(state: ConversationState) -> str:
 
 
 def used(state: ConversationState, spoken: int) -> str:
-    """Return "12,345 of 50,000 tokens, prompts included · $0.0123 of $1.00". Until the server says what was
-    used it is what was ``spoken``. An unknown price is not named; the demo costs nothing.
-    """
-    number = count(max(state.ledger.tokens, spoken))
-    most_tokens, most_cost = ceilings(state.room)
-    if most_tokens:
-        text = say("room.tokens.of", count=number, most=count(most_tokens))
-    else:
-        text = say("room.tokens", count=number)
-    if state.ledger.counts_prompts:
-        text = say("tokens.prompts", tokens=text)
-    if state.ledger.cost:
-        cost = dollars(state.ledger.cost)
-        return (
-            f"{text} · {say('room.cost.of', cost=cost, most=dollars(most_cost))}"
-            if most_cost
-            else (f"{text} · {cost}")
-        )
-    is_free = state.ledger.cost == 0 or (
-        bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())
-    )
+    """Return what was used, see ``live_texts.used``; the demo costs nothing."""
+    text = live_texts.used(state, spoken)
+    is_demo = bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())
+    is_free = state.ledger.cost == 0 or (not state.ledger.cost and is_demo)
     return f"{text} · {say('room.cost.none')}" if is_free else text
 
 
