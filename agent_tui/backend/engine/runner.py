@@ -259,8 +259,15 @@ class Runner:
         return said
 
     async def _chain(self, turn: Turn) -> Chain:
-        """Return the attempts that the ``turn`` continues."""
-        return await self._store.read(queries.chain, self.room_id, turn.continues) if turn.continues else []
+        """Return the attempts that the ``turn`` continues; of thoughts alone no message was stored."""
+        if not turn.continues:
+            return []
+        parts = await self._store.read(queries.chain, self.room_id, turn.continues)
+        return [
+            (row, steps)
+            for row, steps in parts
+            if row.text or any(step.type == "tool_call" for step in steps)
+        ]
 
     def _turn_row(self, room: RoomRow, turn: Turn, chain: Chain = ()) -> TurnRow:
         agent = next(agent for agent in room.agents if agent.id == turn.agent_id)

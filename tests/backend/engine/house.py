@@ -156,8 +156,15 @@ def new_room(mode: str, rounds: int = 2, names: str = "Ada Bob Cyd", task: str =
 
 
 def words(request: ModelRequest) -> list[str]:
-    """Return what ``request``'s speaker says in its round, in two pieces."""
-    return [f"{request.speaker} says, ", f"in round {request.round}."]
+    """Return what ``request``'s speaker says in its round, in two pieces; the rest of it where it is to
+    continue.
+    """
+    said, rest = len(request.continues), []
+    for piece in (f"{request.speaker} says, ", f"in round {request.round}."):
+        if more := piece[said:]:
+            rest.append(more)
+        said = max(0, said - len(piece))
+    return rest
 
 
 def free_models() -> FakeModels:

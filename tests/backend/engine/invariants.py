@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -124,6 +124,13 @@ def _check_chains(frames: Sequence[Frame]) -> None:
     assert set(completed.values()) <= {1}
 
 
+def _head(starts: Mapping[str, dict[str, Any]], message_id: str) -> str:
+    """Return the id of the message that the chain of this one begins with."""
+    while before := starts[message_id].get("continues", ""):
+        message_id = before
+    return message_id
+
+
 def _said(frames: Sequence[Frame], message_id: str) -> str:
     chunks = [frame for frame in frames if frame.name == "message_chunk" and frame.message_id == message_id]
     return "".join(data(frame)["content"] for frame in chunks)
@@ -167,11 +174,8 @@ def _check_completed(frames: Sequence[Frame], room: RoomInfo) -> None:
     final = ("", "stop", "skip", "length")
     done = [event["id"] for event in _named(frames, "message_end") if event.get("interrupted", "") in final]
     done += [frame.message_id for frame in frames if frame.name == "agent_error"]
-    turns = Counter(
-        (starts[id_]["round_number"], starts[id_]["sender_name"])
-        for id_ in done
-        if id_ in starts and id_ not in superseded and "continues" not in starts[id_]
-    )
+    heads = {_head(starts, id_) for id_ in done if id_ in starts and id_ not in superseded}
+    turns = Counter((starts[id_]["round_number"], starts[id_]["sender_name"]) for id_ in heads)
     expected = {(r, a.name) for r in range(1, room.max_rounds + 1) for a in room.agents}
     assert set(turns) <= expected
     assert set(turns.values()) <= {1}

@@ -270,21 +270,29 @@ async def test_what_was_acknowledged_is_said_after_a_crash(tmp_path: Path) -> No
         assert [m.sender_name for m in messages].count("Bob") == 1
 
 
-async def test_a_failed_turn_pauses_a_room_that_wants_it_and_is_said_again_later(tmp_path: Path) -> None:
+@pytest.mark.parametrize("on_resume", ["continue", "again"])
+async def test_a_failed_turn_pauses_a_room_that_wants_it_and_goes_on_later(
+    tmp_path: Path, on_resume: str
+) -> None:
     broken = [ModelError("gone", "Try later.")]
     model = ScriptedModel(lambda request: ["Half ", broken.pop()] if broken else words(request), free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
         room = await house.engine.create_room(new_room("sequential", names="Ada Bob"))
-        await house.engine.change_room(room.id, {"on_error": "pause"})
+        await house.engine.change_room(room.id, {"on_error": "pause", "on_resume": on_resume})
         await house.engine.run(room.id)
         assert await house.log.ended(room.id) == "room_paused"
         assert (await house.engine.room(room.id)).interrupted == "error"
         await house.engine.resume(room.id)
         messages = await finish(house, model, room)
-        assert [(m.text, m.superseded) for m in messages[1:3]] == [
-            ("Half ", True),
-            ("Ada says, in round 1.", False),
-        ]
+        first, second = messages[1:3]
+        if on_resume == "again":
+            assert [(m.text, m.superseded, m.continues) for m in (first, second)] == [
+                ("Half ", True, ""),
+                ("Ada says, in round 1.", False, ""),
+            ]
+        else:
+            assert (first.text, first.superseded, second.continues) == ("Half ", False, first.id)
+            assert model.calls[1].request.continues == "Half "
 
 
 async def test_a_provider_is_asked_again_when_it_wants_and_never_more_than_three_times(

@@ -14,12 +14,13 @@ from tests.backend.engine.house import MODES, House, new_room, open_house, words
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 
 GOLDENS = Path(__file__).parent / "goldens"
+GOES_ON = [("continue", "continued"), ("again", "cut")]
 
 
 async def say(house: House, model: ScriptedModel, room: RoomInfo, call: int) -> None:
-    """Let the model's call number ``call`` say its two pieces, one event each."""
+    """Let the model's call number ``call`` say its pieces, one event each."""
     spoken = await model.called(call)
-    for _ in range(2):
+    for _ in words(spoken.request):
         chunks = house.log.names(room.id).count("message_chunk")
         spoken.release()
         await house.log.seen(room.id, "message_chunk", chunks + 1)
@@ -62,10 +63,14 @@ async def test_a_fresh_parallel_room_has_the_events_of_the_protocol(tmp_path: Pa
         assert story(house.log.of(room.id), room) == expected("parallel_fresh")
 
 
-async def test_a_cut_sequential_room_goes_on_with_the_turn_that_was_cut(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("on_resume", "golden"), GOES_ON)
+async def test_a_cut_sequential_room_goes_on_with_the_turn_that_was_cut(
+    tmp_path: Path, on_resume: str, golden: str
+) -> None:
     model = ScriptedModel(words)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room("sequential", rounds=1, names="Ada Bob"))
+        new = {**new_room("sequential", rounds=1, names="Ada Bob"), "on_resume": on_resume}
+        room = await house.engine.create_room(new)
         await house.engine.run(room.id)
         await say(house, model, room, 1)
         await end(house, model, room, 1)
@@ -77,13 +82,16 @@ async def test_a_cut_sequential_room_goes_on_with_the_turn_that_was_cut(tmp_path
         await say(house, model, room, 3)
         await end(house, model, room, 3)
         await house.log.ended(room.id)
-        assert story(house.log.of(room.id), room) == expected("sequential_cut")
+        assert story(house.log.of(room.id), room) == expected(f"sequential_{golden}")
 
 
-async def test_a_cut_parallel_round_goes_on_with_the_agents_that_were_cut(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("on_resume", "golden"), GOES_ON)
+async def test_a_cut_parallel_round_goes_on_with_the_agents_that_were_cut(
+    tmp_path: Path, on_resume: str, golden: str
+) -> None:
     model = ScriptedModel(words)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room("parallel", rounds=1))
+        room = await house.engine.create_room({**new_room("parallel", rounds=1), "on_resume": on_resume})
         await house.engine.run(room.id)
         await say(house, model, room, 1)
         await end(house, model, room, 1)
@@ -97,7 +105,7 @@ async def test_a_cut_parallel_round_goes_on_with_the_agents_that_were_cut(tmp_pa
         await say(house, model, room, 5)
         await end(house, model, room, 4, 5)
         await house.log.ended(room.id)
-        assert story(house.log.of(room.id), room) == expected("parallel_cut")
+        assert story(house.log.of(room.id), room) == expected(f"parallel_{golden}")
 
 
 def failing(request: ModelRequest) -> Script:

@@ -209,12 +209,21 @@ async def test_later_parallel_rounds_hear_what_earlier_ones_said(tmp_path: Path)
 
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
-async def test_the_words_of_a_cut_attempt_are_told_to_nobody(tmp_path: Path, mode: str) -> None:
+async def test_the_words_of_a_cut_attempt_that_is_said_again_are_told_to_nobody(
+    tmp_path: Path, mode: str
+) -> None:
     model = ScriptedModel(lambda request: ["half ", "whole"])
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
         agents = ({"name": "Ada"}, {"name": "Bob"})
         room = await house.engine.create_room(
-            {"task": "Talk", "name": "", "execution_mode": mode, "max_rounds": 2, "agents": agents}
+            {
+                "task": "Talk",
+                "name": "",
+                "execution_mode": mode,
+                "max_rounds": 2,
+                "agents": agents,
+                "on_resume": "again",
+            }
         )
         await house.engine.run(room.id)
         (await model.called(1)).release()

@@ -270,8 +270,9 @@ async def test_in_a_room_a_pause_ends_the_form_and_it_is_asked_again_and_answere
         assert not (await house.engine.room(room.id)).asks
         await house.engine.resume(room.id)
         await house.log.until(room.id, lambda: len(forms_of(house, room.id)) == 2)
-        again = forms_of(house, room.id)[-1]
-        await house.engine.answer(room.id, again, "step-0", Word("answer", values=VALUES))
+        await house.engine.answer(
+            *(room.id, *await stands(house, room.id, "asks")), Word("answer", values=VALUES)
+        )
         assert await house.log.ended(room.id) == "room_completed"
         assert (await said(house, room.id))[-1].text == "So it is."
 
