@@ -19,6 +19,7 @@ from widgets.painter import Painter
 
 CHOSEN_SIGN: Final = "▸"
 CHOSEN_STEP: Final = "›"  # whose row begins with the other one where it is folded
+SEAM_SIGN: Final = "┄"  # beside the row in which a text was cut and went on
 KEPT_LINES: Final = 256
 
 
@@ -89,12 +90,12 @@ def mark_style(painter: Painter, component: str) -> Style:
     return style
 
 
-def with_sign(line: Line, sign: str, painter: Painter) -> Line:
+def with_sign(line: Line, sign: str, painter: Painter, *, is_dim: bool = False) -> Line:
     """Return a painted row with a one-cell sign in its gutter, if it has one, in the colour that is there."""
     if not painter.gutter:
         return line
     [first, *_] = line.strip.crop(0, 1)
-    style = (first.style or painter.look.base).update_link(None) + Style(bold=True)
+    style = (first.style or painter.look.base).update_link(None) + Style(bold=not is_dim, dim=is_dim)
     over = painter.filtered([Segment(painter.own(sign), style)])
     rest = line.strip.crop(1, painter.look.width)
     return Line(PaintedStrip([*over, *rest], painter.look.width), max(1, line.extent))

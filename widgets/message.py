@@ -60,6 +60,7 @@ class Message:
         "open_layouts",
         "rows",
         "rows_width",
+        "seams",
         "who",
     )
 
@@ -72,6 +73,7 @@ class Message:
         self.is_faded = False
         self.number = 0
         self.changed: set[int] | None = None
+        self.seams: tuple[int, ...] = ()  # where its text was cut and went on, in characters
         self._head = _title(title)
         self._foot: Block | None = None
         self._is_closed = False

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from widgets.finding import Finder, Found, Match
 from widgets.layout import Line
-from widgets.marks import CHOSEN_SIGN, CHOSEN_STEP, Mark, MarkedLines, with_sign
+from widgets.marks import CHOSEN_SIGN, CHOSEN_STEP, SEAM_SIGN, Mark, MarkedLines, with_sign
 from widgets.message import Message
 from widgets.painter import Painter
 from widgets.selection import Selection, Sources, code_of
@@ -350,9 +350,12 @@ class Reading(Widget):
 
     def _overlaid(self, lines: list[Line], painter: Painter) -> list[Line]:
         """Return the composed rows with what is found, selected and chosen."""
+        visible = self._view.visible
+        for index, place in enumerate(visible):
+            if self._view.messages[place.message].seams and self._is_at_seam(place):
+                lines[index] = with_sign(lines[index], SEAM_SIGN, painter, is_dim=True)
         if self._finder is None and not self._selection.is_extended and self._chosen < 0:
             return lines
-        visible = self._view.visible
         if all(place.message != self._chosen for place in visible) and not self._view.is_unsettled:
             self._choose(-1)  # the reader went on
         for index, place in enumerate(visible):
@@ -364,6 +367,19 @@ class Reading(Widget):
                 lines[index] = with_sign(lines[index], CHOSEN_SIGN if above else CHOSEN_STEP, painter)
                 break
         return lines
+
+    def _is_at_seam(self, place: Place) -> bool:
+        """Return whether the text was cut in this row and went on."""
+        message = self._view.messages[place.message]
+        block = message.part(place.part)
+        seams = [seam for seam in message.seams if block.start < seam <= block.end]
+        if not place.part or not seams:
+            return False
+        rows = self._sources.rows(place)
+        starts = [row.first for row in rows if row.first < row.last]  # the others are empty, or ours
+        here = rows[place.row]
+        behind = min((start for start in starts if start > here.first), default=message.length)
+        return here.first < here.last and any(here.first < seam <= behind for seam in seams)
 
     def _marks(self, place: Place) -> list[Mark]:
         marks: list[Mark] = []

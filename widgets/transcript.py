@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from rich.style import Style
@@ -175,6 +176,13 @@ class Transcript(Folding, can_focus=True):
         message = self._messages.get(key)
         if message is not None:
             message.set_title(title)
+            self._clock.mark(self)
+
+    def set_seams(self, key: str, seams: Sequence[int]) -> None:
+        """Mark where the text of a message was cut and went on, in characters from its beginning."""
+        message = self._messages.get(key)
+        if message is not None and message.seams != tuple(seams):
+            message.seams = tuple(seams)
             self._clock.mark(self)
 
     def turn_faded(self, key: str, *, is_faded: bool = True) -> None:

@@ -22,6 +22,7 @@ class StepState:
     """One step. ``id`` is unique in its turn and stays; ``place`` is its order of arrival, from 0.
 
     A call has its ``result`` once that came, a result its ``call_id`` (empty: no call of it is known).
+    ``seams`` are where its words were cut and went on, in characters from their beginning.
     ``status`` of a call is in the words of ``events.ToolStatusChanged``; empty: it is being written, or
     nobody says more. ``progress`` is what it told last of how far it is.
     """
@@ -40,6 +41,7 @@ class StepState:
     content: GrowingText = field(default_factory=GrowingText)
     arguments: GrowingText = field(default_factory=GrowingText)
     result: StepState | None = None
+    seams: list[int] = field(default_factory=list)
 
     @property
     def revision(self) -> int:
@@ -218,6 +220,7 @@ class Steps:
         if cut is None or type_ != "text":
             return None
         self._named[step_id], self._before[step_id] = cut, cut.content.text
+        cut.seams.append(cut.content.length)
         return cut
 
     def _guess(self, step_id: str, type_: str) -> StepState:

@@ -9,6 +9,7 @@ import pytest
 from agent_tui.model import events as ev
 from tests.state.chat_events import loaded as chat_loaded
 from tests.state.chat_events import message
+from tests.state.test_room import message as room_message
 from tests.tui import one_chat
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tui.screens.followed import FollowedPane
@@ -58,6 +59,46 @@ async def test_its_rest_is_the_same_message_on_the_screen() -> None:
             pane.message_text().strip()
             == "Look:\n\n```python\ndef load(sid) -> Session:\n    ...\n```\n\nDone."
         )
+
+
+PARTS = ("One two", " three\n\n- a li", "st\n- of", " things\n\n今天我们讨", "论数据库.")
+
+
+def seams_in(text: str) -> list[str]:
+    """Return the rows that have a seam beside them."""
+    return [row.partition("┄")[2].split("│")[0].strip() for row in text.splitlines() if "┄" in row]
+
+
+async def test_four_pauses_leave_one_message_with_four_seams() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE, start("1", MIKA))
+        for number, part in enumerate(PARTS, 1):
+            if number > 1:
+                await screen.send(rest_of(str(number), str(number - 1)))
+            why = "pause" if number < len(PARTS) else ""
+            ended = ev.TurnEnded(str(number), part, 1, MIKA.id, why)
+            text = await screen.send(ev.TextAdded(str(number), part), ended)
+        wanted = [
+            "One two three",
+            "• a list",
+            "• of things",
+            "今天我们讨论数据库.",
+            "continued where it was cut",
+        ]
+        assert seams_in(text) == wanted
+        pane = screen.app.screen.query(FollowedPane).first()
+        assert pane.message_text().strip() == "".join(PARTS)
+
+
+async def test_a_room_that_is_loaded_has_the_same_seams() -> None:
+    async with opened() as screen:
+        stored = [
+            room_message(str(number), part, agent_id=MIKA.id, continues=str(number - 1) if number > 1 else "")
+            for number, part in enumerate(PARTS, 1)
+        ]
+        room = loaded(status="paused", current_round=1).room
+        text = await screen.send(ev.RoomLoaded(room, tuple(stored)), LIVE)
+        assert seams_in(text)[:4] == ["One two three", "• a list", "• of things", "今天我们讨论数据库."]
 
 
 async def test_the_timeline_shows_it_in_the_place_of_its_beginning() -> None:

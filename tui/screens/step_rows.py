@@ -173,6 +173,8 @@ class StepRows:
         elif given != step.content.length:
             self._transcript.text_added(key, step.content.slice(given, step.content.length))
         self._given[step.id] = step.content.length, step.content.revision
+        if step.seams:
+            self._transcript.set_seams(key, step.seams)
 
     def go_on(self) -> None:
         """The turn is continued: words at its end go on in their message."""
