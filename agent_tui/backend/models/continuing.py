@@ -25,19 +25,29 @@ from agent_tui.model.errors import ModelError
 
 LEAST_BYTES = 8  # of UTF-8: shorter words stand in a text twice by chance
 QUOTED_CHARACTERS = 80
+LEAST_WORDS, LEAST_CUT = 2, 3  # characters of last words that are repeated: whole ones, and one cut off
+_QUOTES = re.compile("[\"'“”„«»‘’「」『』]")
+_OPENING = re.compile(f"\\s*(?:(?:{_QUOTES.pattern}|…|\\.\\.+)\\s*)+")
+_CLOSING = re.compile(f"(?:…|\\.\\.\\.)?{_QUOTES.pattern}")
+_MAY_CLOSE = re.compile("…?|\\.{0,3}")
 _ENDS_WORD = re.compile(r"[a-zA-Z0-9.,;:!?)]\Z")  # a space follows, where it is no beginning of code
 
 
 def instruction(before: str) -> str:
     """Return what a model is told that cannot be given the beginning of its answer."""
+    return (
+        "[Your last message was cut off. Go on with it: begin with its last words, exactly as they are: "
+        f"{quoted_end(before)}\nThen write only what is missing, without a comment.]"
+    )
+
+
+def quoted_end(before: str) -> str:
+    """Return the last words of ``before``, which a model is to begin with."""
     line = before.rstrip().rpartition("\n")[2]
     end = line[-QUOTED_CHARACTERS:]
     if len(line) > len(end):
         end = end.partition(" ")[2] or end
-    return (
-        "[Your last message was cut off. Go on with it: begin with its last words, exactly as they are: "
-        f"{end}\nThen write only what is missing, without a comment.]"
-    )
+    return end
 
 
 def asked_to_go_on(model: Model, request: ModelRequest) -> Model:
@@ -96,45 +106,96 @@ class Rest:
     """Takes what is said behind ``before`` and gives out what of it is new.
 
     It holds words back as long as they may be a repetition: of the end of ``before``, or of all of it from
-    the beginning. ``is_apart``: they come as a message of their own, which begins without a space.
+    the beginning, also in quotes or behind "…". ``is_apart``: they come as a message of their own, which was
+    asked to begin with the last words and begins without a space.
     """
 
     def __init__(self, before: str) -> None:
         self.is_apart = False
         self._bare = before.rstrip()  # what providers are told: most want no white space at the end
         self._blank = before[len(self._bare) :]
+        self._folded = _folded(self._bare)
         self._held = ""
         self._is_new = False
+        self._is_quoted = False  # what was repeated: the end of the quotes is dropped as well
 
     def take(self, text: str) -> str:
         """Return what can be given out, once ``text`` has come."""
-        if self._is_new:
+        if self._is_new and not self._is_quoted:
             return text
         self._held += text
-        return self._decide(is_over=False)
+        return self._next(is_over=False)
 
     def end(self) -> str:
         """Return what is left: nothing more is said, or something else."""
-        return self._decide(is_over=True) if self._held else ""
+        return self._next(is_over=True) if self._held else ""
 
-    def _decide(self, *, is_over: bool) -> str:
-        said, bare = self._held.lstrip(), self._bare
-        length = _least(said)
-        if not length and not is_over:
-            return ""  # too little to tell
-        places = _places(bare, said[:length]) if length else []
-        if not is_over and any(bare.startswith(said, place) for place in places):
-            return ""  # as far as it goes it is a repetition
+    def _next(self, *, is_over: bool) -> str:
+        if self._is_new:
+            return self._behind_quotes(is_over=is_over)
+        opening = _OPENING.match(self._held)
+        inner = self._held[opening.end() :] if opening is not None else ""
+        for said in dict.fromkeys((self._held.lstrip(), inner)):
+            repeated = self._repeated(_folded(said), is_over=is_over)
+            if repeated is None:
+                return ""  # too little to tell, or a repetition as far as it goes
+            if repeated:
+                self._is_new = True
+                self._is_quoted = said is inner and _QUOTES.search(self._held[: -len(inner)]) is not None
+                self._held = said[repeated:]
+                return self._behind_quotes(is_over=is_over)
         held, self._held, self._is_new = self._held, "", True
-        repeated = next((place for place in places if said.startswith(bare[place:])), None)
-        if repeated is not None:
-            return _behind(self._blank, said[len(bare) - repeated :])
-        if places and not places[0] and bare.startswith(said):
-            return ""  # it began anew, and did not get as far as before
         if not self.is_apart:
             return _behind(self._blank, held)
-        are_words = said[:1].isascii() and said[:1].isalnum() and _ENDS_WORD.search(bare) is not None
+        said = held.lstrip()
+        are_words = said[:1].isascii() and said[:1].isalnum() and _ENDS_WORD.search(self._bare) is not None
         return f" {said}" if are_words and not self._blank else said
+
+    def _repeated(self, said: str, *, is_over: bool) -> int | None:
+        """Return how many characters of ``said`` were said before; None as long as that cannot be told."""
+        bare, length = self._folded, _least(said)
+        if not length and not is_over:
+            return None
+        places = _places(bare, said[:length]) if length else []
+        if not is_over and any(bare.startswith(said, place) for place in places):
+            return None
+        for place in places:
+            if said.startswith(bare[place:]):
+                return len(bare) - place
+        if places and not places[0] and bare.startswith(said):
+            return len(said)  # it began anew, and did not get as far as before
+        return self._last_words(said) if self.is_apart else 0
+
+    def _last_words(self, said: str) -> int:
+        """Return how many characters the last words have where ``said`` begins with them, though they are few:
+        those it was asked to begin with, or whole words, the last of which may have been cut off.
+        """
+        bare = self._folded
+        for length in range(min(len(said), len(bare)), 0, -1):
+            if not bare.endswith(said[:length]):
+                continue
+            if said[:length] == _folded(quoted_end(self._bare)):
+                return length
+            is_whole = not (bare[-length - 1 : -length].isalnum() and said[0].isascii())
+            goes_on = said[length - 1].isalnum() and said[length : length + 1].isalnum() and said[0].isascii()
+            if is_whole and said[0].isalnum() and length >= (LEAST_CUT if goes_on else LEAST_WORDS):
+                return length
+        return 0
+
+    def _behind_quotes(self, *, is_over: bool) -> str:
+        """Return what stands behind the words that were repeated."""
+        closing = _CLOSING.match(self._held) if self._is_quoted else None
+        if self._is_quoted and closing is None and not is_over and _MAY_CLOSE.fullmatch(self._held):
+            return ""
+        held = self._held if closing is None else self._held[closing.end() :]
+        self._held, self._is_quoted = "", False
+        return _behind(self._blank, held)
+
+
+def _folded(text: str) -> str:
+    """Return ``text`` without capitals, as far as that leaves every character in its place."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text
 
 
 def _least(text: str) -> int:

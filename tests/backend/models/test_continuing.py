@@ -123,6 +123,16 @@ async def test_the_demo_goes_on_with_its_own_words() -> None:
     assert cut + text([piece async for piece in demo.stream(rest)]) == whole
 
 
+async def test_the_demo_goes_on_with_its_own_words_whatever_people_said_since() -> None:
+    demo = DemoModel(rate=0)
+    begin = replace(GOES_ON, messages=GOES_ON.messages[:1], continues="", speaker="Ada", max_rounds=2)
+    whole = text([piece async for piece in demo.stream(begin)])
+    cut = whole[: len(whole) // 3]
+    since = (ChatMessage("user", "Be brief."), ChatMessage("user", "And kind."))
+    rest = replace(begin, messages=(*begin.messages, *since, ChatMessage("assistant", cut)), continues=cut)
+    assert cut + text([piece async for piece in demo.stream(rest)]) == whole
+
+
 def new(before: str, said: list[str], *, is_apart: bool = False) -> str:
     rest = Rest(before)
     rest.is_apart = is_apart
@@ -141,6 +151,17 @@ def new(before: str, said: list[str], *, is_apart: bool = False) -> str:
         ("It is so", ", then", ", then"),
         ("def load(", "sid)", "sid)"),
         ("a a a a", "a", " a"),  # too little to tell
+        ("Now the cache is cold", '"…the cache is cold" and a deploy runs', " and a deploy runs"),
+        ("Now the cache is cold", "...the cache is cold and a deploy runs", " and a deploy runs"),
+        ("Now the cache is cold", "«The cache is cold…» and so", " and so"),
+        ("Now the cache is cold", '"Hot", they say', '"Hot", they say'),  # quotes of its own
+        ("Now the cache is cold", "cold and a deploy runs", " and a deploy runs"),  # few words
+        ("Now the cac", "cache is cold", "he is cold"),  # the word that was cut off, whole
+        ("Hi th", "Hi there", "ere"),
+        ("def load():\n}", "}\n\nThen", "\n\nThen"),
+        ("We are in", "into it", " into it"),
+        ("第一点。第二点是因为", "因为它更快", "它更快"),
+        ("It ends here. The pool is drained.", "The pool is drained. Then it fails.", " Then it fails."),
     ],
 )
 def test_what_is_said_over_again_is_dropped(before: str, said: str, rest: str) -> None:

@@ -109,9 +109,17 @@ def _answer(request: ModelRequest, seed: int) -> tuple[str, list[Piece]]:
 
 
 def _rest(request: ModelRequest, seed: int) -> list[Piece]:
-    """Return what follows the words that the answer is to go on with; nothing if they are not the demo's."""
-    _, whole = _answer(replace(request, messages=request.messages[:-1], continues=""), seed)
-    for place, piece in enumerate(whole):
-        if isinstance(piece, TextPiece) and piece.text.startswith(request.continues):
-            return [TextPiece(piece.text[len(request.continues) :]), *whole[place + 1 :]]
+    """Return what follows the words that the answer is to go on with; nothing if they are not the demo's.
+
+    People may have spoken since it began: it goes on as if they had not.
+    """
+    told = request.messages[:-1]
+    while told:
+        _, whole = _answer(replace(request, messages=told, continues=""), seed)
+        for place, piece in enumerate(whole):
+            if isinstance(piece, TextPiece) and piece.text.startswith(request.continues):
+                return [TextPiece(piece.text[len(request.continues) :]), *whole[place + 1 :]]
+        if told[-1].role != "user":
+            break
+        told = told[:-1]
     return []
