@@ -12,9 +12,12 @@ from agent_tui.clients.chat import ChatClient
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered
 from agent_tui.model.events import ConversationInfo, Message
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.turn import Turn
 from agent_tui.wire.chat import decode_messages
-from agent_tui.wire.chat_encode import conversation_fields
+from agent_tui.wire.chat_encode import conversation_fields, stored_message_fields
 from tui import connect, exits
+from tui.ask_formats import as_told
 from tui.commands import asked, model_named, spent
 from tui.export import USED, Document, deliver, deliver_json, moment, rendered, with_prompts
 from tui.export_srt import subtitles
@@ -65,6 +68,34 @@ async def fetch(client: ChatClient, conversation_id: str) -> ExportedChat:
     with contextlib.suppress(AgentTuiError):
         raw = await client.show_raw(conversation_id)
     return ExportedChat(conversation, decode_messages(messages), raw, messages)
+
+
+def shown(state: ConversationState) -> ExportedChat:
+    """Return the conversation as a screen has it, for servers that keep none."""
+    messages = [_message(state.conversation.id, turn) for turn in state.turns.values()]
+    raw = [stored_message_fields(message) for message in messages]
+    return ExportedChat(state.conversation, messages, conversation_fields(state.conversation), raw)
+
+
+def _message(conversation_id: str, turn: Turn) -> Message:
+    return Message(
+        turn.id,
+        conversation_id,
+        turn.role,
+        "",
+        turn.text,
+        turn.sender_name,
+        turn.sender_color,
+        turn.round_number,
+        turn.token_count,
+        turn.created_at,
+        interrupted=turn.interrupted,
+        error=turn.error,
+        usage=turn.usage,
+        steps=() if turn.role == "user" else tuple(as_told(step) for step in turn.steps.all.values()),
+        attachments=turn.attachments,
+        seconds=turn.seconds,
+    )
 
 
 def raw_fields(chat: ExportedChat) -> dict[str, object]:

@@ -75,8 +75,9 @@ ClientTools = Callable[[ClientToolCall], Awaitable[ClientToolResult]]
 
 @dataclass(frozen=True, slots=True)
 class SocketTimes:
-    """How long is waited, in seconds. ``silence``: between two frames of an answer, but while a tool runs;
-    then, and for ``None``, as long as the server answers pings. ``drain``: for the end of an answer that nobody wants, before the next question.
+    """How long is waited, in seconds. ``silence``: between two frames of an answer, unless a tool runs;
+    then, and for ``None``, as long as the server answers pings. ``drain``: for the end of an answer that
+    nobody wants, before the next question.
     """
 
     status: float = 5.0

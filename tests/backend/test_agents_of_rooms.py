@@ -244,22 +244,24 @@ async def test_a_pause_cancels_the_task_and_keeps_the_words(tmp_path: Path) -> N
         assert texts(await messages(given, room_id))[1] == ("Far", "one ")
         await run_to_end(given, room_id)
         assert service.posts[1]["sessionId"] == "s1"
-        assert service.posts[1]["prompt"].startswith("[Your last message")
+        assert service.posts[1]["prompt"].startswith("[Your last message was cut off. Go on with it")
         assert "Redis" not in service.posts[1]["prompt"]
         assert service.cancelled == ["t1"]
 
 
 async def test_a_pause_ends_the_answer_of_a_socket_and_keeps_the_words(tmp_path: Path) -> None:
     async with agent_socket_server() as server, rooms(tmp_path, socket=server.url) as given:
-        server.answers = [[text("Well, it is "), forever], [text("Blue."), end()]]
+        server.answers = [[text("Well, it is "), forever], [text("Well, it is blue."), end()]]
         room_id = await room(given, ("Wide", "backend:wide"))
         await cut_at(given, room_id, "Well, it is ", "/pause")
         await server.until(lambda one: one.closed)
         assert texts(await messages(given, room_id))[1] == ("Wide", "Well, it is ")
         await run_to_end(given, room_id)
         assert len(set(server.paths)) == 1
-        assert server.texts[1].startswith("[Your last message")
+        assert server.texts[1].startswith("[Your last message was cut off. Go on with it")
         assert "Redis" not in server.texts[1]
+        told = texts(await messages(given, room_id))
+        assert "".join(words for name, words in told if name == "Wide") == "Well, it is blue."
 
 
 async def test_an_answer_that_is_continued_is_asked_for_its_rest_in_words(tmp_path: Path) -> None:

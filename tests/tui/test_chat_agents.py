@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -206,11 +207,8 @@ async def test_what_is_not_offered_says_why(agent: AgentSocketServer) -> None:
         await chat.until("You said: Hi")
         screen = chat.app.chat
         assert screen.why_not("settings") == "this agent has settings of its own"
-        assert (
-            screen.why_not("again")
-            == screen.why_not("edit")
-            == "this server keeps one version of each message"
-        )
+        assert screen.why_not("edit") == "this server keeps one version of each message"
+        assert screen.why_not("again") == ""  # it is asked anew
         assert screen.why_not("continue")
         assert screen.why_not("version")
         await chat.ask("/title Another")
@@ -316,3 +314,33 @@ async def test_an_agent_that_went_away_is_the_exit_code_of_leaving(tmp_path: Pat
         await seen.until("not sent:")
         await seen.press("ctrl+q")
     assert seen.app.return_value == 5
+
+
+async def test_what_was_said_with_an_agent_can_be_exported(tmp_path: Path) -> None:
+    async with agent_service() as service, opened("tasks", service.url) as chat:
+        service.script = ["tools"]
+        await chat.ask("Which colour?")
+        await chat.until("Blue.", "ready")
+        page, raw = tmp_path / "said.md", tmp_path / "said.json"
+        await chat.ask(f"/export {page}")
+        await chat.until(lambda: page.exists())
+        await chat.ask(f"/export {raw}")
+        await chat.until(lambda: raw.exists())
+        assert "Which colour?" in page.read_text()
+        assert "Blue." in page.read_text()
+        asked, answered = json.loads(raw.read_text())["messages"]
+        assert (asked["role"], json.loads(asked["content"])["text"]) == ("user", "Which colour?")
+        steps = json.loads(answered["content"])["steps"]
+        assert [step["type"] for step in steps] == ["thinking", "tool_call", "tool_result", "text"]
+
+
+async def test_r_asks_an_agent_the_question_anew_whose_answer_broke_off() -> None:
+    async with agent_service() as service, opened("tasks", service.url) as chat:
+        service.script = ["cut", "ok"]
+        await chat.ask("Count.")
+        await chat.until("one two", "connection")
+        await chat.pilot.press("escape")
+        await chat.until("r retry")
+        await chat.pilot.press("r")
+        await chat.until("one two three four five", "ready")
+        assert [post["prompt"] for post in service.posts] == ["Count.", "Count."]

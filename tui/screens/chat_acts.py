@@ -154,7 +154,8 @@ class ChatActs(Asking):
             return say("chat.no_version")
         if act in ("edit", "again"):
             question = self.reader_question
-            if question is None or question.is_local:
+            is_asked_anew = act == "again" and self._link.is_agent
+            if question is None or (question.is_local and not is_asked_anew):
                 return say("chat.no_question" if question is None else "chat.no_versions_here")
         if act == "continue" and not self.unfinished:
             return say("help.why.nothing_to_continue")
@@ -376,9 +377,15 @@ class ChatActs(Asking):
             self._composer.edit(question.text, question.attachments)
 
     def action_again(self) -> None:
-        """Have the question answered once more; the old answer stays as another version."""
+        """Have the question answered once more; the old answer stays as another version. An agent has no
+        versions: it is asked anew.
+        """
         question = self.reader_question
-        if self._may("again") and question is not None:
+        if not self._may("again") or question is None:
+            return
+        if self._link.is_agent:
+            self._send(Sending(question.text, question.attachments))
+        else:
             self._send(Sending("", again=question.id))
 
     def action_go_on(self) -> None:

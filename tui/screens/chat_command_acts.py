@@ -264,18 +264,23 @@ class ChatCommands(ChatActs):
     @work(group="export", exclusive=True)
     async def _write_to(self, path: Path) -> None:
         # Lazy: whoever never exports does not wait for it.
-        from tui.conversations_export import fetch, of_conversation, raw_fields
+        from tui.conversations_export import ExportedChat, fetch, of_conversation, raw_fields, shown
         from tui.export import rendered, write_file
         from tui.output import json_line
 
-        is_page = path.suffix.lower() in (".html", ".htm")
+        is_page, is_raw = path.suffix.lower() in (".html", ".htm"), path.suffix.lower() == ".json"
         try:
-            client = await self._link.client()
-            if path.suffix.lower() == ".json":
-                text = json_line(raw_fields(await fetch(client, self.state.conversation.id))) + "\n"
+            client, info = await self._link.client(), self.state.conversation
+            if self._link.is_agent:
+                chat = shown(self.state)
+            elif is_raw:
+                chat = await fetch(client, info.id)
             else:
-                messages, _ = await client.messages(self.state.conversation.id)
-                document = of_conversation(self.state.conversation, messages)
+                chat = ExportedChat(info, (await client.messages(info.id))[0], {}, ())
+            if is_raw:
+                text = json_line(raw_fields(chat)) + "\n"
+            else:
+                document = of_conversation(chat.conversation, chat.messages)
                 text = rendered(document, "html" if is_page else "md")
             write_file(path, text)
         except AgentTuiError as error:
