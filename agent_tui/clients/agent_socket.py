@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
-from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urljoin, urlsplit
@@ -17,10 +15,11 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from agent_tui.clients.agent_files import AgentFiles
+from agent_tui.clients.agent_link import AgentLink, SocketHooks, SocketTimes, is_restart, not_json, noted
 from agent_tui.clients.announced import AnswerLeft, Told
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.frame_queue import FrameQueue
-from agent_tui.clients.websocket import RESTARTS, lost, open_socket
+from agent_tui.clients.websocket import lost, open_socket
 from agent_tui.model import events as ev
 from agent_tui.model.errors import (
     AgentBusy,
@@ -47,11 +46,8 @@ from agent_tui.wire.agent_socket import (
     TIMEOUT,
     UNEXPECTED_MSG_TYPE,
     AgentSocketDecoder,
-    ClientToolCall,
-    ClientToolResult,
     SocketFrame,
     UserMessage,
-    client_tool_call,
     error_line,
     error_parts,
     parse_frame,
@@ -69,78 +65,6 @@ _FORBIDDEN: Final = 403
 _BUSY_CODES: Final = frozenset({CHAT_BUSY, "BUSY", "AGENT_BUSY"})
 
 log = logging.getLogger(__name__)
-
-ClientTools = Callable[[ClientToolCall], Awaitable[ClientToolResult]]
-
-
-@dataclass(frozen=True, slots=True)
-class SocketTimes:
-    """How long is waited, in seconds. ``silence``: between two frames of an answer, unless a tool runs;
-    then, and for ``None``, as long as the server answers pings. ``drain``: for the end of an answer that
-    nobody wants, before the next question.
-    """
-
-    status: float = 5.0
-    heartbeat: float = 30.0
-    pong: float = 10.0
-    close: float = 2.0
-    send: float = 10.0
-    drain: float = 10.0
-    reconnect: float = 1.0  # after a server said that it stops
-    silence: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SocketHooks:
-    """What is told besides answers; none of them may raise.
-
-    ``on_orphan``: a frame that belongs to no question. ``on_error``: code and details, of the server's
-    ``ERROR`` and of faults that are found here. ``on_disconnect``: once for each connection, with ``None``
-    where this side closed it. ``client_tools`` runs a tool on this machine, once a person allowed it; only
-    with it the client announces that it does.
-    """
-
-    on_orphan: Callable[[SocketFrame], None] = lambda _: None
-    on_error: Callable[[str, str], None] = lambda _, __: None
-    on_disconnect: Callable[[AgentTuiError | None], None] = lambda _: None
-    client_tools: ClientTools | None = None
-
-
-@dataclass(slots=True)
-class _Link:
-    """One connection; ``request`` takes the frames of the question that is being answered."""
-
-    socket: ClientConnection
-    opened: AsyncExitStack
-    request: FrameQueue | None = None
-    is_drained: asyncio.Event = field(default_factory=asyncio.Event)  # no answer comes that nobody wants
-    is_over: asyncio.Event = field(default_factory=asyncio.Event)
-    reader: asyncio.Task[None] | None = None
-    tools: dict[str, asyncio.Task[ClientToolResult]] = field(default_factory=dict)  # by the id of the call
-    answers: set[asyncio.Task[None]] = field(default_factory=set)  # of tools, on their way
-    farewell: AgentTuiError | None = None  # why it will close
-    reason: AgentTuiError | None = None  # why it closed
-
-    def __post_init__(self) -> None:
-        self.is_drained.set()
-
-    def leave(self, request: FrameQueue) -> None:
-        """Nobody wants the rest of an answer: it is read and dropped."""
-        if self.request is request:
-            self.request = None
-            self.is_drained.clear()
-            self.end_tools()
-
-    def finish(self) -> None:
-        """The answer is over, whoever wanted it."""
-        self.request = None
-        self.is_drained.set()
-        self.end_tools()
-
-    def end_tools(self) -> None:
-        """Give up the client's tools that run for an answer."""
-        for task in self.tools.values():
-            task.cancel()
 
 
 class AgentSocketClient:
@@ -172,7 +96,7 @@ class AgentSocketClient:
         self._files = files
         self._clock = clock
         self._environ = environ
-        self._link: _Link | None = None
+        self._link: AgentLink | None = None
         self._opening = asyncio.Lock()
         self._is_asking = False
         self._is_closed = False
@@ -195,7 +119,7 @@ class AgentSocketClient:
             if self.is_connected:
                 return
             if self._is_closed:
-                raise self._noted(NOT_CONNECTED, ConnectFailed("this connection was closed"))
+                raise noted(self._hooks, NOT_CONNECTED, ConnectFailed("this connection was closed"))
             if self._link is not None:
                 await self._link.is_over.wait()
             if (wait := self._not_before - self._clock.time()) > 0:
@@ -207,7 +131,7 @@ class AgentSocketClient:
         self._is_closed = True
         async with self._opening:
             if self._link is not None:
-                await self._close(self._link)
+                await self._link.close()
 
     async def ask_frames(
         self, text: str, attachments: Sequence[Path] = ()
@@ -232,7 +156,7 @@ class AgentSocketClient:
             raise AgentBusy("this chat is answering already", "It takes one question at a time.")
         self._is_asking = True
         request = FrameQueue()
-        link: _Link | None = None
+        link: AgentLink | None = None
         try:
             paths = await self._attached(attachments)
             await self._drained()
@@ -240,7 +164,7 @@ class AgentSocketClient:
             link = self._link
             assert link is not None
             link.request = request
-            await self._send(link, UserMessage(text, paths).frame())
+            await link.send(UserMessage(text, paths).frame())
             yield None
             while True:
                 yield (frame := await self._next(request))
@@ -305,7 +229,7 @@ class AgentSocketClient:
 
     # --- opening and closing ---------------------------------------------------------------------------
 
-    async def _opened(self) -> _Link:
+    async def _opened(self) -> AgentLink:
         first, *others = self._urls
         try:
             return await self._opened_at(first)
@@ -316,9 +240,9 @@ class AgentSocketClient:
                 return await self._opened_at(others[0])
         except (ProtocolError, NotFound) as error:
             log.info("nor is the base address an agent socket: %s", type(error).__name__)
-        raise self._noted(CONNECTION_ERROR, missing)
+        raise noted(self._hooks, CONNECTION_ERROR, missing)
 
-    async def _opened_at(self, url: str) -> _Link:
+    async def _opened_at(self, url: str) -> AgentLink:
         async with AsyncExitStack() as opened:
             opening = open_socket(
                 url,
@@ -332,21 +256,20 @@ class AgentSocketClient:
                 socket = await opened.enter_async_context(opening)
             except Unauthorized as error:
                 if error.status != _FORBIDDEN:
-                    raise self._noted(CONNECTION_ERROR, error) from error
+                    raise noted(self._hooks, CONNECTION_ERROR, error) from error
                 # What a close before the handshake becomes on the way: protocols.md §4.
                 busy = AgentBusy("the chat is busy, or not allowed", error.title, status=_FORBIDDEN)
-                raise self._noted(CHAT_BUSY, busy) from error
+                raise noted(self._hooks, CHAT_BUSY, busy) from error
             except NotFound:
                 raise
             except AgentTuiError as error:
                 if isinstance(error, AgentBusy):
                     busy = AgentBusy("the chat is busy", error.title, status=error.status)
-                    raise self._noted(CHAT_BUSY, busy) from error
-                raise self._noted(CONNECTION_ERROR, error) from error
+                    raise noted(self._hooks, CHAT_BUSY, busy) from error
+                raise noted(self._hooks, CONNECTION_ERROR, error) from error
             await self._status(socket)
-            link = _Link(socket, opened.pop_all())
-        link.reader = asyncio.create_task(self._read(link))
-        return link
+            closing = opened.pop_all()
+        return AgentLink(socket, closing, self._hooks, self._times, self._wait_before_connecting)
 
     async def _status(self, socket: ClientConnection) -> None:
         """Wait for the first frame; raises where it is no ``STATUS``."""
@@ -356,115 +279,33 @@ class AgentSocketClient:
                 frame = parse_frame(await socket.recv())
         except TimeoutError as error:
             late = ConnectFailed("the agent does not say that it is ready", f"no STATUS within {seconds:g} s")
-            raise self._noted(TIMEOUT, late) from error
+            raise noted(self._hooks, TIMEOUT, late) from error
         except ConnectionClosed as error:
             raise self._unready(error) from error
         except ValueError as error:
-            raise self._noted(PARSE_ERROR, _not_json(error)) from error
+            raise noted(self._hooks, PARSE_ERROR, not_json(error)) from error
         if frame.type == ERROR:
             code, _ = error_parts(frame)
             kind = AgentBusy if code in _BUSY_CODES else ProtocolError
-            raise self._noted(code, kind("the agent refused the chat", inert_line(error_line(frame))))
+            raise noted(self._hooks, code, kind("the agent refused the chat", inert_line(error_line(frame))))
         if frame.type != STATUS:
             said = inert_line(frame.type) or "a frame without a type"
-            raise self._noted(INVALID_STATUS, ProtocolError("the agent did not begin with STATUS", said))
+            raise noted(
+                self._hooks, INVALID_STATUS, ProtocolError("the agent did not begin with STATUS", said)
+            )
 
     def _unready(self, error: ConnectionClosed) -> AgentTuiError:
         closed = lost(error)
         if isinstance(closed, AgentBusy):
-            return self._noted(CHAT_BUSY, AgentBusy("the chat is busy", closed.detail))
-        self._note_restart(error)
+            return noted(self._hooks, CHAT_BUSY, AgentBusy("the chat is busy", closed.detail))
+        if is_restart(error):
+            self._wait_before_connecting()
         is_retryable = isinstance(closed, StreamLost) and closed.retryable
         failed = ConnectFailed(closed.title, closed.detail, retryable=is_retryable)
-        return self._noted(CONNECTION_ERROR, failed)
+        return noted(self._hooks, CONNECTION_ERROR, failed)
 
-    async def _close(self, link: _Link) -> None:
-        await link.socket.close()
-        if link.reader is not None:
-            await asyncio.wait({link.reader})
-
-    def _note_restart(self, closed: ConnectionClosed) -> None:
-        if closed.rcvd is not None and closed.rcvd.code in RESTARTS:
-            self._not_before = self._clock.time() + self._times.reconnect
-
-    def _noted(self, code: str, error: AgentTuiError) -> AgentTuiError:
-        self._hooks.on_error(code, str(error))
-        return error
-
-    # --- reading ---------------------------------------------------------------------------------------
-
-    async def _read(self, link: _Link) -> None:
-        """Take every frame at once, whatever becomes of it, until the connection ends."""
-        reason: AgentTuiError | None = None
-        try:
-            while link.farewell is None:
-                raw = await link.socket.recv()
-                try:
-                    frame = parse_frame(raw)
-                except ValueError as error:
-                    self._not_parsed(link, error)
-                    continue
-                await self._take(link, frame, len(raw))
-            reason = link.farewell
-        except ConnectionClosed as error:
-            reason = self._reason(link, error)
-        except ProtocolError as error:  # too much waits
-            reason = error
-        finally:
-            self._is_over(link, reason)
-            await link.opened.aclose()
-
-    def _reason(self, link: _Link, closed: ConnectionClosed) -> AgentTuiError | None:
-        """Return why a connection ended, ``None`` where it was ours to close it."""
-        if link.farewell is not None or self._is_closed:
-            return link.farewell
-        self._note_restart(closed)
-        error = lost(closed)
-        if isinstance(error, AgentBusy) and link.request is not None and link.request.received:
-            error = StreamLost(error.title, error.detail)  # it held the chat
-        return error
-
-    def _is_over(self, link: _Link, reason: AgentTuiError | None) -> None:
-        request, link.reason = link.request, reason
-        link.finish()
-        link.is_over.set()
-        if reason is not None and reason is not link.farewell:
-            self._noted(CHAT_BUSY if isinstance(reason, AgentBusy) else CONNECTION_ERROR, reason)
-        if request is not None:
-            request.fail(reason or StreamLost("this connection was closed"))
-        self._hooks.on_disconnect(reason)
-
-    def _not_parsed(self, link: _Link, error: ValueError) -> None:
-        failed = self._noted(PARSE_ERROR, _not_json(error))
-        if link.request is not None:
-            link.request.fail(failed)
-            link.leave(link.request)
-
-    async def _take(self, link: _Link, frame: SocketFrame, characters: int) -> None:
-        request, is_wanted = link.request, link.is_drained.is_set()
-        match frame.type:
-            case "STATUS":
-                return
-            case "GRACEFUL_DISCONNECT":
-                link.farewell = StreamLost("the agent is about to stop", "It closed the connection itself.")
-                self._not_before = self._clock.time() + self._times.reconnect
-                await link.socket.close()
-                return
-            case "ERROR":
-                code, details = error_parts(frame)
-                self._hooks.on_error(code, details)
-            case "AGENT_EVENT_CLIENT_TOOL_CALL":
-                self._call_tool(link, frame)
-            case "":
-                self._hooks.on_error(UNEXPECTED_MSG_TYPE, inert_line(frame.json()))
-            case _:
-                pass
-        if request is not None:
-            request.put(frame, characters)
-        elif is_wanted and frame.type != ERROR:
-            self._hooks.on_orphan(frame)
-        if frame.type in TERMINAL:
-            link.finish()
+    def _wait_before_connecting(self) -> None:
+        self._not_before = self._clock.time() + self._times.reconnect
 
     # --- asking ----------------------------------------------------------------------------------------
 
@@ -484,22 +325,8 @@ class AgentSocketClient:
                 await self._link.is_drained.wait()
         except TimeoutError:
             log.info("an answer that was left goes on; its connection is closed")
-            self._link.farewell = StreamLost("this connection was closed", "Its answer went on too long.")
-            await self._close(self._link)
-            self._not_before = self._clock.time() + self._times.reconnect  # until the server lets the chat go
-
-    async def _send(self, link: _Link, frame: SocketFrame) -> None:
-        seconds = self._times.send
-        try:
-            async with asyncio.timeout(seconds):
-                await link.socket.send(frame.json())
-        except TimeoutError as error:
-            link.socket.transport.abort()  # half a message may be out, and a close would wait behind it
-            late = TimedOut("the agent takes no message", f"{seconds:g} s passed", retryable=False)
-            raise self._noted(TIMEOUT, late) from error
-        except ConnectionClosed as error:
-            await link.is_over.wait()
-            raise link.reason or StreamLost("this connection was closed") from error
+            await self._link.close(StreamLost("this connection was closed", "Its answer went on too long."))
+            self._wait_before_connecting()  # until the server lets the chat go
 
     async def _next(self, request: FrameQueue) -> SocketFrame:
         seconds = None if request.is_in_tool else self._times.silence
@@ -508,7 +335,7 @@ class AgentSocketClient:
                 return await request.get()
         except TimeoutError as error:
             late = TimedOut("the answer stopped coming", f"{seconds:g} s without a frame", retryable=False)
-            raise self._noted(TIMEOUT, late) from error
+            raise noted(self._hooks, TIMEOUT, late) from error
 
     async def _saved(self, turn_id: str, path: str) -> ev.TurnNoted:
         try:
@@ -516,48 +343,6 @@ class AgentSocketClient:
         except ConfigError as error:
             return ev.TurnNoted(turn_id, FILE_REFUSED, about=str(error))
         return ev.TurnNoted(turn_id, FILE_SAVED, about=str(saved))
-
-    # --- tools that run here ---------------------------------------------------------------------------
-
-    def _call_tool(self, link: _Link, frame: SocketFrame) -> None:
-        """Begin to run what the server asks for; what cannot be run is answered at once."""
-        call = client_tool_call(frame)
-        if call is None or call.call_id in link.tools:
-            self._hooks.on_error(UNEXPECTED_MSG_TYPE, inert_line(frame.json()))
-            return
-        running = asyncio.create_task(self._tool_result(call, is_wanted=link.request is not None))
-        link.tools[call.call_id] = running
-        running.add_done_callback(partial(self._tool_ended, link, call.call_id, link.request))
-
-    async def _tool_result(self, call: ClientToolCall, *, is_wanted: bool) -> ClientToolResult:
-        run = self._hooks.client_tools
-        if run is None:
-            return ClientToolResult(call.call_id, error="this client runs no tools")
-        if not is_wanted:
-            return ClientToolResult(call.call_id, error="nobody waits for this answer")
-        try:
-            return await run(call)
-        except Exception as error:  # noqa: BLE001 - a tool is foreign code
-            log.warning("a tool of the client failed: %s", type(error).__name__)
-            return ClientToolResult(call.call_id, error=f"the tool failed: {type(error).__name__}")
-
-    def _tool_ended(
-        self, link: _Link, call_id: str, request: FrameQueue | None, ended: asyncio.Task[ClientToolResult]
-    ) -> None:
-        del link.tools[call_id]
-        if link.is_over.is_set():
-            return
-        given_up = ClientToolResult(call_id, error="nobody waits for this answer any more")
-        result = given_up if ended.cancelled() else ended.result()
-        answer = asyncio.create_task(self._answer(link, result.frame(), request))
-        link.answers.add(answer)
-        answer.add_done_callback(link.answers.discard)
-
-    async def _answer(self, link: _Link, frame: SocketFrame, request: FrameQueue | None) -> None:
-        with suppress(AgentTuiError):  # the reader says why
-            if request is not None and link.request is request:
-                request.put(frame, len(frame.json()))
-            await self._send(link, frame)
 
 
 class AgentSocketPool:
@@ -600,7 +385,3 @@ def socket_urls(
     if client_tools:
         chat += f"{'&' if '?' in chat else '?'}client_tools=1"
     return chat, fixed
-
-
-def _not_json(error: ValueError) -> ProtocolError:
-    return ProtocolError("the agent sent what is not JSON", inert_line(str(error)))

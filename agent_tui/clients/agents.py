@@ -18,14 +18,13 @@ from uuid import uuid4
 from platformdirs import user_downloads_path
 
 from agent_tui.clients.agent_files import AgentFiles
+from agent_tui.clients.agent_link import SocketHooks, SocketTimes
 from agent_tui.clients.agent_socket import (
     CHAT_PATH,
     DEFAULT_CHAT,
     FILE_REFUSED,
     NO_WORKSPACE,
     AgentSocketClient,
-    SocketHooks,
-    SocketTimes,
 )
 from agent_tui.clients.agent_tasks import AgentTasksClient
 from agent_tui.clients.announced import AnswerLeft, Told, announced

@@ -445,6 +445,27 @@ async def test_a_killed_backend_asks_again_without_saying_anything_twice(tmp_pat
         assert TOKEN not in log
 
 
+async def test_a_killed_backend_goes_on_in_the_same_chat_of_a_socket(tmp_path: Path) -> None:
+    async with agent_socket_server() as server:
+        configured(tmp_path, socket=server.url)
+        server.answers = [[text("Well, as I see it "), forever], [text("as I see it it is blue."), end()]]
+        async with running(*serve(tmp_path, "--no-resume"), folder=tmp_path) as process:
+            agents = [{"name": "Wide", "provider_id": "backend:wide"}]
+            fields = {"task": "Redis?", "agents": agents, "max_rounds": 1}
+            room_id = (await process.client.call("POST", "/api/rooms", fields)).json["id"]
+            async with process.client.open("POST", f"/api/rooms/{room_id}/run") as stream:
+                await until_said(stream.frames(), "Well, as I see it ")
+                await process.kill()
+        async with running(*serve(tmp_path, "--no-resume"), folder=tmp_path) as process:
+            assert errors(await process.client.frames("POST", f"/api/rooms/{room_id}/run")) == []
+            answer = await process.client.call("GET", f"/api/rooms/{room_id}/messages")
+            told = texts(answer.json["messages"])
+            assert "".join(words for name, words in told if name == "Wide") == "Well, as I see it it is blue."
+            await process.end()
+        assert len(set(server.paths)) == 1
+        assert "Redis" not in server.texts[1]
+
+
 async def test_who_is_killed_while_the_task_is_posted_begins_a_new_session(tmp_path: Path) -> None:
     async with agent_service() as service:
         configured(tmp_path, tasks=service.url)

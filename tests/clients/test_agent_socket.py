@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
+from agent_tui.clients.agent_link import SocketHooks, SocketTimes
 from agent_tui.clients.agent_socket import (
     LINGER_SECONDS,
     AgentSocketClient,
     AgentSocketPool,
-    SocketHooks,
-    SocketTimes,
     socket_urls,
 )
 from agent_tui.clients.announced import announced
