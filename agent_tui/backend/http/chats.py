@@ -15,16 +15,15 @@ from agent_tui.backend.http import chat_requests, room_requests
 from agent_tui.backend.http.body import read_fields
 from agent_tui.backend.http.chat_forms import Form, form_asked, in_form
 from agent_tui.backend.http.chat_requests import MAX_QUESTION_BYTES
+from agent_tui.backend.http.conversations import Calls, Dialect
 from agent_tui.backend.http.presence import is_child
 from agent_tui.backend.http.problem import json_answer
-from agent_tui.backend.http.room_requests import path_id
 from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS, EventStream, pieces
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub, in_dialect
 from agent_tui.backend.store.rows import Frame
-from agent_tui.model.errors import NotFound, Refused
-from agent_tui.model.events import ConversationInfo
+from agent_tui.model.errors import Refused
 from agent_tui.wire.chat_encode import TERMINAL, conversation_fields, frame, stored_message_fields
 
 DEFAULT_HITS = 50
@@ -43,19 +42,30 @@ class Conversations:
     ) -> None:
         self._chats = chats
         self._hub = hub
-        self._workspaces = workspaces
         self._keep_alive_seconds = keep_alive_seconds
+        dialect = Dialect(
+            path="/api/conversations",
+            noun="conversation",
+            read_new=chat_requests.new_conversation,
+            read_change=chat_requests.conversation_change,
+            create=chats.create,
+            show=chats.conversation,
+            change=chats.change,
+            delete=chats.delete,
+            messages=chats.messages,
+            answer=chats.answer,
+            fields=conversation_fields,
+            message_fields=stored_message_fields,
+        )
+        self._calls = Calls(dialect, workspaces)
 
     def routes(self) -> list[Route]:
         """Return one route for each path, so that a 405 names all its methods."""
-        chat = "/api/conversations/{conversation_id}"
+        calls = self._calls
         return [
-            by_method("/api/conversations", GET=self.listed, POST=self.create),
-            by_method(chat, GET=self.show, PATCH=self.change, DELETE=self.delete),
-            by_method(f"{chat}/messages", GET=self.messages, POST=self.ask),
-            by_method(f"{chat}/events", GET=self.events),
-            by_method(f"{chat}/stop", POST=self.stop),
-            by_method(f"{chat}/asks/{{message_id}}/{{step_id}}", POST=self.answer),
+            *calls.routes(listed=self.listed, said=self.ask),
+            by_method(f"{calls.one}/events", GET=self.events),
+            by_method(f"{calls.one}/stop", POST=calls.act(self._chats.stop)),
             by_method("/api/search", GET=self.search),
         ]
 
@@ -64,33 +74,7 @@ class Conversations:
     async def listed(self, request: Request) -> Response:
         archived = room_requests.switch(request, "archived")
         chats = await self._chats.conversations(archived=archived)
-        return json_answer({"conversations": [conversation_fields(chat) for chat in chats]})
-
-    async def create(self, request: Request) -> Response:
-        new = chat_requests.new_conversation(await read_fields(request), self._workspaces)
-        return _answer(await self._chats.create(new), HTTPStatus.CREATED)
-
-    async def show(self, request: Request) -> Response:
-        return _answer(await self._chats.conversation(_id(request)))
-
-    async def change(self, request: Request) -> Response:
-        chat_id = _id(request)
-        change = chat_requests.conversation_change(await read_fields(request), self._workspaces)
-        return _answer(await self._chats.change(chat_id, change))
-
-    async def delete(self, request: Request) -> Response:
-        return _answer(await self._chats.delete(_id(request)))
-
-    async def stop(self, request: Request) -> Response:
-        return _answer(await self._chats.stop(_id(request)), HTTPStatus.ACCEPTED)
-
-    async def answer(self, request: Request) -> Response:
-        chat_id = _id(request)
-        message_id = path_id(request, "message_id", "message")
-        step_id = path_id(request, "step_id", "call")
-        word = chat_requests.word_of(await read_fields(request))
-        await self._chats.answer(chat_id, message_id, step_id, word)
-        return json_answer({}, HTTPStatus.ACCEPTED)
+        return json_answer({"conversations": self._calls.all_fields(chats)})
 
     async def search(self, request: Request) -> Response:
         words = request.query_params.get("q")
@@ -105,20 +89,11 @@ class Conversations:
 
     # --- messages and events ---------------------------------------------------------------------------
 
-    async def messages(self, request: Request) -> Response:
-        chat_id = _id(request)
-        after = request.query_params.get("after")
-        if after is not None and not room_requests.ID.fullmatch(after):
-            raise NotFound("There is no such message", "after: the id of a message of this conversation.")
-        page = await self._chats.messages(chat_id, after, room_requests.limit(request))
-        listed = [stored_message_fields(message) for message in page.messages]
-        return json_answer({"messages": listed, "next": page.next, "as_of": page.as_of})
-
     async def ask(self, request: Request) -> Response:
         """Answer with the stream of the answer, from its first event or the one after ``Last-Event-ID``; to
         what was said in a voice session (``recorded``) with the id of its message.
         """
-        chat_id = _id(request)
+        chat_id = self._calls.id(request)
         form = _form(request)
         seen = room_requests.last_event_id(request) or 0
         fields = await read_fields(request, MAX_QUESTION_BYTES)
@@ -141,7 +116,7 @@ class Conversations:
         """Answer with what comes after an event: to the end of that answer, or with ``follow`` for ever. Who
         names no event is told the newest answer, or with ``follow`` all there is.
         """
-        chat_id = _id(request)
+        chat_id = self._calls.id(request)
         form = _form(request)
         follow = room_requests.switch(request, "follow")
         after = room_requests.last_event_id(request)
@@ -171,16 +146,8 @@ class Conversations:
         return self._chats.attend(chat_id) if form is Form.FULL else nullcontext()
 
 
-def _id(request: Request) -> str:
-    return path_id(request, "conversation_id", "conversation")
-
-
 def _form(request: Request) -> Form:
     return form_asked(",".join(request.headers.getlist("accept")))
-
-
-def _answer(chat: ConversationInfo, status: int = HTTPStatus.OK) -> Response:
-    return json_answer(conversation_fields(chat), status)
 
 
 def _never(_: Frame) -> bool:

@@ -21,21 +21,6 @@ _WHOLE = re.compile(r"[0-9]{1,18}")  # fits 63 bits; int() alone would take " 1_
 _SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
-def room_id(request: Request) -> str:
-    """Return the room the path names; raises ``NotFound`` for what is no id."""
-    return path_id(request, "room_id", "room")
-
-
-def agent_id(request: Request) -> str:
-    """Return the agent the path names; raises ``NotFound`` for what is no id."""
-    return path_id(request, "agent_id", "agent")
-
-
-def message_id(request: Request) -> str:
-    """Return the message the path names; raises ``NotFound`` for what is no id."""
-    return path_id(request, "message_id", "message")
-
-
 def path_id(request: Request, name: str, what: str) -> str:
     """Return the id that stands for ``name`` in the path; raises ``NotFound`` (no such ``what``) for what is
     no id.

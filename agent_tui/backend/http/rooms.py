@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import nullcontext
 from http import HTTPStatus
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,10 +15,10 @@ from starlette.routing import Route
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.http import room_requests as asked
 from agent_tui.backend.http.body import read_fields
+from agent_tui.backend.http.conversations import Calls, Dialect
 from agent_tui.backend.http.presence import is_child
 from agent_tui.backend.http.problem import json_answer
-from agent_tui.backend.http.room_acts import RoomActs
-from agent_tui.backend.http.routing import by_method, room_answer
+from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.http.streaming import (
     KEEP_ALIVE_SECONDS,
     Accumulator,
@@ -27,8 +29,8 @@ from agent_tui.backend.http.streaming import (
 )
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub, in_dialect
-from agent_tui.model.errors import NotFound
-from agent_tui.wire.rooms_encode import frame, listed_message_fields, room_fields
+from agent_tui.model.events import QueuedMessage
+from agent_tui.wire.rooms_encode import frame, listed_message_fields, queued_fields, room_fields
 
 
 class Rooms:
@@ -43,29 +45,50 @@ class Rooms:
     ) -> None:
         self._engine = engine
         self._hub = hub
-        self._workspaces = workspaces
         self._keep_alive_seconds = keep_alive_seconds
+        dialect = Dialect(
+            path="/api/rooms",
+            noun="room",
+            read_new=asked.new_room,
+            read_change=asked.room_change,
+            create=engine.create_room,
+            show=engine.room,
+            change=engine.change_room,
+            delete=engine.delete_room,
+            messages=engine.messages,
+            answer=engine.answer,
+            fields=room_fields,
+            message_fields=listed_message_fields,
+        )
+        self._calls = Calls(dialect, workspaces)
 
     def routes(self) -> list[Route]:
         """Return one route for each path, so that a 405 names all its methods."""
-        room = "/api/rooms/{room_id}"
-        acts = RoomActs(self._engine)
+        calls, engine = self._calls, self._engine
+        acts = {
+            "stop": engine.stop_agent,
+            "skip": engine.skip_agent,
+            "retry": engine.retry_agent,
+            "continue": engine.continue_agent,
+        }
+        agent = f"{calls.one}/agents/{{agent_id}}"
+        queued = f"{calls.one}/queue/{{message_id}}"
         return [
-            by_method("/api/rooms", GET=self.listed, POST=self.create),
-            by_method(room, GET=self.show, PATCH=self.change, DELETE=self.delete),
-            by_method(f"{room}/messages", GET=self.messages, POST=acts.say),
-            by_method(f"{room}/run", POST=self.run),
-            by_method(f"{room}/events", GET=self.events),
-            by_method(f"{room}/pause", POST=self.pause),
-            by_method(f"{room}/resume", POST=self.resume),
-            *acts.routes(),
+            *calls.routes(listed=self.listed, said=self.say),
+            by_method(f"{calls.one}/run", POST=self.run),
+            by_method(f"{calls.one}/events", GET=self.events),
+            by_method(f"{calls.one}/pause", POST=calls.act(engine.pause)),
+            by_method(f"{calls.one}/resume", POST=calls.act(engine.resume)),
+            by_method(f"{calls.one}/queue", GET=self.queue),
+            by_method(queued, PATCH=self.change_queued, DELETE=self.drop_queued),
+            *(by_method(f"{agent}/{word}", POST=calls.act(act, "agent")) for word, act in acts.items()),
         ]
 
     async def listed(self, request: Request) -> Response:
         if "after" in request.query_params or "wait" in request.query_params:
             return await self._changed(request)
         news = await self._engine.rooms_now(archived=asked.switch(request, "archived"))
-        return json_answer({"rooms": [room_fields(room) for room in news.rooms], "cursor": news.cursor})
+        return json_answer({"rooms": self._calls.all_fields(news.rooms), "cursor": news.cursor})
 
     async def _changed(self, request: Request) -> Response:
         """Answer a long poll; one whose client has left ends at once."""
@@ -82,39 +105,15 @@ class Rooms:
             leaving.cancel()
         return json_answer(
             {
-                "rooms": [room_fields(room) for room in news.rooms],
+                "rooms": self._calls.all_fields(news.rooms),
                 "removed": list(news.removed),
                 "cursor": news.cursor,
                 "all": news.is_all,
             }
         )
 
-    async def create(self, request: Request) -> Response:
-        room = await self._engine.create_room(asked.new_room(await read_fields(request), self._workspaces))
-        return room_answer(room, HTTPStatus.CREATED)
-
-    async def show(self, request: Request) -> Response:
-        return room_answer(await self._engine.room(asked.room_id(request)))
-
-    async def change(self, request: Request) -> Response:
-        room_id = asked.room_id(request)
-        change = asked.room_change(await read_fields(request), self._workspaces)
-        return room_answer(await self._engine.change_room(room_id, change))
-
-    async def delete(self, request: Request) -> Response:
-        return room_answer(await self._engine.delete_room(asked.room_id(request)))
-
-    async def messages(self, request: Request) -> Response:
-        room_id = asked.room_id(request)
-        after = request.query_params.get("after")
-        if after is not None and not asked.ID.fullmatch(after):
-            raise NotFound("There is no such message", "after: the id of a message of this room.")
-        page = await self._engine.messages(room_id, after, asked.limit(request))
-        listed = [listed_message_fields(message) for message in page.messages]
-        return json_answer({"messages": listed, "next": page.next, "as_of": page.as_of})
-
     async def run(self, request: Request) -> Response:
-        room_id = asked.room_id(request)
+        room_id = self._calls.id(request)
         after = asked.last_event_id(request) or 0
         start = await self._engine.run(room_id)
         counts = not is_child(request)
@@ -125,7 +124,7 @@ class Rooms:
         return EventStream(body, self._keep_alive_seconds, there, is_run=True)
 
     async def events(self, request: Request) -> Response:
-        room_id = asked.room_id(request)
+        room_id = self._calls.id(request)
         after = asked.last_event_id(request)
         if after is None:
             after = asked.number(request, "after") or 0
@@ -135,11 +134,38 @@ class Rooms:
         there = self._engine.attend(room_id) if asked.switch(request, "asks") else nullcontext()
         return EventStream(pieces(frames, self._accumulator(request)), self._keep_alive_seconds, there)
 
-    async def pause(self, request: Request) -> Response:
-        return room_answer(await self._engine.pause(asked.room_id(request)), HTTPStatus.ACCEPTED)
+    # --- what a person says ----------------------------------------------------------------------------
 
-    async def resume(self, request: Request) -> Response:
-        return room_answer(await self._engine.resume(asked.room_id(request)), HTTPStatus.ACCEPTED)
+    async def say(self, request: Request) -> Response:
+        room_id = self._calls.id(request)
+        fields = await read_fields(request)
+        message_id, status, queue = await self._engine.say(
+            room_id,
+            fields.needed_text("content"),
+            when=asked.when(fields),
+            to=fields.text("to") or "",
+            client_key=fields.text("client_key") or "",
+        )
+        said = {"id": message_id, "status": status, **_queue_fields(queue)}
+        return json_answer(said, HTTPStatus.ACCEPTED)
+
+    async def queue(self, request: Request) -> Response:
+        return json_answer(_queue_fields(await self._engine.queue(self._calls.id(request))))
+
+    async def change_queued(self, request: Request) -> Response:
+        room_id, message_id = self._calls.id(request), asked.path_id(request, "message_id", "message")
+        fields = await read_fields(request)
+        content, to = fields.text("content"), fields.text("to")
+        queue = await self._engine.change_queued(room_id, message_id, content, to)
+        return json_answer(_queue_fields(queue))
+
+    async def drop_queued(self, request: Request) -> Response:
+        room_id, message_id = self._calls.id(request), asked.path_id(request, "message_id", "message")
+        return json_answer(_queue_fields(await self._engine.drop_queued(room_id, message_id)))
 
     def _accumulator(self, request: Request) -> Accumulator | None:
         return None if request.query_params.get("accumulated") == "0" else Accumulator(self._hub)
+
+
+def _queue_fields(queue: Sequence[QueuedMessage]) -> dict[str, Any]:
+    return {"queue": [queued_fields(queued) for queued in queue]}
