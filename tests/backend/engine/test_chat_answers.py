@@ -56,6 +56,7 @@ async def test_thoughts_words_calls_and_results_are_steps_in_one_row(tmp_path: P
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (30, 7)
     name, done = house.end()
     assert (name, done["message_id"], done["usage"]["total_tokens"]) == ("done", answer_id, 37)
+    assert done["token_count"] == 7  # what the provider counted, of both calls of the model
     assert json.loads(answer.content)["tool_calls"] == [
         {"id": "call_0", "name": "look", "arguments": '{"a": 1}'}
     ]
