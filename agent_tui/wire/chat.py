@@ -16,13 +16,12 @@ from agent_tui.wire.chat_encode import TERMINAL as TERMINAL
 from agent_tui.wire.chat_message import (
     AnySeconds,
     AnySpoken,
+    AnyStep,
     ChatMessage,
     Count,
     StepAdded,
-    StepFields,
     ToolStatus,
     fitting,
-    tool_ask,
 )
 from agent_tui.wire.content import encodable
 from agent_tui.wire.fields import AnyUsage, Number, Text, Wire, error_text, fields_of, parse, reason
@@ -32,7 +31,7 @@ _SURROGATE = "\\ud"  # half of a pair, escaped: the other half may stand before 
 
 
 class _Step(Wire):
-    step: StepFields
+    step: AnyStep
 
 
 class _AnswerStarted(Wire):
@@ -129,8 +128,7 @@ class ChatDecoder:
             case "tool_status":
                 status = parse(ToolStatus, data)
                 turn_id = status.message_id or self.turn_id
-                ask = tool_ask(status.ask)
-                stands = (status.status, status.seconds, ask, status.progress)
+                stands = (status.status, status.seconds, status.ask, status.progress)
                 return ev.ToolStatusChanged(turn_id, status.id, *stands)
             case "message":
                 return ev.MessageStored(parse(ChatMessage, data).message())
@@ -162,12 +160,12 @@ class ChatDecoder:
                 return ev.Unknown(name, data, "no such event in the protocol")
 
     def _step(self, data: str) -> ev.Event:
-        fields = parse(_Step, data).step
+        step = parse(_Step, data).step
         self._known = ""
         # What the content ends in is looked at, so that nothing that stands behind it is taken for it.
-        if fields.type in ("text", "thinking") and _closes(data, fields.content):
-            self._known, self._known_id = data[: -len(_CLOSING)], fields.id
-        return ev.StepSet(self._turn(), fields.step())
+        if step.type in ("text", "thinking") and _closes(data, step.content):
+            self._known, self._known_id = data[: -len(_CLOSING)], step.id
+        return ev.StepSet(self._turn(), step)
 
     def _turn(self) -> str:
         """Return the turn of a step. One that comes after the end is of the next answer, ids and all."""
@@ -216,16 +214,20 @@ def _closes(data: str, content: str) -> bool:
     return head.endswith((tail, escaped))
 
 
+def _read_conversation(value: object) -> ev.ConversationInfo:
+    return ev.ConversationInfo(**dict(_Conversation.model_validate(value)))
+
+
 def decode_conversation(value: object) -> ev.ConversationInfo:
     """Return a conversation from a JSON answer; raises ``ValueError`` when it is none."""
-    return ev.ConversationInfo(**dict(_Conversation.model_validate(value)))
+    return _read_conversation(value)
 
 
 def decode_conversations(value: object) -> list[ev.ConversationInfo]:
     """Return those of ``{"conversations": […]}`` or of a bare list; skips what is none."""
-    return [ev.ConversationInfo(**dict(item)) for item in fitting(_Conversation, value, "conversations")]
+    return fitting(_read_conversation, value, "conversations")
 
 
 def decode_messages(value: object) -> list[ev.Message]:
     """Return the messages of ``{"messages": […]}`` or of a bare list; skips what is no message."""
-    return [item.message() for item in fitting(ChatMessage, value, "messages")]
+    return [item.message() for item in fitting(ChatMessage.model_validate, value, "messages")]

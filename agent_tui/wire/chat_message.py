@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from agent_tui.model import events as ev
 from agent_tui.model.tool_forms import FieldType, FormField, FormOption, ToolForm
 from agent_tui.wire.content import content_success, content_text
-from agent_tui.wire.fields import AnyUsage, Flag, Notes, Text, W, Wire, fields_of, listed
+from agent_tui.wire.fields import AnyUsage, Notes, R, Text, Wire, fields_of, listed, reader
 
 MAX_SECONDS = 1e9  # thirty years: no tool took longer
 
@@ -30,85 +31,51 @@ def _truth(value: object) -> object:
     return None if value is None else bool(value)
 
 
-def _ask(value: object) -> object:
-    return value if isinstance(value, dict) else None
-
-
 Count = Annotated[int, BeforeValidator(_count)]
 AnySeconds = Annotated[float | None, BeforeValidator(_seconds)]
 
 
-class FormOptionFields(Wire):
-    """One choice of a field."""
-
-    value: Text
-    title: Text = ""
-
-
-class FormFieldFields(Wire):
-    """One field of a form; a form with one that is none of these is not shown."""
-
-    name: Text
-    type: FieldType
-    title: Text = ""
-    description: Text = ""
-    required: Flag = False
-    default: str | bool | float | tuple[str, ...] | None = None
-    format: Text = ""
-    minimum: float | None = None
-    maximum: float | None = None
-    options: tuple[FormOptionFields, ...] = ()
+_read_option = reader(FormOption, title=(Text, ""))
+_AnyOption = Annotated[FormOption, BeforeValidator(_read_option)]
+# A form with a field that is none of these is not shown.
+_read_field = reader(
+    FormField,
+    type=(FieldType, ...),
+    default=(str | bool | float | tuple[str, ...] | None, None),
+    options=(tuple[_AnyOption, ...], ()),
+)
+_AnyField = Annotated[FormField, BeforeValidator(_read_field)]
+_read_form = reader(ToolForm, message=(Text, ""), fields=(tuple[_AnyField, ...], ()))
+_AnyForm = Annotated[ToolForm, BeforeValidator(_read_form)]
+_read_ask = reader(ev.ToolAsk, call=(Text, ""), form=(_AnyForm | None, None))
 
 
-class FormFields(Wire):
-    """What an MCP server asks a person to fill in."""
-
-    server: Text
-    message: Text = ""
-    fields_: tuple[FormFieldFields, ...] = Field((), alias="fields")
-
-    def form(self) -> ToolForm:
-        """Return it as events have it."""
-        fields = []
-        for one in self.fields_:
-            options = tuple(FormOption(option.value, option.title) for option in one.options)
-            fields.append(FormField(**{**dict(one), "options": options}))
-        return ToolForm(self.server, self.message, tuple(fields))
+def _ask(value: object) -> object:
+    return _read_ask(value) if isinstance(value, dict) else None
 
 
-class AskFields(Wire):
-    """What a person is asked before a tool runs, or while it does."""
+AnyAsk = Annotated[ev.ToolAsk | None, BeforeValidator(_ask)]
 
-    call: Text = ""
-    preview: Text = ""
-    preview_type: Text = "text"
-    pattern: Text = ""
-    folder: Text = ""
-    suspended: Text = ""
-    form: FormFields | None = None
-
-
-AnyAsk = Annotated[AskFields | None, BeforeValidator(_ask)]
+_Step = fields_of(
+    ev.Step,
+    ("status", "seconds", "ask"),
+    id=(Annotated[Text, Field(min_length=1)], ...),
+    index=(Count, 0),
+    success=(Annotated[bool | None, BeforeValidator(_truth)], None),
+)
 
 
-class StepFields(Wire):
-    """One step; ``success`` of a result that does not say it is found in its content."""
+def read_step(value: object) -> ev.Step:
+    """Return one step; ``success`` of a result that does not say it is found in its content. Raises
+    ``ValidationError``.
+    """
+    said = dict(_Step.model_validate(value))
+    if said["success"] is None:
+        said["success"] = said["type"] != "tool_result" or content_success(said["content"])
+    return ev.Step(**said)
 
-    id: Text = Field(min_length=1)
-    index: Count = 0
-    type: Text = "text"
-    content: Text = ""
-    name: Text = ""
-    arguments: Text = ""
-    id_ref: Text = ""
-    success: Annotated[bool | None, BeforeValidator(_truth)] = None
 
-    def step(self) -> ev.Step:
-        """Return it as events have it."""
-        success = self.success
-        if success is None:
-            success = self.type != "tool_result" or content_success(self.content)
-        return ev.Step(**self.model_dump(exclude={"success"}), success=success)
+AnyStep = Annotated[ev.Step, BeforeValidator(read_step)]
 
 
 class StepAdded(Wire):
@@ -136,10 +103,7 @@ class _Call(Wire):
     ask: AnyAsk = None
 
 
-class _Attachment(Wire):
-    name: Text = ""
-    type: Text = "text/plain"
-    content: Text = ""
+_read_attachment = reader(ev.Attachment, name=(Text, ""))
 
 
 def _moment(value: object) -> object:
@@ -147,20 +111,20 @@ def _moment(value: object) -> object:
 
 
 _AnyMoment = Annotated[float | None, BeforeValidator(_moment)]
-_SPANS = ("hearing", "end_of_turn", "model", "voice", "whole")
-_Spoken = fields_of(
+_SPANS: Mapping[str, Any] = dict.fromkeys(
+    ("hearing", "end_of_turn", "model", "voice", "whole"), (AnySeconds, None)
+)
+_read_spoken = reader(
     ev.Spoken,
     started_at=(_AnyMoment, None),
     ended_at=(_AnyMoment, None),
-    **dict.fromkeys(_SPANS, (AnySeconds, None)),
+    **_SPANS,
 )
+AnySpoken = Annotated[ev.Spoken, BeforeValidator(_read_spoken)]
 
 
 def _spoken(value: object) -> object:
-    return ev.Spoken(**dict(_Spoken.model_validate(value)))
-
-
-AnySpoken = Annotated[ev.Spoken, BeforeValidator(_spoken)]
+    return value if isinstance(value, dict) else None
 
 
 class ChatMessage(Wire):
@@ -183,7 +147,7 @@ class ChatMessage(Wire):
     trimmed: Count = 0
     continues: Text = ""
     calls: Any = None
-    spoken: Annotated[AnySpoken | None, BeforeValidator(_ask)] = None
+    spoken: Annotated[AnySpoken | None, BeforeValidator(_spoken)] = None
     notes: Notes = ()
 
     def message(self) -> ev.Message:
@@ -207,10 +171,7 @@ class ChatMessage(Wire):
             trimmed=self.trimmed,
             usage=self.usage,
             steps=() if self.role == "user" else self._steps(),
-            attachments=tuple(
-                ev.Attachment(item.name, item.content, item.type)
-                for item in fitting(_Attachment, content, "attachments")
-            ),
+            attachments=tuple(fitting(_read_attachment, content, "attachments")),
             parent_id=self.parent_id,
             versions=tuple(id_ for id_ in versions if isinstance(id_, str)),
             seconds=self.seconds,
@@ -229,22 +190,13 @@ class ChatMessage(Wire):
 
 def stored_steps(content: str, calls: object) -> tuple[ev.Step, ...]:
     """Return the steps of a stored message's content, with what is known of their ``calls``."""
-    steps = [fields.step() for fields in fitting(StepFields, content_object(content), "steps")]
+    steps = fitting(read_step, content_object(content), "steps")
     known_calls = calls if isinstance(calls, dict) else {}
     for place, step in enumerate(steps):
-        known = next(iter(fitting(_Call, [known_calls.get(step.id)], "")), None)
+        known = next(iter(fitting(_Call.model_validate, [known_calls.get(step.id)], "")), None)
         if known is not None:
-            ask = tool_ask(known.ask)
-            steps[place] = replace(step, status=known.status, seconds=known.seconds, ask=ask)
+            steps[place] = replace(step, **dict(known))
     return tuple(steps)
-
-
-def tool_ask(fields: AskFields | None) -> ev.ToolAsk | None:
-    """Return what a person is asked, if anything."""
-    if fields is None:
-        return None
-    told = fields.model_dump(exclude={"form"})
-    return ev.ToolAsk(**told, form=fields.form.form() if fields.form is not None else None)
 
 
 def content_object(content: str) -> dict[str, Any]:
@@ -256,12 +208,12 @@ def content_object(content: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def fitting(model: type[W], value: object, key: str) -> list[W]:
-    """Return the items of ``{key: […]}`` or of a bare list that are such; skips what is not."""
+def fitting(read: Callable[[object], R], value: object, key: str) -> list[R]:
+    """Return the items of ``{key: […]}`` or of a bare list as ``read`` makes them; skips what is none."""
     found = []
     for item in listed(value, key):
         try:
-            found.append(model.model_validate(item))
+            found.append(read(item))
         except ValidationError:
             continue
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, fields
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -48,6 +48,7 @@ class Wire(BaseModel):
 
 
 W = TypeVar("W", bound=Wire)
+R = TypeVar("R")
 
 
 def _names(value: object) -> object:
@@ -66,8 +67,9 @@ _READ: Mapping[Any, Any] = {
 }
 
 
-def fields_of(record: type, **others: Any) -> type[Wire]:
-    """Return the model of a ``record`` (a dataclass) on the wire: its fields, read tolerantly by their types.
+def fields_of(record: type, without: Sequence[str] = (), **others: Any) -> type[Wire]:
+    """Return the model of a ``record`` (a dataclass) on the wire: its fields, read tolerantly by their types,
+    ``without`` those that do not travel.
 
     ``others`` are (type, default) of fields that are read in another way, or that only the wire has.
     """
@@ -75,7 +77,7 @@ def fields_of(record: type, **others: Any) -> type[Wire]:
     read = {
         field.name: (_READ.get(hints[field.name], hints[field.name]), field.default)
         for field in fields(record)
-        if field.name not in others
+        if field.name not in (*others, *without)
     }
     made: dict[str, Any] = {
         name: (type_, ... if default is MISSING else default)
@@ -84,14 +86,20 @@ def fields_of(record: type, **others: Any) -> type[Wire]:
     return create_model(record.__name__, __base__=Wire, **made)
 
 
-_Usage = fields_of(ev.Usage)
-_Note = fields_of(ev.Note)
+def reader(record: type[R], without: Sequence[str] = (), **others: Any) -> Callable[[object], R]:
+    """Return what makes a ``record`` of JSON, read as ``fields_of`` says; it raises ``ValidationError``."""
+    model = fields_of(record, without, **others)
+    return lambda value: record(**dict(model.model_validate(value)))
+
+
+_read_usage = reader(ev.Usage)
+_read_note = reader(ev.Note)
 
 
 def _usage(value: object) -> object:
     """Take only what is usage: elsewhere a server may mean anything by that name."""
     try:
-        return ev.Usage(**dict(_Usage.model_validate(value)))
+        return _read_usage(value)
     except ValidationError:
         return None
 
@@ -104,7 +112,7 @@ def _notes(value: object) -> object:
     found = []
     for item in value[:MAX_NOTES] if isinstance(value, list) else ():
         with suppress(ValidationError):
-            found.append(ev.Note(**dict(_Note.model_validate(item))))
+            found.append(_read_note(item))
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_tui.model import events as ev
-from agent_tui.wire.chat_message import AnySeconds, StepAdded, StepFields, ToolStatus, stored_steps, tool_ask
+from agent_tui.wire.chat_message import AnySeconds, StepAdded, ToolStatus, fitting, read_step, stored_steps
 from agent_tui.wire.content import content_text
 from agent_tui.wire.fields import (
     ADVICE,
@@ -27,27 +27,14 @@ from agent_tui.wire.fields import (
     Wire,
     error_text,
     fields_of,
-    listed,
     page_marks,
     parse,
+    reader,
     reason,
 )
 from agent_tui.wire.rooms_encode import TERMINAL as TERMINAL
 
 _MORE_THAN_WORDS = ('"tool_call"', '"tool_result"', '"thinking"')  # types of steps, as JSON has them
-
-
-def _queue(value: object) -> object:
-    """Take only what waits: a room is shown whatever its server calls its queue."""
-    return [item for item in value if _is_queued(item)] if isinstance(value, list) else []
-
-
-def _is_queued(item: object) -> bool:
-    try:
-        _Queued.model_validate(item)
-    except ValidationError:
-        return False
-    return True
 
 
 class _RoomStarted(Wire):
@@ -195,8 +182,7 @@ class _MessageChunk(Wire):
     def _step_told(self) -> ev.Event | str:
         """Return what it tells of a step; the step's id where it is words that it adds to it."""
         if self.step is not None:
-            step = StepFields.model_validate(self.step).step()
-            return ev.StepSet(self.id, step, self.agent_id, self.progress)
+            return ev.StepSet(self.id, read_step(self.step), self.agent_id, self.progress)
         if self.tool_status is not None:
             stands = ToolStatus.model_validate(self.tool_status)
             return ev.ToolStatusChanged(
@@ -204,7 +190,7 @@ class _MessageChunk(Wire):
                 stands.id,
                 stands.status,
                 stands.seconds,
-                tool_ask(stands.ask),
+                stands.ask,
                 stands.progress,
                 self.agent_id,
                 self.progress,
@@ -272,12 +258,19 @@ class _Message(Wire):
         return ev.MessageStored(self.message())
 
 
-_Agent = fields_of(ev.AgentInfo, id=(Text, ""), name=(Text, ""))
-_Queued = fields_of(ev.QueuedMessage, content=(Text, ""))
+_read_queued = reader(ev.QueuedMessage, content=(Text, ""))
+_AnyAgent = Annotated[ev.AgentInfo, BeforeValidator(reader(ev.AgentInfo, id=(Text, ""), name=(Text, "")))]
+
+
+def _queue(value: object) -> object:
+    """Take only what waits: a room is shown whatever its server calls its queue."""
+    return fitting(_read_queued, value if isinstance(value, list) else [], "")
+
+
 _Room = fields_of(
     ev.RoomInfo,
-    agents=(list[_Agent], ()),  # type: ignore[valid-type]  # made of the record
-    queue=(Annotated[list[_Queued], BeforeValidator(_queue)], ()),  # type: ignore[valid-type]
+    agents=(tuple[_AnyAgent, ...], ()),
+    queue=(Annotated[tuple[ev.QueuedMessage, ...], BeforeValidator(_queue)], ()),
     turn_order=(list[Text], ()),
 )
 
@@ -323,32 +316,18 @@ def decode_room(value: object) -> ev.RoomInfo:
     """Return a room from a JSON answer; raises ``ValueError`` when it is none."""
     said = dict(_Room.model_validate(value))
     place = {agent_id: n for n, agent_id in enumerate(said.pop("turn_order"))}
-    agents = [ev.AgentInfo(**dict(agent)) for agent in said["agents"]]
-    agents.sort(key=lambda agent: (place.get(agent.id, agent.turn_order), agent.turn_order))
-    queue = tuple(ev.QueuedMessage(**dict(queued)) for queued in said["queue"])
-    return ev.RoomInfo(**{**said, "agents": tuple(agents), "queue": queue})
+    said["agents"] = tuple(
+        sorted(said["agents"], key=lambda agent: (place.get(agent.id, agent.turn_order), agent.turn_order))
+    )
+    return ev.RoomInfo(**said)
 
 
 def decode_rooms(value: object) -> list[ev.RoomInfo]:
     """Return the rooms of ``{"rooms": […]}`` or of a bare list; skips what is no room."""
-    return [room for item in listed(value, "rooms") if (room := _room_or_none(item))]
+    return fitting(decode_room, value, "rooms")
 
 
 def decode_messages(value: object) -> tuple[list[ev.Message], str | None, int | None]:
     """Return (messages, next, as_of) of a messages answer or of a bare list; skips what is no message."""
-    messages = [m for item in listed(value, "messages") if (m := _message_or_none(item))]
+    messages = fitting(lambda item: _Message.model_validate(item).message(), value, "messages")
     return messages, *page_marks(value)
-
-
-def _room_or_none(item: object) -> ev.RoomInfo | None:
-    try:
-        return decode_room(item)
-    except ValidationError:
-        return None
-
-
-def _message_or_none(item: object) -> ev.Message | None:
-    try:
-        return _Message.model_validate(item).message()
-    except ValidationError:
-        return None
