@@ -134,8 +134,9 @@ class Rest:
         if self._is_new:
             return self._behind_quotes(is_over=is_over)
         opening = _OPENING.match(self._held)
-        inner = self._held[opening.end() :] if opening is not None else ""
-        for said in dict.fromkeys((self._held.lstrip(), inner)):
+        whole = self._held.lstrip()
+        inner = self._held[opening.end() :] if opening is not None else whole
+        for said in dict.fromkeys((whole, inner)):
             repeated = self._repeated(_folded(said), is_over=is_over)
             if repeated is None:
                 return ""  # too little to tell, or a repetition as far as it goes

@@ -172,3 +172,15 @@ def test_what_is_said_over_again_is_dropped(before: str, said: str, rest: str) -
 @given(st.text("ab \n", max_size=40), st.text("cd \n", max_size=40))
 def test_what_is_new_is_never_lost(before: str, said: str) -> None:
     assert new(before, list(said)).strip() == said.strip()
+
+
+@pytest.mark.parametrize("said", ["Something else is said here", "the cache is cold and so it is slow"])
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_words_are_given_out_as_they_come_once_it_is_clear_that_they_are_new(
+    said: str, *, is_apart: bool
+) -> None:
+    rest = Rest("Now the cache is cold")
+    rest.is_apart = is_apart
+    for character in said:
+        rest.take(character)
+    assert rest.take(" and then more") == " and then more"
