@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 MAX_CHARACTERS: Final = 80
-_WELL: Final = r"(?:(?:oh|uh|um|hm|hmm|er|well) )*"
+_WELL: Final = r"(?:(?:oh|uh|um|hm|hmm|er|so|well) )*"
 _THANKS: Final = r"(?: (?:please|thanks|thank you))*"
 _YES: Final = re.compile(
     _WELL + r"(?:(?:yes|yeah|yep|yup|sure|of course|ok|okay|fine|alright|all right|agreed|i agree|approved"

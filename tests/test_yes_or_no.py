@@ -16,6 +16,7 @@ from agent_tui.yes_or_no import yes_or_no
         ("do it", True),
         ("No.", False),
         ("Oh, don’t do that.", False),
+        ("So don't do that.", False),
         ("No, thank you.", False),
         ("Yes, and list the rooms.", None),
         ("Okay, what is running?", None),

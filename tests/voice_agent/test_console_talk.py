@@ -192,7 +192,7 @@ async def test_a_spoken_yes_leaves_the_key_to_the_screen_and_a_spoken_no_denies(
         assert len(running.model.calls) == 1  # it was no question
         stored = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
         assert [step.status for step in stored[-1].steps if step.type == "tool_call"] == ["asks"]
-        await peer.say(await spoken(voice, "No, don't do that."))
+        await peer.say(await spoken(voice, "Please do not do that."))
         await typed
         stored = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
         assert [one.role for one in stored] == ["user", "assistant"]
