@@ -19,7 +19,7 @@ from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.hub import Frame, Hub
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
 from agent_tui.backend.models.prices import Terms
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.store import FileStore
 from agent_tui.model.events import RoomInfo
 from benchmarks.table import row
 
@@ -75,7 +75,7 @@ class Talker:
 async def opened(talker: Talker) -> AsyncIterator[tuple[Engine, Hub]]:
     """Give an engine and its hub on a new file."""
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(Path(folder) / "rooms.db")
+        store = FileStore(Path(folder) / "rooms.db")
         hub = Hub(store)
         engine = Engine(store, hub, talker, unwatched_seconds=None)
         await engine.start(resume=False)

@@ -11,11 +11,13 @@ from typing import Final
 
 from sqlalchemy import Connection, insert
 
-from agent_tui.backend.store import chat_queries
-from agent_tui.backend.store.chat_rows import ChatCreated, ChatRow
-from agent_tui.backend.store.chat_words import indexed
-from agent_tui.backend.store.schema import search_words, searched
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.rows import ConversationCreated, ConversationRow
+from agent_tui.backend.store.schema import searched
+from agent_tui.backend.store.sqlite import search_words
+from agent_tui.backend.store.store import FileStore
+from agent_tui.backend.store.words import indexed
+from agent_tui.model.events import AgentInfo
 from benchmarks.table import ms, row
 
 MESSAGES: Final = 100_000
@@ -37,7 +39,13 @@ def fill(connection: Connection, words: list[str]) -> None:
     """Put the messages into the index, past the store: what is measured is the searching."""
     rng = random.Random(1)
     rows = [
-        {"number": number, "room_id": "c", "message_id": f"m{number}", "role": "user", "created_at": ""}
+        {
+            "number": number,
+            "conversation_id": "c",
+            "message_id": f"m{number}",
+            "role": "user",
+            "created_at": "",
+        }
         for number in range(1, MESSAGES + 1)
     ]
     connection.execute(insert(searched), rows)
@@ -48,13 +56,21 @@ def fill(connection: Connection, words: list[str]) -> None:
 async def measured(words: list[str]) -> float:
     """Return the seconds that the slowest of several searches takes."""
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(Path(folder) / "search.db")
-        await store.append("c", (), [ChatCreated(ChatRow("c", "a", "Chat", "", "m", "p"))])
+        store = FileStore(Path(folder) / "search.db")
+        await store.append(
+            "c",
+            (),
+            [
+                ConversationCreated(
+                    ConversationRow("c", "Chat", kind="chat", agents=(AgentInfo("a", "Chat"),))
+                )
+            ],
+        )
         await store.read(fill, words)
         slowest = 0.0
         for wanted in ASKED:
             began = time.perf_counter()
-            await store.read(chat_queries.search, wanted, HITS)
+            await store.read(reads.search, wanted, HITS)
             slowest = max(slowest, time.perf_counter() - began)
         await store.close()
     return slowest

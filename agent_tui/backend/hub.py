@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 
-from agent_tui.backend.store import chat_queries, queries
+from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import Frame
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import StoreError
@@ -223,7 +223,7 @@ class Hub:
             last, in_log = after, True
             while in_log or not reader.done:
                 if in_log:
-                    frames = await self._store.read(queries.frames, room_id, last, PAGE_FRAMES)
+                    frames = await self._store.read(reads.frames, room_id, last, PAGE_FRAMES)
                     in_log = len(frames) == PAGE_FRAMES
                 else:
                     news = await reader.next(last)
@@ -241,13 +241,13 @@ class Hub:
 
     async def text_before(self, room_id: str, message_id: str, seq: int) -> str:
         """Return the text of that message's chunks with a smaller seq (for ``accumulated``)."""
-        return await self._store.read(queries.text_before, room_id, message_id, seq)
+        return await self._store.read(reads.text_before, room_id, message_id, seq)
 
     async def answer_start(self, room_id: str, seq: int) -> int:
         """Return the seq with which that answer of a chat began in which the event ``seq`` lies or after
         which it comes (for whole snapshots); 0 before the first.
         """
-        return await self._store.read(chat_queries.answer_start, room_id, seq)
+        return await self._store.read(reads.answer_start, room_id, seq)
 
     def readers(self) -> int:
         """Return how many ``read`` are open in all."""
@@ -280,7 +280,7 @@ class Hub:
             callback()
 
     async def _exists(self, room_id: str) -> bool:
-        return await self._store.read(queries.exists, room_id)
+        return await self._store.read(reads.exists, room_id)
 
     def _leave(self, room_id: str, reader: _Reader) -> None:
         room = self._rooms[room_id]

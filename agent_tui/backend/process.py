@@ -37,8 +37,8 @@ from agent_tui.backend.hub import Hub
 from agent_tui.backend.logs import start_logging
 from agent_tui.backend.models.providers import Models
 from agent_tui.backend.options import Settings
-from agent_tui.backend.store.agent_sessions import StoredSessions
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.agent_sessions import FileStoredSessions
+from agent_tui.backend.store.store import FileStore
 from agent_tui.backend.tools.orphans import ORPHANS
 from agent_tui.backend.tools.rooms import room_tools
 from agent_tui.backend.tools.toolbox import Toolbox
@@ -124,7 +124,7 @@ class _Process:
     async def run(self) -> None:
         self._listen_to_signals()
         settings = self.settings
-        store = Store(settings.database, upgrading=self.lock.upgrading)
+        store = FileStore(settings.database, upgrading=self.lock.upgrading)
         models = Models(
             settings.config,
             demo_rate=settings.demo_rate,

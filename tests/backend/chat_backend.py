@@ -20,7 +20,7 @@ from agent_tui.backend.http.chats import Conversations
 from agent_tui.backend.http.tools import Tools
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.store import FileStore
 from tests.backend.served import served
 from tests.backend.wire_client import Answer, Frame, WireClient
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
@@ -83,7 +83,7 @@ async def chat_backend(
     """Give a backend on a new database in ``folder``; ``models`` says for whom ``model`` speaks, ``allow`` is
     what the config file lets tools do.
     """
-    store = Store(folder / "chats.db")
+    store = FileStore(folder / "chats.db")
     hub, models, box = Hub(store), models or FakeModels(model), ScriptedBox(*tools, allow=allow)
     quick = timing or Timing(retries=(), grace=0.05, tool_grace=0.05)
     chats = Chats(store, hub, models, box, unwatched_seconds=None, timing=quick)

@@ -18,7 +18,7 @@ from agent_tui.backend.http.app import Face, Traffic, build_app
 from agent_tui.backend.http.auth import KnownHosts
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store.store import RETRY_SECONDS, Store
+from agent_tui.backend.store.store import RETRY_SECONDS, FileStore
 from tests.backend.served import served
 from tests.backend.wire_client import WireClient
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
@@ -59,7 +59,7 @@ async def backend(
     retry_seconds: Sequence[float] = RETRY_SECONDS,
 ) -> AsyncIterator[Backend]:
     """Give a backend on the database in ``folder``; ``model`` speaks, ``models`` says for whom."""
-    store = Store(folder / "rooms.db", retry_seconds=retry_seconds)
+    store = FileStore(folder / "rooms.db", retry_seconds=retry_seconds)
     if callable(models):
         models = models(store)
     hub = Hub(store)

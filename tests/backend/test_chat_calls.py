@@ -37,6 +37,7 @@ async def test_words_are_found_in_all_conversations_newest_first(chatting: ChatB
         "role": "user",
         "snippet": "Why is the \x02sea\x03 salty?",
         "created_at": found[1]["created_at"],
+        "kind": "chat",
     }
     assert len((await chatting.client.call("GET", "/api/search?q=sea&limit=1")).json["hits"]) == 1
     hits = (await chatting.client.call("GET", "/api/search?q=%E8%8B%B9%E6%9E%9C")).json["hits"]
@@ -45,6 +46,44 @@ async def test_words_are_found_in_all_conversations_newest_first(chatting: ChatB
         assert (await chatting.client.call("GET", f"/api/search?q={strange}")).status == 200
     await refused(chatting, "GET", "/api/search", None, 400)
     await refused(chatting, "GET", "/api/search?q=x&limit=0", None, 400)
+
+
+async def test_words_of_rooms_are_found_where_they_are_asked_for(chatting: ChatBackend) -> None:
+    chat = await chatting.chat(title="Sea")
+    room = {"task": "Why is the sea salty?", "agents": [{"name": "Ada"}], "max_rounds": 1}
+    made = (await chatting.client.call("POST", "/api/rooms", room)).json
+    searched = "/api/search?q=sea&kinds=room,chat,voice"
+    before = (await chatting.client.call("GET", searched)).json["hits"]
+    assert [(hit["kind"], hit["title"], hit["message_id"]) for hit in before] == [
+        ("room", "Why is the sea salty?", ""),  # nobody said anything yet
+        ("chat", "Sea", ""),
+    ]
+    await chatting.all_frames("POST", f"/api/rooms/{made['id']}/run")
+    said = (await chatting.client.call("GET", f"/api/rooms/{made['id']}/messages")).json["messages"]
+    found = (await chatting.client.call("GET", searched)).json["hits"]
+    assert [(hit["kind"], hit["title"]) for hit in found] == [("chat", "Sea"), ("room", room["task"])]
+    assert found[1] == {
+        "conversation_id": made["id"],
+        "title": room["task"],
+        "message_id": said[0]["id"],
+        "role": "user",
+        "snippet": "Why is the \x02sea\x03 salty?",
+        "created_at": said[0]["created_at"],
+        "kind": "room",
+    }
+    answer = (await chatting.client.call("GET", f"/api/search?q={ANSWER}&kinds=room")).json["hits"]
+    assert [(hit["message_id"], hit["role"]) for hit in answer] == [(said[1]["id"], "assistant")]
+    only = (await chatting.client.call("GET", "/api/search?q=sea")).json[
+        "hits"
+    ]  # as before there were others
+    assert [hit["kind"] for hit in only] == ["chat"]
+    await refused(chatting, "GET", "/api/search?q=x&kinds=room,letter", None, 400)
+    await chatting.client.call("PATCH", f"/api/rooms/{made['id']}", {"name": "Salt in the sea"})
+    named = (await chatting.client.call("GET", searched)).json["hits"]
+    assert [hit["message_id"] for hit in named] == ["", "", said[0]["id"]]
+    await chatting.client.call("DELETE", f"/api/rooms/{made['id']}")
+    assert [hit["kind"] for hit in (await chatting.client.call("GET", searched)).json["hits"]] == ["chat"]
+    assert chat
 
 
 async def test_tools_are_listed_with_what_they_may_do_and_where_they_are_from(chatting: ChatBackend) -> None:

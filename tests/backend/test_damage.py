@@ -1,4 +1,4 @@
-"""Rows that this program did not write so: the room or chat is shown as damaged, the others live."""
+"""Rows that this program did not write so: the conversation is shown as damaged, the others live."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def columns(folder: Path, table: str) -> list[str]:
 
 def damage(folder: Path, table: str, column: str, value: Any, which: str, number: int = 0) -> bool:
     """Put ``value`` into a column of what belongs to a bad room or chat; say whether SQLite took it."""
-    key = "id" if table == "room" else "room_id"
+    key = "id" if table == "conversation" else "conversation_id"
     with closing(sqlite3.connect(folder / "chats.db")) as database, database:
         text = isinstance(value, bytes)
         new = "CAST(? AS TEXT)" if text else "?"
-        wanted = "(SELECT id FROM room WHERE name = ? AND kind = ?)"
+        wanted = "(SELECT id FROM conversation WHERE name = ? AND kind = ?)"
         try:
             database.execute(
                 f"UPDATE {table} SET {column} = {new} WHERE {key} = {wanted}",  # noqa: S608 - names of ours
@@ -61,10 +61,10 @@ async def rooms_and_chats(running: ChatBackend) -> tuple[list[Any], list[Any]]:
     return rooms.json["rooms"], chats.json["conversations"]
 
 
-KEYS = ("id", "room_id", "number", "kind", "desired", "message_id")  # what belongs to what
+KEYS = ("id", "conversation_id", "number", "kind", "desired", "message_id")  # what belongs to what
 TABLES = (
-    ("room", "room"), ("room", "chat"), ("room_agent", "room"), ("turn", "room"), ("turn", "chat"),
-    ("user_message", "chat"), ("conversation", "chat"),
+    ("conversation", "room"), ("conversation", "chat"), ("agent", "room"), ("agent", "chat"),
+    ("turn", "room"), ("turn", "chat"), ("user_message", "chat"),
 )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ async def _check(running: ChatBackend) -> None:
 
 
 async def test_a_damaged_room_or_chat_says_what_is_wrong_and_that_it_can_be_deleted(before: Path) -> None:
-    assert damage(before, "room", "max_rounds", "abc", "room")
+    assert damage(before, "conversation", "max_rounds", "abc", "room")
     assert damage(before, "conversation", "tools", "{", "chat")
     async with chat_backend(before, ScriptedModel(lambda _: ["Yes."], free=True)) as running:
         rooms, chats = await rooms_and_chats(running)
@@ -111,7 +111,7 @@ async def test_a_damaged_room_or_chat_says_what_is_wrong_and_that_it_can_be_dele
 
 
 async def test_a_room_that_cannot_go_on_does_not_stop_the_start(before: Path) -> None:
-    assert damage(before, "room", "status", "running", "room")
+    assert damage(before, "conversation", "status", "running", "room")
     assert damage(before, "turn", "text", NOT_TEXT, "room")
     assert damage(before, "turn", "round", "abc", "room")
     async with chat_backend(before, ScriptedModel(lambda _: ["Yes."], free=True)) as running:

@@ -13,18 +13,26 @@ from hypothesis import strategies as st
 
 from agent_tui.backend import hub as hubs
 from agent_tui.backend.hub import Frame, Hub
-from agent_tui.backend.store.rows import EventsDropped, NewEvent, RoomCreated, RoomDropped, RoomRow
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.rows import (
+    ConversationCreated,
+    ConversationDropped,
+    ConversationRow,
+    EventsDropped,
+    NewEvent,
+)
+from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import StoreError
 from agent_tui.model.events import TextAdded, TurnEnded
 
 
 @asynccontextmanager
-async def opened(folder: Path, rooms: str = "a") -> AsyncIterator[tuple[Store, Hub]]:
-    store = Store(folder / "rooms.db")
+async def opened(folder: Path, rooms: str = "a") -> AsyncIterator[tuple[FileStore, Hub]]:
+    store = FileStore(folder / "rooms.db")
     hub = Hub(store)
     for room_id in rooms:
-        await store.append(room_id, (), [RoomCreated(RoomRow(room_id, "n", "t", "sequential", 1))])
+        await store.append(
+            room_id, (), [ConversationCreated(ConversationRow(room_id, "n", "t", "sequential", 1))]
+        )
     try:
         yield store, hub
     finally:
@@ -203,7 +211,7 @@ async def test_the_readers_of_a_deleted_room_end(tmp_path: Path) -> None:
         reading = asyncio.create_task(read_to(hub, 100))
         await store.append("a", [event()] * 2)
         await come.wait()
-        await store.append("a", (), [EventsDropped(2), RoomDropped()])
+        await store.append("a", (), [EventsDropped(2), ConversationDropped()])
         hub.end("a")
         assert await reading in ([], [1, 2])
         assert await read_to(hub, 100) == []

@@ -154,7 +154,7 @@ async def test_a_database_that_somebody_has_locked_does_not_hold_the_process(tmp
             await ended(backend)
     log = (tmp_path / "rooms.db.log").read_text()
     assert "_Inside.stop did not end in time" in log
-    assert "Store.close did not end in time" in log
+    assert "FileStore.close did not end in time" in log
     async with running(*serve(tmp_path, "--no-resume"), folder=tmp_path) as backend:
         assert (await last_message(backend.client, f"/api/rooms/{room}"))["interrupted"] == "crash"
         assert await backend.end() == 0

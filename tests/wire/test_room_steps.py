@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agent_tui.backend.engine.turn_chunks import TurnChunks
-from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.model import events as ev
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms import decode, decode_messages, decode_room
@@ -63,7 +63,7 @@ def test_a_server_that_means_something_else_by_it_says_its_words(more: str) -> N
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_text_steps_are_told_as_words_a_blank_line_between_two(parallel: bool) -> None:
-    room = RoomRow("r", "", "", "parallel" if parallel else "sequential", 1)
+    room = ConversationRow("r", "", "", "parallel" if parallel else "sequential", 1)
     chunks = TurnChunks(room, TurnRow(1, "a", 1, "m1"))
     told: list[ev.Event] = [
         ev.StepSet("m1", replace(WORDS, content="")),

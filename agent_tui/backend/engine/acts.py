@@ -19,8 +19,8 @@ from agent_tui.backend.engine.retry import turn_to_continue, turn_to_retry
 from agent_tui.backend.engine.runner import Runner
 from agent_tui.backend.engine.runs import Runs
 from agent_tui.backend.engine.words import checked_key
-from agent_tui.backend.store import queries
-from agent_tui.backend.store.rows import AgentSkips, Change, RoomRow, TurnAgain, TurnRow
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.rows import ROOM, AgentSkips, Change, ConversationRow, TurnAgain, TurnRow
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import AgentInfo, RoomInfo
 
@@ -29,7 +29,7 @@ from agent_tui.model.events import AgentInfo, RoomInfo
 class Scene:
     """A room between two steps: its rows, and its run if it has one."""
 
-    room: RoomRow
+    room: ConversationRow
     turns: list[TurnRow]
     runner: Runner | None
 
@@ -51,7 +51,7 @@ class Scene:
             await self.runner.quiet(agent_id)
 
 
-class Acts(Runs[RoomRow, Runner]):
+class Acts(Runs[ConversationRow, Runner]):
     """The part of the engine that people act through. Raises ``NotFound`` and ``StoreError`` as it does."""
 
     _changes: Changes
@@ -72,7 +72,7 @@ class Acts(Runs[RoomRow, Runner]):
 
     async def queue(self, room_id: str) -> Queue:
         """Return what waits to be said, in its order."""
-        return (await self._store.read(queries.room, room_id)).queue
+        return (await self._store.read(reads.conversation, room_id, ROOM)).queue
 
     async def change_queued(
         self, room_id: str, message_id: str, content: str | None, to: str | None
@@ -143,7 +143,7 @@ class Acts(Runs[RoomRow, Runner]):
         async def act(scene: Scene) -> None:
             agent = scene.agent(agent_id)
             turn = turn_to_continue(scene.room, scene.turns, agent)
-            if not await self._store.read(queries.chain, room_id, turn.message_id):
+            if not await self._store.read(reads.chain, room_id, turn.message_id):
                 raise Refused(f"{agent.name} said nothing yet", "Retry the turn.", status=409)
             if scene.runner is None:
                 self._check_start(scene.room)
@@ -158,10 +158,10 @@ class Acts(Runs[RoomRow, Runner]):
         """Return one room."""
 
     @abstractmethod
-    def _check_start(self, row: RoomRow) -> None: ...
+    def _check_start(self, row: ConversationRow) -> None: ...
 
     @abstractmethod
-    async def _start(self, row: RoomRow) -> int: ...
+    async def _start(self, row: ConversationRow) -> int: ...
 
     async def _acted(
         self, room_id: str, act: Callable[[Scene], Awaitable[None]], *, run: bool = False
@@ -187,7 +187,7 @@ class Acts(Runs[RoomRow, Runner]):
         runner = self._runs.get(room_id)
         turnstile = runner.turnstile if runner is not None else asyncio.Lock()
         async with turnstile:
-            room, turns = await self._store.read(queries.state, room_id)
+            room, turns = await self._store.read(reads.state, room_id)
             # A run whose last step is done is over, though its task may not be.
             alive = runner if room.status == "running" else None
             yield Scene(room, turns, alive)
@@ -201,7 +201,7 @@ class Acts(Runs[RoomRow, Runner]):
         self._changes.note(room_id)
 
     async def _check_queued(self, room_id: str, message_id: str) -> None:
-        _, state = await self._store.read(queries.inbox, room_id, message_id)
+        _, state = await self._store.read(reads.inbox, room_id, message_id)
         inbox.check_waits(message_id, state)
 
     async def _say(self, room_id: str, words: inbox.Words) -> tuple[str, str, Queue]:
@@ -223,7 +223,7 @@ class Acts(Runs[RoomRow, Runner]):
         if not client_key:
             return ""
         try:
-            return (await self._store.read(queries.inbox, room_id, client_key=client_key))[0]
+            return (await self._store.read(reads.inbox, room_id, client_key=client_key))[0]
         except NotFound:
             return ""
 

@@ -18,8 +18,7 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     ToolCall,
 )
-from agent_tui.backend.store.chat_rows import StepPut, StepStands, StoredStep
-from agent_tui.backend.store.rows import NewEvent
+from agent_tui.backend.store.rows import NewEvent, StepPut, StepStands
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import Step, ToolAsk
@@ -310,7 +309,7 @@ class Steps:
         """Put a whole step on record; what the log says of it is said elsewhere."""
         self.done[step.id] = step
         if self._has_rows:
-            written.changes.append(StepPut(StoredStep(self.message_id, step.index, step, self.now)))
+            written.changes.append(StepPut(self.message_id, step, self.now))
 
     def _event(self, event: ev.Event, written: Written) -> None:
         written.events += self._encode(event)

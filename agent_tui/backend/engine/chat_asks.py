@@ -19,8 +19,8 @@ from agent_tui.backend.engine.answer_tools import Allowed, Denied, Waiting
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import Presence, Unwatched
 from agent_tui.backend.engine.words import storable
-from agent_tui.backend.store import chat_queries
-from agent_tui.backend.store.chat_rows import RuleChange, RuleConfirmed, RuleDropped, RulePut, ToolRule
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.rows import RuleChange, RuleConfirmed, RuleDropped, RulePut, ToolRule
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.rules import allows, exact_rule
 from agent_tui.backend.tools.tool import ToolPlace
@@ -101,7 +101,7 @@ class Asks:
 
     async def load(self) -> None:
         """Read the rules; nobody else changes them."""
-        self._rules = await self._store.read(chat_queries.rules)
+        self._rules = await self._store.read(reads.rules)
 
     async def close(self) -> None:
         """Stop all waiting for people to come back."""
@@ -148,7 +148,11 @@ class Asks:
 
     def suspended(self, room_id: str, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
         """Return the pattern of a suspended rule that would let the call run if it were confirmed, or ""."""
-        mine = (rule for rule in self._rules if rule.room_id in ("", room_id) and rule.scope == "suspended")
+        mine = (
+            rule
+            for rule in self._rules
+            if rule.conversation_id in ("", room_id) and rule.scope == "suspended"
+        )
         return next((rule.pattern for rule in mine if allows(rule.pattern, tool, arguments, place)), "")
 
     def ask(
@@ -245,10 +249,14 @@ class Asks:
 
     def forget(self, room_id: str) -> None:
         """The conversation is gone."""
-        self._rules = [rule for rule in self._rules if rule.room_id != room_id]
+        self._rules = [rule for rule in self._rules if rule.conversation_id != room_id]
 
     def _holding(self, room_id: str) -> list[ToolRule]:
-        return [rule for rule in self._rules if rule.room_id in ("", room_id) and rule.scope != "suspended"]
+        return [
+            rule
+            for rule in self._rules
+            if rule.conversation_id in ("", room_id) and rule.scope != "suspended"
+        ]
 
     def _known(self, rule_id: str) -> ToolRule:
         for rule in self._rules:
@@ -269,7 +277,7 @@ class Asks:
         try:
             await self._store.append(room_id, (), [change])
         finally:
-            self._rules = await self._store.read(chat_queries.rules)
+            self._rules = await self._store.read(reads.rules)
 
     def _let_go(self) -> None:
         """Other calls that wait may be allowed by now."""

@@ -9,9 +9,8 @@ from agent_tui.backend.engine.chat_fields import Question, Recorded, title_of
 from agent_tui.backend.engine.chat_record import answer_recorded, person_recorded
 from agent_tui.backend.engine.record import USER_COLOR, USER_NAME
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.store.chat_messages import attachments_text, spoken_text
-from agent_tui.backend.store.chat_rows import ChatRow, Link
-from agent_tui.backend.store.rows import TurnRow, UserSaid
+from agent_tui.backend.store.messages import attachments_text, spoken_text
+from agent_tui.backend.store.rows import ConversationRow, Link, TurnRow, UserSaid
 from agent_tui.model.errors import NotFound, Refused
 
 VOICE = "voice"  # what a person says there may have had no answer
@@ -24,14 +23,19 @@ class Begun:
     message that was there before.
     """
 
-    row: ChatRow
+    row: ConversationRow
     said: UserSaid | None
     turn: TurnRow
     follows: str
 
 
 def begin(
-    row: ChatRow, links: Mapping[str, Link], question: Question, question_id: str, answer_id: str, now: str
+    row: ConversationRow,
+    links: Mapping[str, Link],
+    question: Question,
+    question_id: str,
+    answer_id: str,
+    now: str,
 ) -> Begun:
     """Return what a ``question`` makes of the chat.
 
@@ -57,13 +61,13 @@ def begin(
         row = replace(row, name=title_of(question))
     turn = TurnRow(
         round=round_,
-        agent_id=row.agent_id,
+        agent_id=row.agent.id,
         attempt=1 + sum(link.parent == parent and link.role == "assistant" for link in links.values()),
         message_id=answer_id,
         created_at=now,
-        sender_name=row.model,
+        sender_name=row.agent.model,
         parent=parent,
-        model=row.model,
+        model=row.agent.model,
         client_key=question.client_key,
         continues=question.continues,
     )
@@ -71,7 +75,7 @@ def begin(
     return Begun(replace(row, head=answer_id, round_open=round_, updated_at=now), said, turn, follows)
 
 
-def recorded_message(row: ChatRow, recorded: Recorded, message_id: str, now: str) -> Written:
+def recorded_message(row: ConversationRow, recorded: Recorded, message_id: str, now: str) -> Written:
     """Return what puts a message on record that was said in a voice session, behind the newest one."""
     parent, row = row.head, replace(row, head=message_id, updated_at=now)
     if not row.name:
@@ -92,20 +96,25 @@ def recorded_message(row: ChatRow, recorded: Recorded, message_id: str, now: str
     row = replace(row, round_open=row.round_open + 1)
     turn = TurnRow(
         round=row.round_open,
-        agent_id=row.agent_id,
+        agent_id=row.agent.id,
         attempt=1,
         message_id=message_id,
         created_at=now,
-        sender_name=recorded.speaker or row.model,
+        sender_name=recorded.speaker or row.agent.model,
         parent=parent,
-        model=recorded.speaker or row.model,
+        model=recorded.speaker or row.agent.model,
         spoken=spoken,
     )
     return answer_recorded(row, turn, recorded.content, CUT_IN if recorded.is_cut else "")
 
 
 def _said(
-    row: ChatRow, links: Mapping[str, Link], question: Question, question_id: str, round_: int, now: str
+    row: ConversationRow,
+    links: Mapping[str, Link],
+    question: Question,
+    question_id: str,
+    round_: int,
+    now: str,
 ) -> UserSaid:
     parent = row.head if question.parent_id is None else question.parent_id
     if parent and parent not in links:

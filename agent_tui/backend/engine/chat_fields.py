@@ -17,10 +17,9 @@ from agent_tui.backend.engine.fields import (
 )
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import checked_key, storable
-from agent_tui.backend.store.chat_rows import ChatRow, Value
-from agent_tui.model.events import Attachment, ConversationInfo, Spoken
+from agent_tui.backend.store.rows import AgentsSet, Change, ConversationRow, ConversationSet
+from agent_tui.model.events import AgentInfo, Attachment, ConversationInfo, Spoken
 from agent_tui.model.settings import Setting, Values, settings_of
-from agent_tui.wire.content import dump
 
 MAX_CONTENT_CHARACTERS = 1_000_000
 MAX_ATTACHMENTS = 20
@@ -31,14 +30,7 @@ CHAT_KINDS = ("chat", "voice")
 
 _SPEAKER = Setting(name="speaker", most=200, is_name=True)
 _SETTINGS = settings_of(ConversationInfo)
-_OF_AGENT = ("system_prompt", "model", "provider_id")  # columns of its agent
-_OF_CHAT = (
-    "temperature",
-    "thinking",
-    "tools",
-    "workspace",
-    "head",
-)  # of the conversation; others of its room
+_OF_AGENT = settings_of(ConversationInfo).keys() & settings_of(AgentInfo).keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +84,7 @@ class Asked:
     after: int
 
 
-def chat_row(new: Values, models: ModelSource, now: str) -> ChatRow:
+def chat_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
     """Return the row of a new chat; raises ``Refused`` (422) for what is out of bounds.
 
     Beside the settings ``new`` may have its ``kind``, and a ``client_key``: with the same one again it is the
@@ -104,35 +96,45 @@ def chat_row(new: Values, models: ModelSource, now: str) -> ChatRow:
     if kind not in CHAT_KINDS:
         refuse("There is no such kind of conversation", f"kind is {' or '.join(CHAT_KINDS)}.")
     key = new.get("client_key")
-    return ChatRow(
-        **columns(values | {"provider_id": provider, "model": model}),
+    row = ConversationRow(
         id=id_of(key) if key else uuid4().hex,
-        agent_id=uuid4().hex,
+        name="",
+        agents=(AgentInfo(uuid4().hex, model),),
         created_at=now,
         updated_at=now,
         is_named=bool(values["title"]),
         kind=kind,
     )
+    return _with(row, values | {"provider_id": provider, "model": model})
 
 
-def changed_row(row: ChatRow, change: Values, models: ModelSource) -> ChatRow:
+def changed_row(row: ConversationRow, change: Values, models: ModelSource) -> ConversationRow:
     """Return the chat as it is to be, but for its head; raises ``Refused`` (422)."""
     values = checked(ConversationInfo, change)
     values.pop("head", None)
     if "provider_id" in values or "model" in values:
-        provider, model = with_model(values, models, provider=row.provider_id, model=row.model)
+        was = row.agent
+        provider, model = with_model(values, models, provider=was.provider_id, model=was.model)
         values |= {"provider_id": provider, "model": model}
-    return replace(row, **columns(values), is_named=row.is_named or "title" in values)
+    return replace(_with(row, values), is_named=row.is_named or "title" in values)
 
 
-def changed_columns(row: ChatRow) -> tuple[dict[str, Value], dict[str, Value], dict[str, Value]]:
-    """Return what of ``row`` can be changed: columns of the room, the conversation, the agent."""
-    values = columns(stored_settings(ConversationInfo, row))
-    if row.tools is not None:
-        values["tools"] = dump(list(row.tools))
-    agent = {name: values.pop(name) for name in _OF_AGENT}
-    in_chat = {name: values.pop(name) for name in _OF_CHAT} | {"is_named": row.is_named}
-    return values, in_chat, agent
+def with_prompt(row: ConversationRow, system_prompt: str) -> ConversationRow:
+    """Return the chat with another system prompt."""
+    return _with(row, {"system_prompt": system_prompt})
+
+
+def _with(row: ConversationRow, values: Values) -> ConversationRow:
+    of_agent = {name: value for name, value in values.items() if name in _OF_AGENT}
+    own = {name: value for name, value in values.items() if name not in _OF_AGENT}
+    return replace(row, **columns(own), agents=(replace(row.agent, **of_agent),))
+
+
+def changes_to(row: ConversationRow) -> list[Change]:
+    """Return what stores all of ``row`` that can be changed."""
+    settings = stored_settings(ConversationInfo, row, row.agent)
+    own = columns({name: value for name, value in settings.items() if name not in _OF_AGENT})
+    return [ConversationSet(own | {"is_named": row.is_named}), AgentsSet(row.agents)]
 
 
 def checked_question(question: Question) -> Question:
@@ -193,10 +195,10 @@ def title_of(question: Question) -> str:
     return words.splitlines()[0][:TITLE_CHARACTERS].strip()
 
 
-def conversation_info(row: ChatRow, *, running: bool, asks: bool = False) -> ConversationInfo:
+def conversation_info(row: ConversationRow, *, running: bool, asks: bool = False) -> ConversationInfo:
     """Return the chat as ``GET /api/conversations/{id}`` answers it."""
     return ConversationInfo(
-        **stored_settings(ConversationInfo, row),
+        **stored_settings(ConversationInfo, row, row.agent),
         id=row.id,
         status="running" if running else "idle",
         tokens=row.used_tokens,

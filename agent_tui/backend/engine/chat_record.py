@@ -8,27 +8,22 @@ from dataclasses import replace
 from agent_tui.backend.engine.answer import Ending
 from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.chat_fields import conversation_info
-from agent_tui.backend.engine.record import last_words
+from agent_tui.backend.engine.record import last_words, searchable_turn, searchable_words
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import NotePiece
-from agent_tui.backend.store.chat_messages import question_message, spoken_text
-from agent_tui.backend.store.chat_rows import (
-    ChatRow,
-    ChatSet,
-    Searchable,
+from agent_tui.backend.store.messages import spoken_text, user_message
+from agent_tui.backend.store.rows import (
+    ConversationRow,
+    ConversationSet,
+    ConversationUsed,
+    NewEvent,
     SpokenSet,
     StepPut,
-    StoredStep,
-    Value,
-)
-from agent_tui.backend.store.rows import (
-    NewEvent,
-    RoomSet,
-    RoomUsed,
     TurnClosed,
     TurnOpened,
     TurnRow,
     UserSaid,
+    Value,
 )
 from agent_tui.backend.tools.calling import failed
 from agent_tui.model import events as ev
@@ -46,16 +41,16 @@ UNKNOWN = failed("unknown: the program ended while this ran; it was not run agai
 NOT_RUN = failed("not run: the program ended before that").content
 
 
-def answer_begun(row: ChatRow, said: UserSaid | None, turn: TurnRow) -> Written:
+def answer_begun(row: ConversationRow, said: UserSaid | None, turn: TurnRow) -> Written:
     """A question is asked (``said`` None: one from before), and its answer begins. ``row`` is the chat as it
     is from now on.
     """
     written = Written()
     if said is not None:
-        written.events.append(NewEvent.of(ev.MessageStored(question_message(row.id, said)), said.id))
-        written.changes.append(said)
-        if said.text:
-            written.changes.append(Searchable(said.id, "user", said.text, said.created_at))
+        written.events.append(
+            NewEvent.of(ev.MessageStored(user_message(row.id, said, kind=row.kind)), said.id)
+        )
+        written.changes += [said, *searchable_words(said)]
     started = ev.TurnStarted(
         turn.message_id,
         row.id,
@@ -78,12 +73,9 @@ def answer_begun(row: ChatRow, said: UserSaid | None, turn: TurnRow) -> Written:
         "interrupted": "",
         "round_open": turn.round,
         "name": row.name,
+        "head": turn.message_id,
     }
-    written.changes += [
-        TurnOpened(turn, event=first),
-        RoomSet(running),
-        ChatSet({"head": turn.message_id}, {}),
-    ]
+    written.changes += [TurnOpened(turn, event=first), ConversationSet(running)]
     written.events.append(conversation_changed(row, running=True))
     return written
 
@@ -96,26 +88,25 @@ def message_spoken(message_id: str, spoken: ev.Spoken) -> Written:
     return written
 
 
-def person_recorded(row: ChatRow, said: UserSaid) -> Written:
+def person_recorded(row: ConversationRow, said: UserSaid) -> Written:
     """Words that no model of ours answers; ``row`` is the chat as it is from now on."""
     written = Written()
-    written.events.append(NewEvent.of(ev.MessageStored(question_message(row.id, said)), said.id))
+    written.events.append(NewEvent.of(ev.MessageStored(user_message(row.id, said, kind=row.kind)), said.id))
     written.changes += [
         said,
-        Searchable(said.id, "user", said.text, said.created_at),
-        RoomSet({"name": row.name}),
-        ChatSet({"head": said.id}, {}),
+        *searchable_words(said),
+        ConversationSet({"name": row.name, "head": said.id}),
     ]
     written.events.append(conversation_changed(row, running=False))
     return written
 
 
-def answer_recorded(row: ChatRow, turn: TurnRow, text: str, cut: str) -> Written:
+def answer_recorded(row: ConversationRow, turn: TurnRow, text: str, cut: str) -> Written:
     """What an agent said that is no model of ours; ``row`` is the chat as it is from now on."""
     written = answer_begun(row, None, turn)
     step = Step("step-0", content=text)
     written.events.append(NewEvent.of(ev.StepSet(turn.message_id, step), turn.message_id))
-    written.changes.append(StepPut(StoredStep(turn.message_id, 0, step, turn.created_at)))
+    written.changes.append(StepPut(turn.message_id, step, turn.created_at))
     ended = answer_ended(row, turn, Ending((step,), "", cut, 0, None, None, None, None))
     return Written(written.events + ended.events, written.changes + ended.changes)
 
@@ -129,7 +120,7 @@ def answer_noted(turn: TurnRow, note: NotePiece) -> Written:
     return written
 
 
-def answer_ended(row: ChatRow, turn: TurnRow, ending: Ending) -> Written:
+def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending) -> Written:
     """The answer is over, whole or not; ``row`` is the chat as stored."""
     written = Written()
     text = said_in(ending.steps)
@@ -147,6 +138,7 @@ def answer_ended(row: ChatRow, turn: TurnRow, ending: Ending) -> Written:
         seconds=ending.seconds,
     )
     written.events.append(NewEvent.of(ended, turn.message_id))
+    closed = _closed(turn, ending, status, text, error)
     row = replace(
         row,
         used_tokens=row.used_tokens + tokens,
@@ -163,12 +155,13 @@ def answer_ended(row: ChatRow, turn: TurnRow, ending: Ending) -> Written:
         why = CUTS.get(ending.cut, f"Interrupted: {ending.cut}") if ending.cut else error
         written.events.append(NewEvent.of(ev.RunFailed(why), turn.message_id))
     written.changes += [
-        _closed(turn, ending, status, text, error),
-        RoomUsed(tokens, ending.cost, row.agent_id),
-        RoomSet({"status": "idle", "interrupted": "", "last_words": row.last_words}),
+        TurnClosed(closed),
+        ConversationUsed(tokens, ending.cost, turn.agent_id),
+        ConversationSet(
+            {"status": "idle", "interrupted": "", "last_words": row.last_words, "round_done": turn.round}
+        ),
+        *searchable_turn(closed),
     ]
-    if text:
-        written.changes.append(Searchable(turn.message_id, "assistant", text, turn.created_at))
     return written
 
 
@@ -196,18 +189,17 @@ def left_open(
     return steps, written
 
 
-def conversation_changed(row: ChatRow, *, running: bool) -> NewEvent:
+def conversation_changed(row: ConversationRow, *, running: bool) -> NewEvent:
     """Return the event that says what the chat is now."""
     return NewEvent.of(ev.ConversationChanged(conversation_info(row, running=running)))
 
 
-def _closed(turn: TurnRow, ending: Ending, status: str, text: str, error: str) -> TurnClosed:
+def _closed(turn: TurnRow, ending: Ending, status: str, text: str, error: str) -> TurnRow:
     usage = ending.usage or ev.Usage()
-    return TurnClosed(
-        turn.message_id,
-        status,
-        text,
-        usage.completion_tokens,
+    return replace(
+        turn,
+        status=status,
+        text=text,
         reason=ending.cut,
         error=error,
         prompt_tokens=usage.prompt_tokens,

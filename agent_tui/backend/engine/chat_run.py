@@ -18,9 +18,8 @@ from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.models.model import Member, Model, ModelRequest, NotePiece, ToolSpec
-from agent_tui.backend.store import chat_queries
-from agent_tui.backend.store.chat_rows import ChatRow
-from agent_tui.backend.store.rows import TurnRow
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.rows import CHATS, ConversationRow, TurnRow
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.rooms import ROOM_TOOLS
 from agent_tui.backend.tools.tool import ToolPlace
@@ -36,7 +35,7 @@ class Given:
     or why there is none.
     """
 
-    row: ChatRow
+    row: ConversationRow
     turn: TurnRow
     history: Sequence[Message]
     thinking: bool | None
@@ -45,10 +44,10 @@ class Given:
     before: tuple[Step, ...] = ()
 
 
-def opened_model(models: ModelSource, row: ChatRow) -> tuple[Model, int] | Exception:
+def opened_model(models: ModelSource, row: ConversationRow) -> tuple[Model, int] | Exception:
     """Return the chat's model and how many tokens it may say, or why there is none."""
     try:
-        model, most = models.open(row.provider_id, row.model)
+        model, most = models.open(row.agent.provider_id, row.agent.model)
     except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
         return error
     return model, row.answer_tokens or most
@@ -56,7 +55,7 @@ def opened_model(models: ModelSource, row: ChatRow) -> tuple[Model, int] | Excep
 
 def left_out(
     models: ModelSource,
-    row: ChatRow,
+    row: ConversationRow,
     history: Sequence[Message],
     opened: tuple[Model, int] | Exception,
     before: Sequence[Step] = (),
@@ -64,8 +63,8 @@ def left_out(
     """Return how many messages of the branch the model cannot be told, for lack of room."""
     if isinstance(opened, Exception):
         return 0
-    tokens = room_for_history(models.terms(row.provider_id, row.model), opened[1])
-    return trim((*branch_told(row.system_prompt, history), *steps_told(before)), tokens)[1]
+    tokens = room_for_history(models.terms(row.agent.provider_id, row.agent.model), opened[1])
+    return trim((*branch_told(row.agent.system_prompt, history), *steps_told(before)), tokens)[1]
 
 
 class ChatRun:
@@ -99,7 +98,7 @@ class ChatRun:
     @property
     def providers(self) -> tuple[str]:
         """The provider whose model answers."""
-        return (self._given.row.provider_id,)
+        return (self._given.row.agent.provider_id,)
 
     def start(self) -> asyncio.Task[None]:
         """Begin to answer; the task raises ``StoreError``, and only that."""
@@ -113,7 +112,7 @@ class ChatRun:
         if self._answer is not None:
             self._answer.cut(self.reason)
 
-    def changed(self, row: ChatRow) -> None:
+    def changed(self, row: ConversationRow) -> None:
         """The chat is ``row`` now: its budget counts at once, all else from the next question on."""
         self._row = row
 
@@ -125,7 +124,7 @@ class ChatRun:
     async def _go(self) -> None:
         ending = await self._end()
         async with self.turnstile:
-            row = await self._store.read(chat_queries.chat, self._row.id)
+            row = await self._store.read(reads.conversation, self._row.id, CHATS)
             ending.rest.add(answer_ended(row, self._given.turn, ending))
             await self._store.append(row.id, ending.rest.events, ending.rest.changes)
 
@@ -174,8 +173,8 @@ class ChatRun:
     def _request(self, specs: tuple[ToolSpec, ...], max_tokens: int) -> ModelRequest:
         row, history = self._given.row, self._given.history
         return ModelRequest(
-            messages=tuple(branch_told(row.system_prompt, history)),
-            model=row.model,
+            messages=tuple(branch_told(row.agent.system_prompt, history)),
+            model=row.agent.model,
             speaker="",
             task=history[-1].text,
             round=1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from uuid import uuid4
@@ -15,13 +16,14 @@ from agent_tui.backend.engine.chat_fields import (
     Asked,
     Question,
     Recorded,
-    changed_columns,
     changed_row,
+    changes_to,
     chat_row,
     checked_question,
     checked_recorded,
     conversation_info,
     id_of,
+    with_prompt,
 )
 from agent_tui.backend.engine.chat_record import (
     answer_begun,
@@ -32,15 +34,22 @@ from agent_tui.backend.engine.chat_record import (
 )
 from agent_tui.backend.engine.chat_run import ChatRun, Given, left_out, opened_model
 from agent_tui.backend.engine.fields import waits
-from agent_tui.backend.engine.runs import PageQuery, Runs
+from agent_tui.backend.engine.runs import Runs
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store import chat_queries, queries
-from agent_tui.backend.store.chat_messages import question_message
-from agent_tui.backend.store.chat_rows import ChatCreated, ChatRow, ChatSet, Hit, ToolRule, Unsearchable
-from agent_tui.backend.store.rows import Change, RoomSet
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.messages import user_message
+from agent_tui.backend.store.rows import (
+    CHATS,
+    ConversationCreated,
+    ConversationRow,
+    ConversationSet,
+    Hit,
+    ToolRule,
+)
+from agent_tui.backend.store.steps import calls
 from agent_tui.backend.store.store import Store
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import NotFound, Refused
@@ -52,10 +61,9 @@ __all__ = ["Asked", "Chats", "Question", "Recorded"]
 
 ANSWER_RUNNING = "conversation.answering"  # code of the refusal to do two things at once
 MAX_HITS = 500
-MESSAGES_PER_DELETE = 100  # from the full text search, which takes its time; others' words wait meanwhile
 
 
-class Chats(Runs[ChatRow, ChatRun]):
+class Chats(Runs[ConversationRow, ChatRun]):
     """All chats of one store, in one event loop.
 
     Whatever changes a chat is done to its end even when its caller goes away, and one at a time for each
@@ -87,10 +95,10 @@ class Chats(Runs[ChatRow, ChatRun]):
 
     async def start(self) -> None:
         """Close the answers that a dead process left open. Nothing is asked or run again."""
-        for row in await self._store.read(chat_queries.chats, deleted=True):
+        for row in await self._store.read(reads.conversations, CHATS, deleted=True):
             await self._drop(row)
         await self._asks.load()
-        for row in await self._store.read(chat_queries.chats):
+        for row in await self._newest_first():
             if row.status == "running":
                 await self._alone(row.id, self._recover(row))
 
@@ -103,8 +111,12 @@ class Chats(Runs[ChatRow, ChatRun]):
 
     async def conversations(self, *, archived: bool = False) -> list[ConversationInfo]:
         """Return all chats, newest activity first, with ``archived`` those too that were put away."""
-        rows = await self._store.read(chat_queries.chats)
+        rows = await self._newest_first()
         return [self._info(row) for row in rows if archived or not row.archived]
+
+    async def _newest_first(self) -> list[ConversationRow]:
+        rows = await self._store.read(reads.conversations, CHATS)
+        return sorted(rows, key=lambda row: row.updated_at)[::-1]
 
     async def conversation(self, room_id: str) -> ConversationInfo:
         """Return one chat."""
@@ -129,9 +141,9 @@ class Chats(Runs[ChatRow, ChatRun]):
         """Stop the answer, end the readers, delete the chat; return it as it was last."""
         return await self._whole(self._delete(room_id))
 
-    async def search(self, words: str, limit: int = 50) -> list[Hit]:
-        """Return the newest messages of all chats that hold all of ``words``."""
-        return await self._store.read(chat_queries.search, words, max(1, min(limit, MAX_HITS)))
+    async def search(self, words: str, limit: int = 50, kinds: Collection[str] = CHATS) -> list[Hit]:
+        """Return the newest messages of all conversations of these kinds that hold all of ``words``."""
+        return await self._store.read(reads.search, words, max(1, min(limit, MAX_HITS)), kinds)
 
     # --- answers ---------------------------------------------------------------------------------------
 
@@ -171,7 +183,7 @@ class Chats(Runs[ChatRow, ChatRun]):
 
     async def first_event(self, room_id: str, message_id: str) -> int | None:
         """Return the seq with which this answer began, None where the chat has no such answer."""
-        return await self._store.read(chat_queries.first_event, room_id, message_id)
+        return await self._store.read(reads.first_event, room_id, message_id)
 
     async def answer(self, room_id: str, message_id: str, step_id: str, word: Word) -> None:
         """Give a person's word on a call that asks.
@@ -201,34 +213,32 @@ class Chats(Runs[ChatRow, ChatRun]):
 
     # --- one at a time for each chat -------------------------------------------------------------------
 
-    async def _create(self, row: ChatRow) -> ConversationInfo:
+    async def _create(self, row: ConversationRow) -> ConversationInfo:
         async with self._lock(row.id):
             try:
                 return await self.conversation(row.id)  # made before, with the same client_key
             except NotFound:
-                await self._store.append(row.id, (), [ChatCreated(row)])
+                await self._store.append(row.id, (), [ConversationCreated(row)])
             return await self.conversation(row.id)
 
     async def _change(self, room_id: str, change: Values) -> ConversationInfo:
         async with self._lock(room_id):
             run = self._runs.get(room_id)
             async with run.turnstile if run is not None else nullcontext():
-                before = await self._store.read(chat_queries.chat, room_id)
+                before = await self._store.read(reads.conversation, room_id, CHATS)
                 running = before.status == "running" and run is not None
                 if running and waits(ConversationInfo, change):
                     raise _busy()
                 row = changed_row(before, change, self._models)
                 if (head := change.get("head")) is not None:
-                    links = await self._store.read(chat_queries.links, room_id)
+                    links = await self._store.read(reads.links, room_id)
                     if head not in links:
                         raise NotFound(f"There is no message {head[:100]}", status=404)
-                    row = replace(row, head=chat_queries.leaf(links, head))
+                    row = replace(row, head=reads.leaf(links, head))
                 if row != before:
-                    in_room, in_chat, agent = changed_columns(row)
                     row = replace(row, updated_at=self._timing.now().isoformat())
-                    changes: list[Change] = [RoomSet(in_room), ChatSet(in_chat, agent)]
                     event = conversation_changed(row, running=running)
-                    await self._store.append(room_id, [event], changes)
+                    await self._store.append(room_id, [event], changes_to(row))
                     if run is not None:
                         run.changed(row)
             return await self.conversation(room_id)
@@ -239,21 +249,16 @@ class Chats(Runs[ChatRow, ChatRun]):
             self._asks.forget(room_id)
             return conversation_info(row, running=False)
 
-    async def _drop(self, row: ChatRow) -> None:
-        while await self._store.read(chat_queries.is_searchable, row.id):
-            await self._store.append(row.id, (), [Unsearchable(MESSAGES_PER_DELETE)])
-        await super()._drop(row)
-
     async def _ask(self, room_id: str, question: Question) -> Asked:
         async with self._lock(room_id):
             row = await self._settled(room_id)
             if row.kind == VOICE and question.tools is None:  # a guest may not keep running what costs money
                 self._presence.press()
-            known = await self._store.read(chat_queries.asked, room_id, question.client_key)
+            known = await self._store.read(reads.asked, room_id, question.client_key)
             if known is not None:
                 return Asked(*known)
             self._check_ask(row)
-            links = await self._store.read(chat_queries.links, room_id)
+            links = await self._store.read(reads.links, room_id)
             if question.continues:
                 question = replace(question, continues=await self._to_continue(room_id, question.continues))
             answer_id = question.answer_id or uuid4().hex
@@ -263,7 +268,7 @@ class Chats(Runs[ChatRow, ChatRun]):
     async def _record(self, room_id: str, recorded: Recorded) -> str:
         async with self._lock(room_id):
             row = await self._settled(room_id)
-            links = await self._store.read(chat_queries.links, room_id)
+            links = await self._store.read(reads.links, room_id)
             message_id = recorded.message_id or id_of(room_id, recorded.client_key)
             if recorded.role == "user":
                 self._presence.press()
@@ -285,7 +290,7 @@ class Chats(Runs[ChatRow, ChatRun]):
         """Return the message that an answer goes on behind: this one, or the last before it that said
         anything. Raises ``Refused`` (409) where there is nothing to continue, ``NotFound``.
         """
-        chain, is_open = await self._store.read(queries.continuable, room_id, message_id)
+        chain, is_open = await self._store.read(reads.continuable, room_id, message_id)
         if not is_open:
             raise Refused("The answer is whole", "There is nothing left to continue.", status=409)
         if not chain:
@@ -294,14 +299,14 @@ class Chats(Runs[ChatRow, ChatRun]):
 
     async def _begin(self, begun: Begun, question: Question) -> Asked:
         row, opened = begun.row, opened_model(self._models, begun.row)
-        history = await self._store.read(chat_queries.told, row.id, begun.follows)
+        history = await self._store.read(reads.told, row, begun.follows)
         before: tuple[Step, ...] = ()
         if begun.said is not None:
-            history.append(question_message(row.id, begun.said))
+            history.append(user_message(row.id, begun.said, kind=row.kind))
         elif question.continues:
             history = joined(history)
             before = history.pop().steps
-        told = row if question.system_prompt is None else replace(row, system_prompt=question.system_prompt)
+        told = row if question.system_prompt is None else with_prompt(row, question.system_prompt)
         turn = replace(begun.turn, trimmed=left_out(self._models, told, history, opened, before))
         written = answer_begun(row, begun.said, turn)
         first = await self._store.append(row.id, written.events, written.changes)
@@ -318,7 +323,7 @@ class Chats(Runs[ChatRow, ChatRun]):
         self._go(row.id, ChatRun(self._store, self._models, self._toolbox, gate, self._timing, given))
         return Asked(turn.message_id, first - 1)
 
-    def _check_ask(self, row: ChatRow) -> None:
+    def _check_ask(self, row: ConversationRow) -> None:
         if row.status == "running":
             raise _busy()
         if row.archived:
@@ -332,36 +337,30 @@ class Chats(Runs[ChatRow, ChatRun]):
             run = self._runs.get(room_id)
             if run is not None and not run.reason and message_id in ("", run.message_id):
                 # On record first: a process that dies right after this was stopped, and did not crash.
-                stopped = RoomSet({"interrupted": "stop"}, while_running=True)
+                stopped = ConversationSet({"interrupted": "stop"}, while_running=True)
                 await self._store.append(room_id, (), [stopped])
                 run.cut("stop")
             return await self.conversation(room_id)
 
     async def _give_word(self, key: tuple[str, str, str], word: Word) -> None:
-        await self._store.read(chat_queries.chat, key[0])  # rooms, whose asks stand here too, are none
-        if not self._asks.asks(key):
-            await self._check_step(*key)
+        await self._store.read(reads.conversation, key[0], CHATS)  # asks of rooms stand here too
+        if not self._asks.asks(key) and key[2] not in await self._store.read(calls, *key[:2]):
+            raise NotFound(f"There is no call {key[2][:100]} in this conversation", status=404)
         await self._asks.answer(key, word)
-
-    async def _check_step(self, room_id: str, message_id: str, step_id: str) -> None:
-        found = await self._store.read(chat_queries.messages, room_id, [message_id], {})
-        steps = found[0].steps if found else ()
-        if not any(step.id == step_id and step.type == "tool_call" for step in steps):
-            raise NotFound(f"There is no call {step_id[:100]} in this conversation", status=404)
 
     # --- what happens by itself ------------------------------------------------------------------------
 
     @property
-    def _page(self) -> PageQuery:
-        return chat_queries.page
+    def _kinds(self) -> Collection[str]:
+        return CHATS
 
-    async def _row(self, room_id: str) -> ChatRow:
-        return await self._store.read(chat_queries.chat, room_id, or_damaged=True)
+    async def _row(self, room_id: str) -> ConversationRow:
+        return await self._store.read(reads.conversation, room_id, CHATS, or_damaged=True)
 
-    async def _recover(self, row: ChatRow) -> None:
-        found = await self._store.read(chat_queries.open_answer, row.id)
+    async def _recover(self, row: ConversationRow) -> None:
+        found = await self._store.read(reads.open_turn, row.id)
         if found is None:
-            await self._store.append(row.id, (), [RoomSet({"status": "idle", "interrupted": ""})])
+            await self._store.append(row.id, (), [ConversationSet({"status": "idle", "interrupted": ""})])
             return
         turn, known = found
         steps, written = left_open(turn, known, self._timing.now().isoformat())
@@ -379,7 +378,7 @@ class Chats(Runs[ChatRow, ChatRun]):
     async def _name(self, room_id: str) -> str:
         return (await self._row(room_id)).name
 
-    def _info(self, row: ChatRow) -> ConversationInfo:
+    def _info(self, row: ConversationRow) -> ConversationInfo:
         running = row.status == "running" and row.id in self._runs
         return conversation_info(row, running=running, asks=running and self._asks.waits_in(row.id))
 

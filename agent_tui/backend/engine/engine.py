@@ -15,13 +15,13 @@ from agent_tui.backend.engine.chat_asks import Word
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.rooms import RoomNews, room_info, room_row
 from agent_tui.backend.engine.runner import Runner
-from agent_tui.backend.engine.runs import PageQuery, say_failed
+from agent_tui.backend.engine.runs import say_failed
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store import queries
-from agent_tui.backend.store.rows import RoomCreated, RoomRow, RoomSet
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.rows import ROOM, ConversationCreated, ConversationRow, ConversationSet
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import RoomInfo
@@ -61,18 +61,18 @@ class Engine(Acts):
 
         Without it they stay paused, also at later starts, until somebody runs them.
         """
-        for row in await self._store.read(queries.rooms, deleted=True):
+        for row in await self._store.read(reads.conversations, ROOM, deleted=True):
             await self._drop(row)
-        for row in await self._store.read(queries.rooms):
+        for row in await self._store.read(reads.conversations, ROOM):
             if row.status == "running":
                 await self._alone(row.id, self._recover(row))
-        for row in await self._store.read(queries.rooms):
+        for row in await self._store.read(reads.conversations, ROOM):
             if row.damaged:
                 continue
             if row.desired == "running" and resume and not (row.archived or budget.used_up(row)):
                 await self._alone(row.id, self.resume(row.id))
             elif row.desired == "running":
-                await self._store.append(row.id, (), [RoomSet({"desired": "paused"})])
+                await self._store.append(row.id, (), [ConversationSet({"desired": "paused"})])
 
     async def stop_all(self, reason: str = "handover") -> None:
         """Cut all rooms and wait until that is on record. They stay wanted: a later start may resume them."""
@@ -86,7 +86,7 @@ class Engine(Acts):
         ``rooms.room_row`` takes them; raises ``Refused`` (422) for what is out of bounds.
         """
         row = room_row(new, self._models, self._timing.now().isoformat())
-        await self._whole(self._store.append(row.id, (), [RoomCreated(row)]))
+        await self._whole(self._store.append(row.id, (), [ConversationCreated(row)]))
         self._changes.note(row.id)
         return await self.room(row.id)
 
@@ -112,7 +112,7 @@ class Engine(Acts):
     async def room(self, room_id: str) -> RoomInfo:
         """Return one room."""
         ran = set(self._runs)
-        row, stands = await self._store.read(queries.room_and_stands, room_id)
+        row, stands = await self._store.read(reads.room_and_stands, room_id)
         return self._info(row, stands, ran)
 
     async def change_room(self, room_id: str, change: Values) -> RoomInfo:
@@ -161,7 +161,7 @@ class Engine(Acts):
         async with self._lock(room_id):
             runner = self._runs.get(room_id)
             async with runner.turnstile if runner is not None else nullcontext():
-                row = await self._store.read(queries.room, room_id)
+                row = await self._store.read(reads.conversation, room_id, ROOM)
                 written = changed(row, change, self._models, self._timing.now().isoformat())
                 if written.changes:
                     await self._store.append(room_id, written.events, written.changes)
@@ -206,26 +206,26 @@ class Engine(Acts):
         """Return the room as it stands; if it runs, it goes on even where it was to wait for somebody."""
         async with self._scene(room_id) as scene:
             if scene.runner is not None and scene.room.desired == "paused":
-                await self._write(room_id, RoomSet({"desired": "running"}))
+                await self._write(room_id, ConversationSet({"desired": "running"}))
         return scene
 
     async def _pause(self, room_id: str, reason: str) -> RoomInfo:
         async with self._lock(room_id):
             runner = self._runs.get(room_id)
             if runner is not None and not runner.reason:
-                paused = RoomSet({"desired": "paused", "interrupted": reason}, while_running=True)
+                paused = ConversationSet({"desired": "paused", "interrupted": reason}, while_running=True)
                 await self._store.append(room_id, (), [paused])
                 runner.cut(reason)
             return await self.room(room_id)
 
-    def _check_start(self, row: RoomRow) -> None:
+    def _check_start(self, row: ConversationRow) -> None:
         if row.archived:
             raise Refused("The room is archived", "Take it out of the archive first.", status=409)
         budget.check(row)
         if self._stopping:
             raise Refused("The backend is stopping", "Run the room again when it is back.", status=503)
 
-    async def _start(self, row: RoomRow) -> int:
+    async def _start(self, row: ConversationRow) -> int:
         self._check_start(row)
         runner = self._runs[row.id] = Runner(self._store, self._models, self._timing, row, self._tools)
         try:
@@ -239,13 +239,13 @@ class Engine(Acts):
     # --- what happens by itself ------------------------------------------------------------------------
 
     @property
-    def _page(self) -> PageQuery:
-        return queries.messages
+    def _kinds(self) -> Collection[str]:
+        return ROOM
 
-    async def _row(self, room_id: str) -> RoomRow:
-        return await self._store.read(queries.room, room_id, or_damaged=True)
+    async def _row(self, room_id: str) -> ConversationRow:
+        return await self._store.read(reads.conversation, room_id, ROOM, or_damaged=True)
 
-    async def _recover(self, row: RoomRow) -> None:
+    async def _recover(self, row: ConversationRow) -> None:
         """Close the turns and the run that ended without saying so. Speaks no word."""
         runner = Runner(self._store, self._models, self._timing, row)
         runner.cut((row.interrupted if row.desired == "paused" else "") or "crash")
@@ -262,11 +262,14 @@ class Engine(Acts):
 
     async def _read_rooms(self, ids: Collection[str] | None) -> list[RoomInfo]:
         ran = set(self._runs)
-        rows, stands = await self._store.read(queries.rooms_and_stands, ids)
+        rows, stands = await self._store.read(reads.rooms_and_stands, ids)
         return [self._info(row, stands, ran) for row in rows]
 
     def _info(
-        self, row: RoomRow, stands: Mapping[str, str] = MappingProxyType({}), ran: Collection[str] = ()
+        self,
+        row: ConversationRow,
+        stands: Mapping[str, str] = MappingProxyType({}),
+        ran: Collection[str] = (),
     ) -> RoomInfo:
         """``ran``: the rooms that ran before ``row`` was read; their run may have ended well since."""
         if row.status == "running" and row.id not in self._runs and row.id not in ran:

@@ -52,9 +52,10 @@ def columns(values: Values) -> dict[str, Any]:
     return {_COLUMNS.get(name, name): value for name, value in values.items()}
 
 
-def stored_settings(record: type, row: object) -> dict[str, Any]:
-    """Return the settings of ``record`` as ``row`` has them."""
-    return {name: getattr(row, _COLUMNS.get(name, name)) for name in settings_of(record)}
+def stored_settings(record: type, row: object, agent: object = None) -> dict[str, Any]:
+    """Return the settings of ``record`` as ``row`` has them; those that it has not, as its one ``agent``."""
+    names = {name: _COLUMNS.get(name, name) for name in settings_of(record)}
+    return {name: getattr(row if hasattr(row, of) else agent, of) for name, of in names.items()}
 
 
 def checked_value(setting: Setting, value: Any) -> Any:

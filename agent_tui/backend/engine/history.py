@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from agent_tui.backend.engine.agents import room_told, without_own_mark
 from agent_tui.backend.models.model import ChatMessage
-from agent_tui.backend.store.queries import Said
-from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.backend.store.reads import Said
+from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.events import AgentInfo
 
 
 def model_messages(
-    room: RoomRow, agent: AgentInfo, turn: TurnRow, said: Sequence[Said], until: int | None = None
+    room: ConversationRow, agent: AgentInfo, turn: TurnRow, said: Sequence[Said], until: int | None = None
 ) -> tuple[ChatMessage, ...]:
     """Return the messages for the ``turn`` of ``agent``.
 
@@ -49,7 +49,7 @@ def model_messages(
     return tuple(messages)
 
 
-def _prompt(room: RoomRow, agent: AgentInfo, turn: TurnRow) -> str:
+def _prompt(room: ConversationRow, agent: AgentInfo, turn: TurnRow) -> str:
     """Return the agent's own prompt and what it is told of the room; of that the demo model needs nothing."""
     if agent.provider_id == DEMO_PROVIDER:
         return agent.system_prompt
@@ -57,7 +57,7 @@ def _prompt(room: RoomRow, agent: AgentInfo, turn: TurnRow) -> str:
     return f"{agent.system_prompt}\n\n{told}" if agent.system_prompt else told
 
 
-def _in_order(room: RoomRow, said: Sequence[Said]) -> Sequence[Said]:
+def _in_order(room: ConversationRow, said: Sequence[Said]) -> Sequence[Said]:
     if not room.parallel:
         return said
     # Not by time: what models are told does not hang on who was faster. People's words open a round.

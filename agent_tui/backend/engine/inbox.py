@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agent_tui.backend.engine.words import storable
-from agent_tui.backend.store.rows import InboxPut, InboxSet, RoomRow
+from agent_tui.backend.store.rows import ConversationRow, InboxPut, InboxSet
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import QueuedMessage
 
@@ -26,7 +26,7 @@ class Words:
     client_key: str
 
 
-def put(room: RoomRow, words: Words, message_id: str, now: str) -> InboxPut:
+def put(room: ConversationRow, words: Words, message_id: str, now: str) -> InboxPut:
     """Return what puts ``words`` into the queue; raises ``Refused`` (409, 422)."""
     if room.archived:
         raise Refused("The room is archived", "Take it out of the archive first.", status=409)
@@ -47,19 +47,19 @@ def put(room: RoomRow, words: Words, message_id: str, now: str) -> InboxPut:
     )
 
 
-def change(room: RoomRow, message_id: str, content: str | None, to: str | None) -> InboxSet:
+def change(room: ConversationRow, message_id: str, content: str | None, to: str | None) -> InboxSet:
     """Return what changes words that wait; None leaves as it is. Raises ``Refused`` (422)."""
     values = {}
     if content is not None:
         values["content"] = _checked(content)
     if to is not None:
         values["to_agent"] = _checked_to(room, to)
-    return InboxSet(message_id, values or {"state": "queued"})
+    return InboxSet((message_id,), values or {"state": "queued"})
 
 
 def drop(message_id: str) -> InboxSet:
     """Return what takes words back that wait."""
-    return InboxSet(message_id, {"state": "removed"})
+    return InboxSet((message_id,), {"state": "removed"})
 
 
 def check_waits(message_id: str, state: str) -> None:
@@ -79,7 +79,7 @@ def _checked(content: str) -> str:
     return storable(content)
 
 
-def _checked_to(room: RoomRow, to: str) -> str:
+def _checked_to(room: ConversationRow, to: str) -> str:
     if to and all(agent.id != to for agent in room.agents):
         detail = "A whisper is for an agent that takes turns in this room."
         raise Refused(f"There is no agent {to[:100]} in this room", detail, status=422)

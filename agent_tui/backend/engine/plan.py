@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_tui.backend.engine.budget import used_up
-from agent_tui.backend.store.queries import FINAL_REASONS
-from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.backend.store.reads import FINAL_REASONS
+from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.model.events import QueuedMessage
 
 CUT_IN = "interject"  # the reason of a turn that a person's words cut (protocols.md §1, point 8)
@@ -113,7 +113,7 @@ class Fail:
 Step = StartRun | CloseTurns | OpenRound | Say | Skip | Speak | Wait | CloseRound | Complete | Pause | Fail
 
 
-def plan(room: RoomRow, turns: Sequence[TurnRow], cut: str, speaking: Collection[str] = ()) -> Step:
+def plan(room: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Collection[str] = ()) -> Step:
     """Return the next step of a room that is running or wanted to run.
 
     ``turns`` are all attempts of its newest three rounds, ``speaking`` the ids of the agents whose turns are
@@ -162,7 +162,7 @@ def _newest(turns: Sequence[TurnRow]) -> Newest:
 
 
 def _due(
-    room: RoomRow, newest: Newest, speaking: Collection[str], parts: Mapping[str, TurnRow]
+    room: ConversationRow, newest: Newest, speaking: Collection[str], parts: Mapping[str, TurnRow]
 ) -> tuple[Turn, ...]:
     """Return the turns that nobody finished, and before them those that somebody asked for again. ``parts``
     are all attempts, by their messages.
@@ -188,7 +188,7 @@ def _due(
     return (*asked, *due)
 
 
-def _goes_on(room: RoomRow, cut: TurnRow, parts: Mapping[str, TurnRow]) -> bool:
+def _goes_on(room: ConversationRow, cut: TurnRow, parts: Mapping[str, TurnRow]) -> bool:
     """Return whether the next attempt continues the one that was ``cut``.
 
     It says it all anew where the room wants that, and where somebody's words cut in: they are to change what
@@ -202,7 +202,7 @@ def _goes_on(room: RoomRow, cut: TurnRow, parts: Mapping[str, TurnRow]) -> bool:
     return before is not None
 
 
-def _failed(room: RoomRow, newest: Newest) -> tuple[str, ...]:
+def _failed(room: ConversationRow, newest: Newest) -> tuple[str, ...]:
     """Return the failed turns of the open round, by their messages, if they are to pause the room.
 
     One is enough where the room says so (``on_error``). Else all turns of the round have to fail, or in a
@@ -227,7 +227,7 @@ def _failed(room: RoomRow, newest: Newest) -> tuple[str, ...]:
     return ()
 
 
-def _is_provider_dead(room: RoomRow, newest: Newest) -> bool:
+def _is_provider_dead(room: ConversationRow, newest: Newest) -> bool:
     """Return whether the newest turns of one provider all failed, those since the room was resumed."""
     providers = {agent.id: agent.provider_id for agent in room.agents}
     tried: dict[str, list[bool]] = {}
@@ -241,7 +241,7 @@ def _has_failed(row: TurnRow) -> bool:
     return row.status == "failed" and not (row.again or row.to_continue)
 
 
-def _between(room: RoomRow, cut: str) -> Step:
+def _between(room: ConversationRow, cut: str) -> Step:
     """Return what is to be done when nobody is due."""
     if room.round_open > room.round_done:
         return CloseRound(room.round_open)
@@ -253,7 +253,7 @@ def _between(room: RoomRow, cut: str) -> Step:
     return Pause("budget") if used_up(room) else OpenRound(room.round_open + 1)
 
 
-def _speak(room: RoomRow, newest: Newest, due: tuple[Turn, ...]) -> Step:
+def _speak(room: ConversationRow, newest: Newest, due: tuple[Turn, ...]) -> Step:
     chosen = due if room.parallel else due[:1]
     skipping = {agent.id for agent in room.agents if agent.skip_next}
     for turn in chosen:

@@ -15,12 +15,13 @@ from agent_tui.backend.store.messages import turn_message, user_message, with_no
 from agent_tui.backend.store.rows import (
     AgentSkips,
     Change,
-    InboxTaken,
+    ConversationRow,
+    ConversationSet,
+    ConversationUsed,
+    InboxSet,
     NewEvent,
-    RoomRow,
-    RoomSet,
-    RoomUsed,
     RunOpened,
+    Searchable,
     TurnAgain,
     TurnClosed,
     TurnOpened,
@@ -39,39 +40,39 @@ LAST_WORDS_CHARACTERS = 120
 OWN_PAUSES = ("error", "budget")
 
 
-def run_started(room: RoomRow, *, resumed: bool, task_id: str, now: str) -> Written:
+def run_started(room: ConversationRow, *, resumed: bool, task_id: str, now: str) -> Written:
     """The run begins; the first time the task is said, under ``task_id``."""
     events = [NewEvent.of(ev.RunStarted(room.id, room.task, resumed))]
     if resumed:
         return Written(events, [RunOpened()])
     task = UserSaid(task_id, 0, room.task, USER_NAME, USER_COLOR, now, event=1)
-    events.append(NewEvent.of(ev.MessageStored(user_message(room.id, task)), task_id))
-    return Written(events, [RunOpened(), task])
+    events.append(NewEvent.of(ev.MessageStored(user_message(room.id, task, kind=room.kind)), task_id))
+    return Written(events, [RunOpened(), task, *searchable_words(task)])
 
 
-def round_opened(room: RoomRow, round_: int) -> Written:
+def round_opened(room: ConversationRow, round_: int) -> Written:
     """A round begins; it is spoken as the room says now, whatever it says later."""
     events = [NewEvent.of(ev.RoundStarted(round_, room.max_rounds))]
     if room.execution_mode == "parallel":
         events.append(NewEvent.of(ev.ParallelStarted(round_, room.max_rounds, room.agents)))
-    return Written(events, [RoomSet({"round_open": round_, "round_mode": room.execution_mode})])
+    return Written(events, [ConversationSet({"round_open": round_, "round_mode": room.execution_mode})])
 
 
-def round_closed(room: RoomRow, round_: int) -> Written:
+def round_closed(room: ConversationRow, round_: int) -> Written:
     """All turns of the round are finished."""
     events = [NewEvent.of(ev.RoundEnded(round_))]
     if room.parallel:
         events.insert(0, NewEvent.of(ev.ParallelEnded(round_, len(room.agents))))
-    return Written(events, [RoomSet({"round_done": round_})])
+    return Written(events, [ConversationSet({"round_done": round_})])
 
 
-def run_completed(room: RoomRow) -> Written:
+def run_completed(room: ConversationRow) -> Written:
     """The last round is over."""
-    ended = RoomSet({"status": "completed", "desired": "idle", "interrupted": ""})
+    ended = ConversationSet({"status": "completed", "desired": "idle", "interrupted": ""})
     return Written([NewEvent.of(ev.RunCompleted(room.id, room.max_rounds))], [ended])
 
 
-def run_paused(room: RoomRow, reason: str, again: Sequence[str] = ()) -> Written:
+def run_paused(room: ConversationRow, reason: str, again: Sequence[str] = ()) -> Written:
     """The room stopped; whether it is wanted to go on later (``desired``) is not decided here.
 
     Unless it stopped by itself: then it waits for somebody to look. ``again``: see ``plan.Pause``.
@@ -79,18 +80,18 @@ def run_paused(room: RoomRow, reason: str, again: Sequence[str] = ()) -> Written
     values: dict[str, str | int | float | bool | None] = {"status": "paused", "interrupted": reason}
     if reason in OWN_PAUSES:
         values["desired"] = "paused"
-    changes: list[Change] = [RoomSet(values)]
+    changes: list[Change] = [ConversationSet(values)]
     changes += [TurnAgain(message_id, rest=room.on_resume == "continue") for message_id in again]
     return Written([NewEvent.of(ev.RunPaused(room.id, room.round_open or None, reason))], changes)
 
 
 def run_failed(content: str) -> Written:
     """The run as a whole cannot go on."""
-    failed = RoomSet({"status": "error", "desired": "idle", "interrupted": ""})
+    failed = ConversationSet({"status": "error", "desired": "idle", "interrupted": ""})
     return Written([NewEvent.of(ev.RunFailed(content))], [failed])
 
 
-def people_said(room: RoomRow, words: Sequence[QueuedMessage], now: str) -> Written:
+def people_said(room: ConversationRow, words: Sequence[QueuedMessage], now: str) -> Written:
     """What waited is said, in its order."""
     said = [
         UserSaid(
@@ -105,8 +106,10 @@ def people_said(room: RoomRow, words: Sequence[QueuedMessage], now: str) -> Writ
         )
         for place, waited in enumerate(words)
     ]
-    events = [NewEvent.of(ev.MessageStored(user_message(room.id, one)), one.id) for one in said]
-    return Written(events, [InboxTaken(tuple(waited.id for waited in words)), *said])
+    stored = ((one.id, user_message(room.id, one, kind=room.kind)) for one in said)
+    events = [NewEvent.of(ev.MessageStored(message), id_) for id_, message in stored]
+    taken = InboxSet(tuple(waited.id for waited in words), {"state": "taken"})
+    return Written(events, [taken, *said, *(found for one in said for found in searchable_words(one))])
 
 
 def turns_pending(turns: Sequence[TurnRow]) -> Written:
@@ -120,7 +123,7 @@ def turn_skipped(turn: TurnRow) -> Written:
     return Written([_status(turn, "skipped")], [TurnOpened(skipped), AgentSkips(turn.agent_id, False)])
 
 
-def turn_started(room: RoomRow, turn: TurnRow) -> Written:
+def turn_started(room: ConversationRow, turn: TurnRow) -> Written:
     """The agent's model is being asked; what this turn supersedes is superseded from now on."""
     started = ev.TurnStarted(
         turn.message_id,
@@ -164,14 +167,14 @@ def turn_refused(turn: TurnRow, error: str) -> Written:
     return Written([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
 
 
-def turn_completed(room: RoomRow, turn: TurnRow, steps: Sequence[ev.Step] = ()) -> Written:
+def turn_completed(room: ConversationRow, turn: TurnRow, steps: Sequence[ev.Step] = ()) -> Written:
     """The agent is done; ``turn`` holds its whole text, ``steps`` what it did besides, if it could."""
     closed = replace(turn, status="completed")
     events = [_status(turn, "completed")] if room.parallel else []
     return Written([*events, _end(room, closed), _stored(room, closed, steps)], _closed(closed))
 
 
-def turn_cut(room: RoomRow, turn: TurnRow, reason: str, steps: Sequence[ev.Step] = ()) -> Written:
+def turn_cut(room: ConversationRow, turn: TurnRow, reason: str, steps: Sequence[ev.Step] = ()) -> Written:
     """The turn was cut; ``turn`` holds the text so far. Without words or calls no message is stored."""
     closed = replace(turn, status="interrupted", reason=reason)
     events = [_end(room, closed)]
@@ -180,7 +183,7 @@ def turn_cut(room: RoomRow, turn: TurnRow, reason: str, steps: Sequence[ev.Step]
     return Written(events, _closed(closed))
 
 
-def turn_failed(room: RoomRow, turn: TurnRow, error: str, steps: Sequence[ev.Step] = ()) -> Written:
+def turn_failed(room: ConversationRow, turn: TurnRow, error: str, steps: Sequence[ev.Step] = ()) -> Written:
     """The model failed; ``turn`` holds the text so far. Words that were said are kept, and calls."""
     closed = replace(turn, status="failed", error=error)
     events = [_error(turn, error)]
@@ -202,19 +205,19 @@ def _error(turn: TurnRow, error: str) -> NewEvent:
     return NewEvent.of(ev.TurnFailed(error, turn.agent_id, turn.sender_name), turn.message_id)
 
 
-def _speaker(room: RoomRow, turn: TurnRow) -> str:
+def _speaker(room: ConversationRow, turn: TurnRow) -> str:
     return turn.agent_id if room.parallel else ""
 
 
-def _end(room: RoomRow, turn: TurnRow) -> NewEvent:
+def _end(room: ConversationRow, turn: TurnRow) -> NewEvent:
     ended = ev.TurnEnded(
         turn.message_id, turn.text, token_count(turn.text), _speaker(room, turn), turn.reason, turn.usage
     )
     return NewEvent.of(ended, turn.message_id)
 
 
-def _stored(room: RoomRow, turn: TurnRow, steps: Sequence[ev.Step]) -> NewEvent:
-    return NewEvent.of(ev.MessageStored(turn_message(room.id, turn, steps)), turn.message_id)
+def _stored(room: ConversationRow, turn: TurnRow, steps: Sequence[ev.Step]) -> NewEvent:
+    return NewEvent.of(ev.MessageStored(turn_message(room.id, turn, steps, kind=room.kind)), turn.message_id)
 
 
 def _is_kept(turn: TurnRow, steps: Sequence[ev.Step]) -> bool:
@@ -223,25 +226,24 @@ def _is_kept(turn: TurnRow, steps: Sequence[ev.Step]) -> bool:
 
 def _closed(turn: TurnRow) -> list[Change]:
     """Return what closing an attempt changes: its row, and what the room shows and used."""
-    closed = TurnClosed(
-        turn.message_id,
-        turn.status,
-        turn.text,
-        token_count(turn.text),
-        turn.reason,
-        turn.error,
-        turn.prompt_tokens,
-        turn.completion_tokens,
-        turn.first_token_seconds,
-        turn.cost,
-        trimmed=turn.trimmed,
-    )
-    changes: list[Change] = [closed]
+    changes: list[Change] = [TurnClosed(turn), *searchable_turn(turn)]
     if used := used_tokens(turn):
-        changes.append(RoomUsed(used, turn.cost, turn.agent_id))
+        changes.append(ConversationUsed(used, turn.cost, turn.agent_id))
     if turn.text:
-        changes.append(RoomSet({"last_speaker": turn.sender_name, "last_words": last_words(turn.text)}))
+        changes.append(
+            ConversationSet({"last_speaker": turn.sender_name, "last_words": last_words(turn.text)})
+        )
     return changes
+
+
+def searchable_words(said: UserSaid) -> list[Change]:
+    """Return what lets a person's words be found."""
+    return [Searchable(said.id, "user", said.text, said.created_at)] if said.text else []
+
+
+def searchable_turn(turn: TurnRow) -> list[Change]:
+    """Return what lets the words of a turn be found that is over."""
+    return [Searchable(turn.message_id, "assistant", turn.text, turn.created_at)] if turn.text else []
 
 
 def last_words(text: str) -> str:

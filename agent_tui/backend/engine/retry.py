@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_tui.backend.engine.plan import is_final
-from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.model.errors import Refused
 from agent_tui.model.events import AgentInfo
 
 
-def turn_to_retry(room: RoomRow, turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow:
+def turn_to_retry(room: ConversationRow, turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow:
     """Return the newest turn of ``agent``; raises ``Refused`` (409) when it cannot be said again.
 
     ``turns`` are those of the newest rounds. Others may have been cut after it, to speak later on,
@@ -34,7 +34,7 @@ def turn_to_retry(room: RoomRow, turns: Sequence[TurnRow], agent: AgentInfo) -> 
     return newest
 
 
-def turn_to_continue(room: RoomRow, turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow:
+def turn_to_continue(room: ConversationRow, turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow:
     """Return the newest turn of ``agent``; raises ``Refused`` (409) when it is not over, or whole.
 
     ``turns`` are those of the newest two rounds. Whether it said anything is not known here.

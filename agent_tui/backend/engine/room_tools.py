@@ -12,9 +12,9 @@ from agent_tui.backend.engine.answer_tools import ToolSource, Workshop, offered
 from agent_tui.backend.engine.chat_asks import Asks, Word
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import ChatMessage, NotePiece, ToolSpec
-from agent_tui.backend.store import queries
+from agent_tui.backend.store import reads
 from agent_tui.backend.store import steps as stored_steps
-from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.backend.store.rows import ROOM, ConversationRow, TurnRow
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.model.errors import NotFound
@@ -28,23 +28,25 @@ class RoomTools:
         self._tools = tools
         self._asks = asks
 
-    def workshop(self, room: RoomRow, message_id: str) -> Workshop:
+    def workshop(self, room: ConversationRow, message_id: str) -> Workshop:
         """Return what the calls of one turn are run with."""
         place = ToolPlace(Path(room.workspace) if room.workspace else None)
-        return Workshop(self._tools, self._asks.gate(room.id, message_id), place, frozenset(room.tools))
+        return Workshop(self._tools, self._asks.gate(room.id, message_id), place, frozenset(room.tools or ()))
 
     async def offered(
         self,
-        room: RoomRow,
+        room: ConversationRow,
         cut: asyncio.Event,
         timing: Timing,
         tell: Callable[[NotePiece], Awaitable[None]],
     ) -> tuple[ToolSpec, ...]:
         """Return the tools that agents of the room may call; none once ``cut`` (``answer_tools.offered``)."""
-        return await offered(self._tools, room.tools, lambda name: name in room.tools, cut, timing, tell)
+        return await offered(
+            self._tools, room.tools, lambda name: name in (room.tools or ()), cut, timing, tell
+        )
 
     async def called_before(
-        self, room: RoomRow, turn: TurnRow, continued: Collection[str] = ()
+        self, room: ConversationRow, turn: TurnRow, continued: Collection[str] = ()
     ) -> list[ChatMessage]:
         """Return what attempts at this turn that were cut called, and what came of it: who says it again has
         to know what was done. Their words it says anew. ``continued`` are the messages that it continues.
@@ -68,7 +70,7 @@ class RoomTools:
         Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
         """
         room_id, message_id, step_id = key
-        await self._store.read(queries.room, room_id)  # chats, whose asks stand here too, are none
+        await self._store.read(reads.conversation, room_id, ROOM)  # asks of chats stand here too
         if not self._asks.asks(key):
             calls = await self._store.read(stored_steps.calls, room_id, message_id)
             if step_id not in calls:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import uuid4
 
 from agent_tui.backend.engine.agents import colors, default_agents
@@ -16,8 +17,7 @@ from agent_tui.backend.engine.fields import (
     with_model,
 )
 from agent_tui.backend.engine.turn import ModelSource
-from agent_tui.backend.store.damage import tools_text
-from agent_tui.backend.store.rows import RoomRow
+from agent_tui.backend.store.rows import ConversationRow
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.records import MAX_AGENTS
 from agent_tui.model.settings import Values
@@ -46,7 +46,7 @@ class RoomNews:
     is_all: bool
 
 
-def room_row(new: Values, models: ModelSource, now: str) -> RoomRow:
+def room_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
     """Return the row of a new room; raises ``Refused`` (422) for what is out of bounds.
 
     ``agents`` of ``new``, each the settings of one: three default ones where it names none; an empty list:
@@ -62,27 +62,30 @@ def room_row(new: Values, models: ModelSource, now: str) -> RoomRow:
     made = [of_new(AgentInfo, agent) for agent in agents]
     made = [agent | {"provider_id": agent["provider_id"] or provider} for agent in made]
     shown = colors([agent["color"] for agent in made])
-    return RoomRow(
+    return ConversationRow(
         **columns(values | {"name": values["name"] or _default_name(task)}),
         id=uuid4().hex,
+        is_named=bool(values["name"]),
         agents=tuple(_agent(place, agent, shown[place], models) for place, agent in enumerate(made)),
         created_at=now,
         updated_at=now,
     )
 
 
-def changed_values(row: RoomRow, change: Values) -> dict[str, str | int | float | bool]:
+def changed_values(row: ConversationRow, change: Values) -> dict[str, Any]:
     """Return the columns that ``change`` sets; raises ``Refused`` (422) for what is out of bounds."""
     values = columns(checked(RoomInfo, change))
-    if "tools" in values:
-        values["tools"] = tools_text(values["tools"])
+    if "name" in values:
+        values["is_named"] = True
     if values.get("max_rounds", row.round_open) < row.round_open:
         title = "max_rounds is below the current round"
         refuse(title, f"Round {row.round_open} has begun; {row.round_open:,} rounds are the least.")
     return values
 
 
-def changed_agents(row: RoomRow, changes: Sequence[Values], models: ModelSource) -> tuple[AgentInfo, ...]:
+def changed_agents(
+    row: ConversationRow, changes: Sequence[Values], models: ModelSource
+) -> tuple[AgentInfo, ...]:
     """Return the room's agents after ``changes``, in their order; raises ``Refused`` (422).
 
     Each has the ``id`` of an agent that is there and what is to be different; one without ``id`` is new.
@@ -105,10 +108,10 @@ def changed_agents(row: RoomRow, changes: Sequence[Values], models: ModelSource)
     )
 
 
-def room_info(row: RoomRow, stands: Mapping[str, str]) -> RoomInfo:
+def room_info(row: ConversationRow, stands: Mapping[str, str]) -> RoomInfo:
     """Return the room as ``GET /api/rooms/{id}`` answers it; ``current_round`` is the newest that began.
 
-    ``stands`` says how the newest turn of each agent's in that round stands (``queries.stands``).
+    ``stands`` says how the newest turn of each agent's in that round stands (``reads.stands``).
     """
     return RoomInfo(
         **stored_settings(RoomInfo, row),

@@ -30,10 +30,10 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import Attempt, Chain, ModelSource
 from agent_tui.backend.engine.turn_chunks import TurnChunks
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.store import queries
+from agent_tui.backend.store import reads
 from agent_tui.backend.store import steps as stored_steps
-from agent_tui.backend.store.queries import Said
-from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.backend.store.reads import Said
+from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.backend.store.store import Store
 
 
@@ -50,7 +50,7 @@ class Runner:
         store: Store,
         models: ModelSource,
         timing: Timing,
-        room: RoomRow,
+        room: ConversationRow,
         tools: RoomTools | None = None,
     ) -> None:
         self.room_id = room.id
@@ -149,7 +149,7 @@ class Runner:
     async def _step(self) -> Step:
         async with self.turnstile:
             await self._gather()
-            room, turns = await self._store.read(queries.state, self.room_id)
+            room, turns = await self._store.read(reads.state, self.room_id)
             self._room = room
             step = plan(room, turns, self.reason, self._speaking.keys())
             await self._carry_out(room, step)
@@ -172,7 +172,7 @@ class Runner:
                 del self._speaking[agent_id], self._attempts[agent_id]
                 task.result()
 
-    async def _carry_out(self, room: RoomRow, step: Step) -> None:
+    async def _carry_out(self, room: ConversationRow, step: Step) -> None:
         match step:
             case StartRun(resumed):
                 started = record.run_started(room, resumed=resumed, task_id=uuid4().hex, now=self._now())
@@ -199,14 +199,14 @@ class Runner:
             case Fail(content):
                 await self._write(record.run_failed(content))
 
-    async def _close(self, room: RoomRow, turn: TurnRow, reason: str) -> None:
+    async def _close(self, room: ConversationRow, turn: TurnRow, reason: str) -> None:
         """Cut a turn that a process left open when it died; what it called is not run again."""
         known = (await self._store.read(stored_steps.steps, room.id, [turn])).get(turn.message_id, ())
         steps, written = left_open(turn, known, self._now(), TurnChunks(room, turn))
         written.add(record.turn_cut(room, turn, reason, steps.in_order))
         await self._write(written)
 
-    async def _speak(self, room: RoomRow, due: Sequence[Turn]) -> None:
+    async def _speak(self, room: ConversationRow, due: Sequence[Turn]) -> None:
         said = await self._words(room.round_open)
         chains = {turn.agent_id: await self._chain(turn) for turn in due}
         turns = [self._turn_row(room, turn, chains[turn.agent_id]) for turn in due]
@@ -251,7 +251,7 @@ class Runner:
 
     async def _words(self, newest: int) -> list[Said]:
         """Return all that was said; what is older than the round before the ``newest`` is read once."""
-        news = await self._store.read(queries.said, self.room_id, self._round)
+        news = await self._store.read(reads.said, self.room_id, self._round)
         said = self._said + news
         # No turn of a round that is older is ever said again.
         self._said += [words for words in news if words.round < newest - 1]
@@ -262,14 +262,14 @@ class Runner:
         """Return the attempts that the ``turn`` continues; of thoughts alone no message was stored."""
         if not turn.continues:
             return []
-        parts = await self._store.read(queries.chain, self.room_id, turn.continues)
+        parts = await self._store.read(reads.chain, self.room_id, turn.continues)
         return [
             (row, steps)
             for row, steps in parts
             if row.text or any(step.type == "tool_call" for step in steps)
         ]
 
-    def _turn_row(self, room: RoomRow, turn: Turn, chain: Chain = ()) -> TurnRow:
+    def _turn_row(self, room: ConversationRow, turn: Turn, chain: Chain = ()) -> TurnRow:
         agent = next(agent for agent in room.agents if agent.id == turn.agent_id)
         return TurnRow(
             turn.round,

@@ -10,29 +10,27 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Collection, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from sqlalchemy import Connection
-
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.unwatched import Notice, Presence, Stage, Unwatched
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.prices import costs_money
-from agent_tui.backend.store import queries
+from agent_tui.backend.store import reads
 from agent_tui.backend.store.damage import damaged
-from agent_tui.backend.store.messages import Page
-from agent_tui.backend.store.rows import EventsDropped, RoomDropped, RoomSet
+from agent_tui.backend.store.rows import ConversationDropped, ConversationSet, EventsDropped, Unsearchable
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import NotFound, StoreError
 from agent_tui.model.events import Message
 
 MAX_PAGE_MESSAGES = 1_000
+MESSAGES_PER_DELETE = 100  # from the full text search, which takes its time; others' words wait meanwhile
 EVENTS_PER_DELETE = 5_000  # other rooms' words wait while events are deleted, so never many at once
 
 log = logging.getLogger(__name__)
@@ -84,8 +82,6 @@ class Row(Protocol):
 T = TypeVar("T")
 AnyRun = TypeVar("AnyRun", bound=Run)
 AnyRow = TypeVar("AnyRow", bound=Row)
-# Takes (connection, id, the message before or None, how many at most).
-PageQuery = Callable[[Connection, str, str | None, int], Page]
 
 
 class Runs(ABC, Generic[AnyRow, AnyRun]):
@@ -167,15 +163,15 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
         What is under way is among them, as far as it has come. Raises ``NotFound`` for an unknown ``after``.
         """
         limit = max(1, min(limit or MAX_PAGE_MESSAGES, MAX_PAGE_MESSAGES))
-        page = await self._store.read(self._page, room_id, after, limit)
+        page = await self._store.read(reads.page, room_id, self._kinds, after, limit)
         return MessagesPage(page.messages, page.messages[-1].id if page.more else None, page.as_of)
 
     # --- what differs ----------------------------------------------------------------------------------
 
     @property
     @abstractmethod
-    def _page(self) -> PageQuery:
-        """The query of ``messages``."""
+    def _kinds(self) -> Collection[str]:
+        """What kinds of conversations these are."""
 
     @abstractmethod
     async def _row(self, room_id: str) -> AnyRow:
@@ -238,16 +234,18 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
             self._runs[room_id].cut("stop")
             await self._runs[room_id].ended()
         row = await self._row(room_id)
-        await self._store.append(room_id, (), [RoomSet({"desired": "deleted"})])
+        await self._store.append(room_id, (), [ConversationSet({"desired": "deleted"})])
         self._hub.end(room_id)
         await self._drop(row)
         return row
 
     async def _drop(self, row: AnyRow) -> None:
-        last = await self._store.read(queries.last_seq, row.id)
+        while await self._store.read(reads.is_searchable, row.id):
+            await self._store.append(row.id, (), [Unsearchable(MESSAGES_PER_DELETE)])
+        last = await self._store.read(reads.last_seq, row.id)
         for up_to in range(EVENTS_PER_DELETE, last + EVENTS_PER_DELETE, EVENTS_PER_DELETE):
             await self._store.append(row.id, (), [EventsDropped(up_to)])
-        await self._store.append(row.id, (), [RoomDropped()])
+        await self._store.append(row.id, (), [ConversationDropped()])
 
     # --- what happens by itself ------------------------------------------------------------------------
 

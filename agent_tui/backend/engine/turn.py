@@ -20,8 +20,8 @@ from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import ChatMessage, Member, Model, ModelRequest, NotePiece
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store.messages import with_notes
-from agent_tui.backend.store.queries import Said
-from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.backend.store.reads import Said
+from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.backend.store.store import Store
 from agent_tui.model.chains import joined_steps, said_in
 from agent_tui.model.events import Step, Usage
@@ -66,7 +66,7 @@ class Attempt:
         store: Store,
         models: ModelSource,
         timing: Timing,
-        room: RoomRow,
+        room: ConversationRow,
         turn: TurnRow,
         on_use: Callable[[], None] = lambda: None,
         tools: RoomTools | None = None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent_tui.backend.store.rows import NewEvent, RoomRow, TurnRow
+from agent_tui.backend.store.rows import ConversationRow, NewEvent, TurnRow
 from agent_tui.model import events as ev
 from agent_tui.wire.content import BETWEEN_STEPS
 from agent_tui.wire.rooms_encode import progress
@@ -19,7 +19,7 @@ class TurnChunks:
     that can have no other steps name none.
     """
 
-    def __init__(self, room: RoomRow, turn: TurnRow, *, words_only: bool = False) -> None:
+    def __init__(self, room: ConversationRow, turn: TurnRow, *, words_only: bool = False) -> None:
         self._parallel = room.parallel
         self._words_only = words_only
         self._turn = turn

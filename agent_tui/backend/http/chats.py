@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractContextManager, ExitStack, aclosing, nullcontext
+from dataclasses import asdict
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -22,7 +23,7 @@ from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS, EventStream, pieces
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub, in_dialect
-from agent_tui.backend.store.rows import Frame
+from agent_tui.backend.store.rows import CHATS, KINDS, Frame
 from agent_tui.model.errors import Refused
 from agent_tui.wire.chat_encode import TERMINAL, conversation_fields, frame, stored_message_fields
 
@@ -83,9 +84,12 @@ class Conversations:
         if len(words) > MAX_QUERY_CHARACTERS:
             longest = f"q may have {MAX_QUERY_CHARACTERS:,} characters."
             raise Refused("q is too long", longest, status=HTTPStatus.BAD_REQUEST)
-        hits = await self._chats.search(words, room_requests.limit(request) or DEFAULT_HITS)
-        names = ("conversation_id", "title", "message_id", "role", "snippet", "created_at")
-        return json_answer({"hits": [{name: getattr(hit, name) for name in names} for hit in hits]})
+        kinds = tuple(request.query_params.get("kinds", ",".join(CHATS)).split(","))
+        if strange := [kind for kind in kinds if kind not in KINDS]:
+            known = f"{strange[0][:100]!r} is none of: {', '.join(KINDS)}."
+            raise Refused("kinds is no list of kinds", known, status=HTTPStatus.BAD_REQUEST)
+        hits = await self._chats.search(words, room_requests.limit(request) or DEFAULT_HITS, kinds)
+        return json_answer({"hits": [asdict(hit) for hit in hits]})
 
     # --- messages and events ---------------------------------------------------------------------------
 

@@ -59,7 +59,7 @@ class Tools:
     async def rules(self, _request: Request) -> Response:
         names = ("id", "tool", "pattern", "folder", "scope", "created_at")
         rules = [
-            {**{name: getattr(rule, name) for name in names}, "conversation_id": rule.room_id}
+            {**{name: getattr(rule, name) for name in names}, "conversation_id": rule.conversation_id}
             for rule in self._chats.rules()
         ]
         return json_answer({"rules": rules})

@@ -1,7 +1,7 @@
 """Rows that this program did not write so: a value of another type, a list that is none, an unknown state.
 
-SQLite keeps what it is given, whatever a column is declared as. A damaged room or chat is read with what is
-left of it, so that it can be seen and deleted and the others live.
+SQLite keeps what it is given, whatever a column is declared as. A damaged conversation is read with what
+is left of it, so that it can be seen and deleted and the others live.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from agent_tui.model.errors import StoreError
-from agent_tui.wire.content import dump
 
 _PLAIN = {str, int, float, bool, NoneType}
 _ONE_OF = {
@@ -50,16 +49,6 @@ def names_in(stored: str) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("not a list of names")
     return tuple(names)
-
-
-def tools_text(tools: Sequence[str]) -> str:
-    """Return the names of tools of a room as they are stored; empty for none."""
-    return dump(list(tools)) if tools else ""
-
-
-def tools_of(stored: str) -> tuple[str, ...]:
-    """Return what ``tools_text`` stored; raises ``ValueError`` for anything else."""
-    return names_in(stored) if stored else ()
 
 
 def damaged(kind: str, id_: str, field: str) -> StoreError:

@@ -1,13 +1,16 @@
-"""Stored rows as messages of rooms: what ``GET messages`` answers and the event log's ``message`` says."""
+"""Stored rows as messages: what ``GET …/messages`` answers and the log's ``message`` says."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from json import loads
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from agent_tui.backend.store.rows import TurnRow, UserSaid
-from agent_tui.model.events import Message, Note, Step
+from agent_tui.backend.store.rows import ROOM, TurnRow, UserSaid
+from agent_tui.model.chains import said_in
+from agent_tui.model.events import Attachment, Message, Note, Spoken, Step
+from agent_tui.wire.chat_encode import answer_content, question_content, spoken_fields
 from agent_tui.wire.content import dump, steps_content, text_content
 from agent_tui.wire.rooms_encode import note_fields, token_count
 from agent_tui.wire.steps_encode import step_fields
@@ -45,18 +48,54 @@ def with_notes(stored: str, notes: Sequence[Note]) -> str:
 def notes_of(stored: str) -> tuple[Note, ...]:
     """Return what ``with_notes`` stored; nothing of empty text, and of what is damaged."""
     try:
-        return tuple(Note(**fields) for fields in loads(stored)) if stored else ()
+        return tuple(Note(**fields) for fields in json.loads(stored)) if stored else ()
     except (ValueError, TypeError):
         return ()
 
 
-def user_message(room_id: str, said: UserSaid) -> Message:
-    """Return a person's message."""
+def attachments_text(attachments: Sequence[Attachment]) -> str:
+    """Return attachments as they are stored; empty for none."""
+    return json.dumps([asdict(one) for one in attachments], ensure_ascii=False) if attachments else ""
+
+
+def attachments_of(stored: str) -> tuple[Attachment, ...]:
+    """Return what ``attachments_text`` stored."""
+    found: list[dict[str, Any]] = json.loads(stored) if stored else []
+    return tuple(Attachment(**one) for one in found)
+
+
+def spoken_text(spoken: Spoken) -> str:
+    """Return how a message was spoken as it is stored: what is known of it."""
+    return json.dumps(spoken_fields(spoken), ensure_ascii=False)
+
+
+def spoken_of(stored: str) -> Spoken | None:
+    """Return what ``spoken_text`` stored; None for a message that was not spoken."""
+    return Spoken(**json.loads(stored)) if stored else None
+
+
+def as_heard(message: Message) -> Message:
+    """Return an answer as far as it was heard: a person who cut in knows nothing of the rest."""
+    if message.spoken is None or not message.spoken.text or message.role == "user":
+        return message
+    last = max((place for place, step in enumerate(message.steps) if step.type == "text"), default=-1)
+    steps = tuple(
+        replace(step, content=message.spoken.text if place == last else "") if step.type == "text" else step
+        for place, step in enumerate(message.steps)
+    )
+    return replace(message, text=message.spoken.text, steps=steps)
+
+
+def user_message(
+    conversation_id: str, said: UserSaid, versions: tuple[str, ...] = (), *, kind: str
+) -> Message:
+    """Return a person's message; its ``content`` is that of the kind's own protocol (protocols.md §1, §2)."""
+    attachments = attachments_of(said.attachments)
     return Message(
         id=said.id,
-        room_id=room_id,
+        room_id=conversation_id,
         role="user",
-        content=text_content(said.text),
+        content=text_content(said.text) if kind in ROOM else question_content(said.text, attachments),
         text=said.text,
         sender_name=said.sender_name,
         sender_color=said.sender_color,
@@ -64,26 +103,44 @@ def user_message(room_id: str, said: UserSaid) -> Message:
         token_count=token_count(said.text),
         created_at=said.created_at,
         to=said.to_agent,
+        attachments=attachments,
+        parent_id=said.parent,
+        versions=versions,
+        spoken=spoken_of(said.spoken),
     )
 
 
-def turn_message(room_id: str, turn: TurnRow, steps: Sequence[Step] = ()) -> Message:
+def turn_message(
+    conversation_id: str,
+    turn: TurnRow,
+    steps: Sequence[Step] = (),
+    versions: tuple[str, ...] = (),
+    *,
+    kind: str,
+) -> Message:
     """Return one attempt at a turn as a message of its agent, under the name it had then.
 
-    One that did nothing but speak has no ``steps`` besides its text, whatever it might have used.
+    What differs with the kind is its protocol's: ``content``, and what ``token_count`` counts. In a chat that
+    is the provider's count of completion tokens, 0 where it is unknown (protocols.md §2). In a room, one that
+    did nothing but speak has no ``steps`` besides its text.
     """
-    if all(step.type == "text" for step in steps):
-        steps = ()
+    text = turn.text or said_in(steps)
+    if kind not in ROOM:
+        content, tokens = answer_content(text, steps), turn.completion_tokens
+    elif all(step.type == "text" for step in steps):
+        content, tokens, steps = steps_content(text), token_count(text), ()
+    else:
+        content, tokens = dump({"steps": [step_fields(one) for one in steps]}), token_count(text)
     return Message(
         id=turn.message_id,
-        room_id=room_id,
+        room_id=conversation_id,
         role="assistant",
-        content=dump({"steps": [step_fields(one) for one in steps]}) if steps else steps_content(turn.text),
-        text=turn.text,
+        content=content,
+        text=text,
         sender_name=turn.sender_name,
         sender_color=turn.sender_color,
         round_number=turn.round,
-        token_count=token_count(turn.text),
+        token_count=tokens,
         created_at=turn.created_at,
         agent_id=turn.agent_id,
         interrupted=turn.reason,
@@ -93,6 +150,10 @@ def turn_message(room_id: str, turn: TurnRow, steps: Sequence[Step] = ()) -> Mes
         trimmed=turn.trimmed,
         usage=turn.usage,
         steps=tuple(steps),
+        parent_id=turn.parent,
+        versions=versions,
+        seconds=turn.seconds,
         continues=turn.continues,
+        spoken=spoken_of(turn.spoken),
         notes=notes_of(turn.notes),
     )

@@ -1,4 +1,4 @@
-"""Steps of turns, in rooms and chats: those on record, and of turns under way what the log says so far."""
+"""Steps of turns: those on record, and of turns under way what the log says so far."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agent_tui.wire.content import BETWEEN_STEPS
 IDS_PER_QUERY = 500
 
 has_called = exists().where(
-    schema.step.c.room_id == schema.turn.c.room_id,
+    schema.step.c.conversation_id == schema.turn.c.conversation_id,
     schema.step.c.message_id == schema.turn.c.message_id,
     schema.step.c.type == "tool_call",
 )
@@ -30,40 +30,40 @@ _ATTEMPTS = select(schema.turn.c.message_id).order_by(schema.turn.c.attempt)
 _OF_STEPS = tuple(map(log.event_name, (StepSet, StepAdded, TextAdded)))
 
 
-def steps(connection: Connection, room_id: str, rows: Sequence[TurnRow]) -> dict[str, tuple[Step, ...]]:
+def steps(connection: Connection, id_: str, rows: Sequence[TurnRow]) -> dict[str, tuple[Step, ...]]:
     """Return the steps of those of these turns that have any, by message; those under way as far as the
     log says.
     """
-    taken = _on_record(connection, room_id, [row.message_id for row in rows])
+    taken = _on_record(connection, id_, [row.message_id for row in rows])
     for turn in rows:
-        if turn.status == "streaming" and (logged := _logged(connection, room_id, turn)):
+        if turn.status == "streaming" and (logged := _logged(connection, id_, turn)):
             taken[turn.message_id] = {**logged, **taken.get(turn.message_id, {})}
-    return {id_: tuple(sorted(of.values(), key=lambda one: one.index)) for id_, of in taken.items()}
+    return {turn: tuple(sorted(of.values(), key=lambda one: one.index)) for turn, of in taken.items()}
 
 
 def steps_before(
-    connection: Connection, room_id: str, turn: TurnRow, without: Collection[str] = ()
+    connection: Connection, id_: str, turn: TurnRow, without: Collection[str] = ()
 ) -> list[tuple[Step, ...]]:
     """Return the steps of each attempt at this turn that was cut before, oldest first, but for the messages
     ``without``.
     """
     cut = schema.turn.c.status == "interrupted"
-    mine = (schema.turn.c.room_id == room_id) & (schema.turn.c.round == turn.round)
+    mine = (schema.turn.c.conversation_id == id_) & (schema.turn.c.round == turn.round)
     mine &= (schema.turn.c.agent_id == turn.agent_id) & (schema.turn.c.attempt < turn.attempt)
-    ids = [id_ for id_ in connection.scalars(_ATTEMPTS.where(mine & cut)) if id_ not in without]
-    taken = _on_record(connection, room_id, ids)
-    return [tuple(taken[id_].values()) for id_ in ids if id_ in taken]
+    ids = [one for one in connection.scalars(_ATTEMPTS.where(mine & cut)) if one not in without]
+    taken = _on_record(connection, id_, ids)
+    return [tuple(taken[one].values()) for one in ids if one in taken]
 
 
-def calls(connection: Connection, room_id: str, message_id: str) -> set[str]:
+def calls(connection: Connection, id_: str, message_id: str) -> set[str]:
     """Return the ids of the calls of that turn."""
-    mine = (schema.step.c.room_id == room_id) & (schema.step.c.message_id == message_id)
+    mine = (schema.step.c.conversation_id == id_) & (schema.step.c.message_id == message_id)
     return set(connection.scalars(select(schema.step.c.id).where(mine & (schema.step.c.type == "tool_call"))))
 
 
-def _on_record(connection: Connection, room_id: str, ids: Sequence[str]) -> dict[str, dict[str, Step]]:
+def _on_record(connection: Connection, id_: str, ids: Sequence[str]) -> dict[str, dict[str, Step]]:
     taken: dict[str, dict[str, Step]] = {}
-    mine = schema.step.c.room_id == room_id
+    mine = schema.step.c.conversation_id == id_
     if not ids or connection.scalar(select(schema.step.c.place).where(mine).limit(1)) is None:
         return taken  # most rooms
     for at in range(0, len(ids), IDS_PER_QUERY):
@@ -99,14 +99,16 @@ def _stored_ask(stored: str) -> ToolAsk:
     return ToolAsk(**fields, form=None if form is None else stored_form(form))
 
 
-def _logged(connection: Connection, room_id: str, turn: TurnRow) -> dict[str, Step]:
+def _logged(connection: Connection, id_: str, turn: TurnRow) -> dict[str, Step]:
     """Return the steps of a turn as the log has them, by their ids: what was added to a step joined.
 
     A text that says which step it belongs to has a blank line before the first words of each text step but
     the first: those are not the step's.
     """
     event = schema.event.c
-    mine = (event.room_id == room_id) & (event.seq > turn.first_seq) & (event.message_id == turn.message_id)
+    mine = (
+        (event.conversation_id == id_) & (event.seq > turn.first_seq) & (event.message_id == turn.message_id)
+    )
     query = select(event.name, event.data).where(mine & event.name.in_(_OF_STEPS)).order_by(event.seq)
     begun: dict[str, Step] = {}
     pieces: dict[str, tuple[list[str], list[str]]] = {}  # of content, of arguments
@@ -129,6 +131,6 @@ def _logged(connection: Connection, room_id: str, turn: TurnRow) -> dict[str, St
             case _:
                 pass
     return {
-        id_: replace(step, content="".join(pieces[id_][0]), arguments="".join(pieces[id_][1]))
-        for id_, step in begun.items()
+        one: replace(step, content="".join(pieces[one][0]), arguments="".join(pieces[one][1]))
+        for one, step in begun.items()
     }

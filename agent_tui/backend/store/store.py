@@ -9,12 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
-from agent_tui.backend.store.database import (
+from agent_tui.backend.store.rows import Change, Frame, NewEvent, Write
+from agent_tui.backend.store.sqlite import (
     DAMAGE,
     clear_errors,
     database_file,
@@ -22,7 +23,6 @@ from agent_tui.backend.store.database import (
     open_engines,
     with_replacements,
 )
-from agent_tui.backend.store.rows import Change, Frame, NewEvent, Write
 from agent_tui.backend.store.writer import Writer
 from agent_tui.model.errors import StoreError
 
@@ -41,8 +41,36 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Store:
-    """One database file, one thread that writes, ``READERS`` threads that read. For one event loop."""
+class Store(Protocol):
+    """What the engine needs of a store. Everything raises ``StoreError``."""
+
+    def subscribe(self, subscriber: Callable[[list[Frame]], None]) -> None:
+        """Call ``subscriber`` in the event loop with the frames of each write, after its commit, in order."""
+        ...
+
+    async def append(
+        self, room_id: str, events: Sequence[NewEvent] = (), changes: Sequence[Change] = ()
+    ) -> int:
+        """Commit ``events`` and ``changes`` as one; return the first event's seq (0 without events).
+
+        Once it returns they are durable and the subscribers have the frames. A caller that is cancelled
+        does not take its write back. Raises ``StoreError``; then nothing of this write is stored.
+        """
+        ...
+
+    async def read(
+        self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return ``query(connection, …)`` (reads.py), of one moment."""
+        ...
+
+    async def close(self) -> None:
+        """Commit what is queued, and let go of the database."""
+        ...
+
+
+class FileStore:
+    """One SQLite file, one thread that writes, ``READERS`` threads that read. For one event loop."""
 
     def __init__(
         self,
@@ -70,23 +98,19 @@ class Store:
         )
 
     def subscribe(self, subscriber: Callable[[list[Frame]], None]) -> None:
-        """Call ``subscriber`` in the event loop with the frames of each write, after its commit, in order."""
+        """As ``Store``."""
         self._subscribers.append(subscriber)
 
     async def append(
         self, room_id: str, events: Sequence[NewEvent] = (), changes: Sequence[Change] = ()
     ) -> int:
-        """Commit ``events`` and ``changes`` as one; return the first event's seq (0 without events).
-
-        Once it returns they are on disk and the subscribers have the frames. A caller that is cancelled
-        does not take its write back. Raises ``StoreError``; then nothing of this write is stored.
-        """
+        """As ``Store``; durable is on disk."""
         return await asyncio.shield(self._writer.put(Write(room_id, tuple(events), tuple(changes))))
 
     async def read(
-        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+        self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return ``query(connection, …)`` (queries.py), run in one read transaction in a reader thread."""
+        """As ``Store``: in one read transaction in a reader thread."""
         if self._closed:
             raise StoreError("The store is closed")
         return await asyncio.get_running_loop().run_in_executor(

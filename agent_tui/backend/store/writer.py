@@ -16,9 +16,9 @@ from queue import Empty, SimpleQueue
 
 from sqlalchemy import Engine
 
-from agent_tui.backend.store.database import DATABASE_ERRORS, is_passing, store_error
 from agent_tui.backend.store.rows import Frame, Write
-from agent_tui.backend.store.writing import apply
+from agent_tui.backend.store.sqlite import DATABASE_ERRORS, is_passing, store_error
+from agent_tui.backend.store.writes import apply
 from agent_tui.model.errors import StoreError
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.model import CallPiece, ModelRequest
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.store import FileStore
 from agent_tui.model.events import Message
 from agent_tui.wire import chat_encode
 from tests.backend.engine.house import Log, data
@@ -29,7 +29,7 @@ class ChatHouse:
     """What a backend consists of, without its server; ``id`` is a chat that is there from the start."""
 
     def __init__(
-        self, store: Store, models: ModelSource, box: ToolSource, unwatched: float | None, timing: Timing
+        self, store: FileStore, models: ModelSource, box: ToolSource, unwatched: float | None, timing: Timing
     ) -> None:
         self.store = store
         self.hub = Hub(store)
@@ -115,7 +115,7 @@ async def open_chats(
 ) -> AsyncIterator[ChatHouse]:
     """Open the database, start an engine of chats on it with one chat; stop and close all in the end."""
     source = box or ScriptedBox(*tools, allow=allow)
-    store = Store(file, retry_seconds=retry_seconds)
+    store = FileStore(file, retry_seconds=retry_seconds)
     quick = timing or Timing(retries=(0.0, 0.0), grace=0.05, tool_grace=0.05)
     house = ChatHouse(store, models or FakeModels(model), source, unwatched, quick)
     try:

@@ -20,8 +20,8 @@ from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Dialect, Frame, Hub, translated
 from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece
-from agent_tui.backend.store import queries
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.store import FileStore
 from agent_tui.model.settings import Values
 from agent_tui.wire import rooms_encode
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
@@ -89,7 +89,7 @@ class House:
 
     def __init__(
         self,
-        store: Store,
+        store: FileStore,
         models: ModelSource,
         unwatched: float | None,
         timing: Timing,
@@ -115,7 +115,7 @@ class House:
 
     async def load(self, room_id: str) -> None:
         """Put what is stored of the room into the log; what is committed meanwhile comes by itself."""
-        self.log.begin(room_id, await self.store.read(queries.frames, room_id, 0, 1_000_000))
+        self.log.begin(room_id, await self.store.read(reads.frames, room_id, 0, 1_000_000))
 
 
 @asynccontextmanager
@@ -130,7 +130,7 @@ async def open_house(
     box: ToolSource | None = None,
 ) -> AsyncIterator[House]:
     """Open the database ``file``, start an engine on it; stop and close both in the end."""
-    house = House(Store(file, retry_seconds=retry_seconds), models, unwatched, timing or Timing(), box)
+    house = House(FileStore(file, retry_seconds=retry_seconds), models, unwatched, timing or Timing(), box)
     try:
         await house.asks.load()
         await house.engine.start(resume=resume)

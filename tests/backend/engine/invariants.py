@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_tui.backend.engine.plan import is_final
 from agent_tui.backend.hub import Frame
-from agent_tui.backend.store import queries
+from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import TurnRow
 from agent_tui.model.events import Message, RoomInfo
 from agent_tui.wire.rooms_encode import message_fields
@@ -29,7 +29,7 @@ async def check_as_it_is(house: House, room: RoomInfo) -> None:
     assert page.as_of == room.last_event_id
     check(house.log.of(room_id), room, page.messages)
     if room.status == "completed":
-        _check_attempts(room, (await house.store.read(queries.state, room_id))[1])
+        _check_attempts(room, (await house.store.read(reads.state, room_id))[1])
 
 
 def _check_attempts(room: RoomInfo, turns: Sequence[TurnRow]) -> None:

@@ -12,8 +12,8 @@ import pytest
 from agent_tui.backend.engine.chat_asks import Word
 from agent_tui.backend.engine.chats import Question
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.store.chat_rows import RulePut, ToolRule
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.rows import RulePut, ToolRule
+from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import NotFound, Refused
 from tests.backend.engine.chat_house import call, open_chats, results, speaks, statuses
 from tests.fakes.scripted_model import Script
@@ -105,7 +105,7 @@ async def test_for_this_conversation_is_for_no_other_and_stays(tmp_path: Path) -
             answer_id = await house.begin()
             await house.chats.answer(house.id, answer_id, (await house.asks())["id"], Word("conversation"))
             await house.ended(answer_id)
-        assert [rule.room_id for rule in house.chats.rules()] == [house.id]
+        assert [rule.conversation_id for rule in house.chats.rules()] == [house.id]
         first = house.id
     async with open_chats(tmp_path / "a.db", model, tool) as house:
         other, house.id = house.id, first
@@ -170,14 +170,14 @@ async def test_of_two_decisions_on_one_call_the_first_counts_and_the_other_keeps
         refused = [error for error in found if error is not None]
         assert [isinstance(error, Refused) and error.status for error in refused] == [409, 409]
         kept = {"conversation": [house.id], "always": [""], "deny": []}
-        assert [rule.room_id for rule in house.chats.rules()] == kept[counted]
+        assert [rule.conversation_id for rule in house.chats.rules()] == kept[counted]
     assert len(tool.ran) == (counted != "deny")
 
 
 async def test_a_rule_of_an_earlier_version_holds_again_only_when_somebody_confirms_it(
     tmp_path: Path,
 ) -> None:
-    store = Store(tmp_path / "a.db")
+    store = FileStore(tmp_path / "a.db")
     old = ToolRule("r1", "change", "change", "2026-01-01T00:00:00+00:00", scope="suspended")
     await store.append("", (), [RulePut(old)])
     await store.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 from agent_tui.backend.engine.chat_asks import Word
 from agent_tui.backend.hub import Frame, translated
 from agent_tui.backend.models.model import ThinkingPiece
-from agent_tui.backend.store import queries
+from agent_tui.backend.store import reads
 from agent_tui.wire import chat_encode
 from tests.backend.engine.chat_house import ENDS, call, open_chats, results, speaks, statuses
 from tests.backend.engine.house import crash_copy
@@ -44,7 +44,7 @@ async def test_whenever_it_is_killed_the_answer_has_an_end_and_every_call_one_re
         look, change, model = reader(), writer(), speaks(["Yes."])
         async with open_chats(dead, model, look, change, new=False) as house:
             house.id = id_
-            frames = translated(await house.store.read(queries.frames, id_, 0, 10_000), chat_encode.frame)
+            frames = translated(await house.store.read(reads.frames, id_, 0, 10_000), chat_encode.frame)
             answer = await house.last()
             assert [frame.seq for frame in frames] == list(range(1, len(frames) + 1))
             assert (frames[-1].name in ENDS, answer.status) == (True, "")

@@ -13,7 +13,7 @@ from agent_tui.backend.engine.answer_steps import MAX_CALLS, Steps
 from agent_tui.backend.engine.call import Heard
 from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS, Written
 from agent_tui.backend.models.model import CallPiece, TextPiece, ThinkingPiece
-from agent_tui.backend.store.chat_rows import StepPut
+from agent_tui.backend.store.rows import StepPut
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import Step, StepAdded, StepSet
 
@@ -56,9 +56,7 @@ def logged(written: Written) -> dict[str, tuple[str, str]]:
 @given(st.lists(st.lists(pieces, max_size=8), max_size=5))
 def test_the_log_and_the_rows_hold_what_was_heard(batches: list[list[Heard]]) -> None:
     _, written, made = heard(batches)
-    rows = {
-        change.stored.step.id: change.stored.step for change in written.changes if isinstance(change, StepPut)
-    }
+    rows = {change.step.id: change.step for change in written.changes if isinstance(change, StepPut)}
     assert {id_: (step.content, step.arguments) for id_, step in rows.items()} == logged(written)
     told = [new.event.step for new in written.events if isinstance(new.event, StepSet)]
     for step in made:  # each call is told of twice: as it begins, and once it is whole

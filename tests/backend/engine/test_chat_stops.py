@@ -15,8 +15,8 @@ from sqlalchemy import func, select, text
 from agent_tui.backend.engine.chats import Question
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CallPiece, Piece, ThinkingPiece
-from agent_tui.backend.store import chat_queries
-from agent_tui.backend.store.rows import RoomSet
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.rows import ConversationSet
 from agent_tui.model.errors import NotFound, StoreError
 from tests.backend.engine.chat_house import call, kinds, open_chats, results, speaks, statuses, told
 from tests.backend.engine.house import crash_copy
@@ -306,7 +306,7 @@ async def test_a_chat_that_is_deleted_while_it_answers_is_gone_with_all_it_holds
         assert await house.chats.search("findable") == []
         with pytest.raises(NotFound):
             await house.chats.conversation(house.id)
-        for table in ("step", "turn", "user_message", "event", "conversation", "room_agent", "searched"):
+        for table in ("step", "turn", "user_message", "event", "conversation", "agent", "searched"):
             left = await house.store.read(
                 lambda connection, name: connection.execute(
                     select(func.count()).select_from(text(name))
@@ -319,9 +319,9 @@ async def test_a_chat_that_is_deleted_while_it_answers_is_gone_with_all_it_holds
 async def test_a_deletion_that_was_broken_off_is_finished_at_the_next_start(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Words."])) as house:
         await house.ask()
-        await house.store.append(house.id, (), [RoomSet({"desired": "deleted"})])
+        await house.store.append(house.id, (), [ConversationSet({"desired": "deleted"})])
     async with open_chats(tmp_path / "a.db", speaks(["Words."]), new=False) as house:
-        assert await house.store.read(chat_queries.chats, deleted=True) == []
+        assert await house.store.read(reads.conversations, deleted=True) == []
         assert await house.chats.conversations(archived=True) == []
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CutPiece, ModelRequest, UsagePiece
-from agent_tui.backend.store import queries
+from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import NewEvent, TurnOpened, TurnRow
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import ModelError, NotFound, Refused, StoreError
@@ -128,7 +128,7 @@ async def test_an_agent_finishes_its_turn_with_what_is_new_under_a_new_id(tmp_pa
         rest = after[-1]
         assert (rest.text, rest.interrupted, rest.continues) == (" and more, to the end.", "", before[1].id)
         assert (starts(house, room)[-1]["continues"], starts(house, room)[-1]["attempt"]) == (before[1].id, 2)
-        heard = await house.store.read(queries.said, room.id)
+        heard = await house.store.read(reads.said, room.id)
         assert [(said.name, said.text) for said in heard if said.agent_id] == [
             ("Ada", "Ada says so and more, to the end."),
             ("Bob", "Bob says, in round 1."),
@@ -161,7 +161,7 @@ async def test_a_rest_that_is_cut_again_goes_on_from_there(tmp_path: Path) -> No
         await go_on(house, room)
         *_, second, third = await messages(house, room)
         assert (second.text, third.text, third.continues) == (", two", ", three.", second.id)
-        heard = await house.store.read(queries.said, room.id)
+        heard = await house.store.read(reads.said, room.id)
         assert [said.text for said in heard if said.name == "Ada"] == ["One, two, three."]
         await check_room(house, room.id)
 
@@ -177,9 +177,9 @@ async def test_a_rest_that_fails_leaves_what_was_said_and_can_be_asked_for_again
     async with talked(tmp_path, fails) as (house, model, room):
         first = (await messages(house, room))[1]
         await go_on(house, room)  # fails without a word
-        assert [
-            said.text for said in await house.store.read(queries.said, room.id) if said.name == "Ada"
-        ] == ["Ada says so"]
+        assert [said.text for said in await house.store.read(reads.said, room.id) if said.name == "Ada"] == [
+            "Ada says so"
+        ]
         await go_on(house, room)  # fails after a word
         await go_on(house, room)
         *_, second, third = await messages(house, room)
@@ -202,7 +202,7 @@ async def test_a_retry_says_the_whole_turn_anew(tmp_path: Path) -> None:
         said = await messages(house, room)
         assert [message.superseded for message in said[1:]] == [True, True, False]
         assert said[-1].continues == ""
-        assert [one.text for one in await house.store.read(queries.said, room.id)] == ["Talk", "Ada says so"]
+        assert [one.text for one in await house.store.read(reads.said, room.id)] == ["Talk", "Ada says so"]
         await check_room(house, room.id)
 
 
@@ -226,7 +226,7 @@ async def test_what_a_turn_did_with_tools_is_known_to_its_rest(tmp_path: Path) -
         cut, rest = (await messages(house, room))[1:]
         assert cut.text == "Let me look.\n\nThe file"
         assert (rest.text, [step.id for step in rest.steps]) == (" is here.", [])
-        heard = await house.store.read(queries.said, room.id)
+        heard = await house.store.read(reads.said, room.id)
         assert heard[-1].text == "Let me look.\n\nThe file is here."
         await check_room(house, room.id)
 

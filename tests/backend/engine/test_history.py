@@ -10,8 +10,8 @@ import pytest
 
 from agent_tui.backend.engine.history import model_messages
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
-from agent_tui.backend.store.queries import Said
-from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.backend.store.reads import Said
+from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import AgentInfo
 from tests.backend.engine.house import open_house
@@ -34,7 +34,7 @@ SAID = [
 def told(
     place: int, round_: int, mode: str, said: Sequence[Said] = SAID, supersedes: str = ""
 ) -> list[tuple[str, str]]:
-    room = RoomRow("room", "name", "Which database?", mode, 3, agents=AGENTS)
+    room = ConversationRow("room", "name", "Which database?", mode, 3, agents=AGENTS)
     agent = AGENTS[place]
     turn = TurnRow(round_, agent.id, 1, "m9", supersedes=supersedes)
     system, *messages = model_messages(room, agent, turn, said)
@@ -44,7 +44,7 @@ def told(
 
 def prompt(place: int, round_: int, task: str = "Tea?", agents: Sequence[AgentInfo] = AGENTS) -> str:
     """Return the system prompt of one turn in a room of three rounds."""
-    room = RoomRow("room", "name", task, "sequential", 3, agents=tuple(agents))
+    room = ConversationRow("room", "name", task, "sequential", 3, agents=tuple(agents))
     (system,) = model_messages(room, agents[place], TurnRow(round_, agents[place].id, 1, "m9"), ())
     assert system.role == "system"
     return system.content

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from agent_tui.backend.models.model import ModelRequest
-from agent_tui.backend.store import queries
+from agent_tui.backend.store import reads
 from agent_tui.model.errors import Refused
 from agent_tui.model.events import Message, RoomInfo
 from tests.backend.engine.house import MODES, House, crash_copy, new_room, open_house, words
@@ -214,7 +214,7 @@ class Room(RuleBasedStateMachine):
     def retry_an_agent(self, which: int) -> None:
         agent = self.room.agents[which].id
         stands = self._status() != "running"  # else its newest turn may be another one by then
-        _, turns = self.do(self.house.store.read(queries.state, self.room.id))
+        _, turns = self.do(self.house.store.read(reads.state, self.room.id))
         try:
             self.do(self.house.engine.retry_agent(self.room.id, agent))
         except Refused:  # it did not speak, or others did since

@@ -22,14 +22,14 @@ from agent_tui.backend.engine.plan import (
     Wait,
     plan,
 )
-from agent_tui.backend.store.rows import RoomRow, TurnRow
+from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.model.events import AgentInfo, QueuedMessage
 
 AGENTS = tuple(AgentInfo(f"id-{place}", name, turn_order=place) for place, name in enumerate("ABC"))
-ROOM = RoomRow("room", "name", "task", "sequential", 2, status="running", run_seq=1, agents=AGENTS)
+ROOM = ConversationRow("room", "name", "task", "sequential", 2, status="running", run_seq=1, agents=AGENTS)
 
 
-def room(opened: int = 0, done: int = 0, mode: str = "sequential") -> RoomRow:
+def room(opened: int = 0, done: int = 0, mode: str = "sequential") -> ConversationRow:
     return replace(ROOM, round_open=opened, round_done=done, execution_mode=mode)
 
 
@@ -39,7 +39,7 @@ def turn(place: int, status: str, attempt: int = 1, round_: int = 1, reason: str
 
 AGAIN = replace(room(1), on_resume="again")
 DONE = [turn(0, "completed"), turn(1, "completed"), turn(2, "completed")]
-CASES: dict[str, tuple[RoomRow, list[TurnRow], str, Step]] = {
+CASES: dict[str, tuple[ConversationRow, list[TurnRow], str, Step]] = {
     "a new room starts": (replace(ROOM, status="idle", run_seq=0), [], "", StartRun(resumed=False)),
     "a paused room resumes": (replace(ROOM, status="paused"), [], "", StartRun(resumed=True)),
     "a failed room resumes": (replace(ROOM, status="error"), [], "", StartRun(resumed=True)),
@@ -128,7 +128,7 @@ SKIPPING = (replace(AGENTS[0], skip_next=True), *AGENTS[1:])
 NEXT, NOW = QueuedMessage("n", "Hm."), QueuedMessage("w", "Stop!", when="now")
 TURN = {place: Turn(1, f"id-{place}", 1) for place in range(3)}
 # (room, attempts, reason to stop, who speaks) → the step
-ACTS: dict[str, tuple[RoomRow, list[TurnRow], str, set[str], Step]] = {
+ACTS: dict[str, tuple[ConversationRow, list[TurnRow], str, set[str], Step]] = {
     "a stopped turn is over": (
         room(1),
         [turn(0, "interrupted", reason="stop")],
@@ -308,7 +308,7 @@ def in_order(*rows: TurnRow, after: int = 1) -> list[TurnRow]:
 
 
 # (room, attempts, the step)
-PROVIDERS: dict[str, tuple[RoomRow, list[TurnRow], Step]] = {
+PROVIDERS: dict[str, tuple[ConversationRow, list[TurnRow], Step]] = {
     "two failures of one provider are not enough": (
         replace(room(1), agents=FIVE),
         in_order(turn(0, "failed"), turn(1, "completed"), turn(2, "failed")),

@@ -11,8 +11,8 @@ import pytest
 
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.hub import Frame
-from agent_tui.backend.store import queries
-from agent_tui.backend.store.rows import RoomSet
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.rows import ConversationSet
 from agent_tui.model.errors import NotFound, Refused, StoreError
 from agent_tui.model.events import RoomInfo
 from tests.backend.engine.house import (
@@ -111,7 +111,7 @@ async def test_a_crash_in_the_middle_of_a_pause_adds_only_what_is_missing(tmp_pa
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
         room = await speaking(house, model, mode)
         # As the record stands between the pause being asked for and room_paused.
-        paused = RoomSet({"desired": "paused", "interrupted": "pause"}, while_running=True)
+        paused = ConversationSet({"desired": "paused", "interrupted": "pause"}, while_running=True)
         await house.store.append(room.id, (), [paused])
         copies.append(crash_copy(tmp_path / "rooms.db", tmp_path / "asked.db"))
         house.log.watchers.append(
@@ -152,13 +152,13 @@ async def test_a_deletion_that_a_crash_interrupted_is_finished(tmp_path: Path) -
         room = await house.engine.create_room(new_room("sequential"))
         await house.engine.run(room.id)
         await house.log.ended(room.id)
-        await house.store.append(room.id, (), [RoomSet({"desired": "deleted"})])
+        await house.store.append(room.id, (), [ConversationSet({"desired": "deleted"})])
         assert await house.engine.rooms() == []
         with pytest.raises(NotFound):
             await house.engine.run(room.id)
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        assert await house.store.read(queries.rooms, deleted=True) == []
-        assert await house.store.read(queries.frames, room.id, 0, 10) == []
+        assert await house.store.read(reads.conversations, deleted=True) == []
+        assert await house.store.read(reads.frames, room.id, 0, 10) == []
 
 
 async def test_a_clock_that_jumps_back_changes_no_order(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ async def test_a_disk_that_stays_full_stops_the_room_and_it_is_closed_when_there
             assert model.open_calls() == []
             assert house.engine.running() == 0
             # Nothing was shown that is not on record.
-            stored = await house.store.read(queries.frames, room.id, 0, 1000)
+            stored = await house.store.read(reads.frames, room.id, 0, 1000)
             assert shown == stored[: len(shown)]
             stopped = await house.engine.room(room.id)
             assert (stopped.status, stopped.interrupted) == ("paused", "crash")

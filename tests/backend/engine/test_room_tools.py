@@ -15,7 +15,7 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.prices import Terms
-from agent_tui.backend.store import queries
+from agent_tui.backend.store import reads
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config.file import Config
 from agent_tui.model.errors import NotFound, Refused
@@ -315,7 +315,7 @@ async def test_what_is_under_way_is_listed_with_its_steps_so_far(tmp_path: Path)
             ["text", "tool_call"],
             ["running"],
         )
-        frames = await house.store.read(queries.frames, room.id, 0, 1000)
+        frames = await house.store.read(reads.frames, room.id, 0, 1000)
         assert all(json.loads(frame.data) for frame in frames)
 
 

@@ -221,7 +221,7 @@ async def test_a_deleted_room_leaves_no_row(tmp_path: Path) -> None:
         await house.engine.run(room.id)
         await house.log.ended(room.id)
         await house.engine.delete_room(room.id)
-        for table in ("room", "room_agent", "turn", "user_message", "event"):
+        for table in ("conversation", "agent", "turn", "user_message", "event", "searched"):
             count = await house.store.read(
                 lambda connection, name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar(),  # noqa: S608 - names from above
                 table,

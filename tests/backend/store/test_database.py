@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.store import queries, schema
-from agent_tui.backend.store.database import database_file
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store import reads, schema
+from agent_tui.backend.store.sqlite import database_file
+from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import StoreError
 
 NOBODY = 65534
@@ -23,7 +23,7 @@ NOBODY = 65534
 def refusal(database: str | Path) -> str:
     """Return the one line with which the database is refused."""
     with pytest.raises(StoreError) as error:
-        Store(database, busy_seconds=0)
+        FileStore(database, busy_seconds=0)
     assert "\n" not in error.value.title
     assert error.value.detail
     return error.value.title
@@ -34,16 +34,16 @@ def names(folder: Path) -> list[str]:
 
 
 async def made(file: Path) -> Path:
-    await Store(file).close()
+    await FileStore(file).close()
     return file
 
 
 async def test_a_new_file_gets_the_tables_and_an_old_one_keeps_them(tmp_path: Path) -> None:
     file = tmp_path / "rooms.db"
     for _ in range(2):
-        store = Store(f"sqlite:///{file}")
+        store = FileStore(f"sqlite:///{file}")
         assert store.file == file
-        assert await store.read(queries.rooms) == []
+        assert await store.read(reads.conversations) == []
         await store.close()
 
 
@@ -156,7 +156,7 @@ def test_a_url_names_a_file() -> None:
 
 
 async def test_every_commit_reaches_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
-    store = Store(tmp_path / "rooms.db")
+    store = FileStore(tmp_path / "rooms.db")
     settings = {}
     for name in ("journal_mode", "synchronous", "foreign_keys"):
         settings[name] = await store.read(
@@ -164,4 +164,4 @@ async def test_every_commit_reaches_the_disk_before_it_is_acknowledged(tmp_path:
         )
     await store.close()
     assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
-    assert schema.HEAD == "0012"
+    assert schema.HEAD == "0013"

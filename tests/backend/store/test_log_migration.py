@@ -24,7 +24,8 @@ import pytest
 from agent_tui.backend.store import database, schema
 from agent_tui.backend.store.database import open_engines
 from agent_tui.backend.store.migrations.versions.v0010_log import in_log, replayed
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.sqlite import open_engines
+from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import StoreFull
 from agent_tui.model.events import TextAdded
 from agent_tui.wire import log
@@ -102,7 +103,7 @@ import os, shutil, signal, sys
 from alembic import command  # what all of them need is loaded once
 from sqlalchemy import Engine, event
 from pathlib import Path
-from agent_tui.backend.store.database import open_engines
+from agent_tui.backend.store.sqlite import open_engines
 from agent_tui.backend.store.migrations.versions import v0010_log
 
 old, left = Path(sys.argv[1]), 0
@@ -138,7 +139,7 @@ for step in range(1, 1000, 17):
 
 def rows(file: Path) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(file)) as connection:
-        return connection.execute("SELECT room_id, seq, name, data FROM event ORDER BY 1, 2").fetchall()
+        return connection.execute("SELECT * FROM event ORDER BY 1, 2").fetchall()
 
 
 def version(file: Path) -> str:
@@ -171,9 +172,9 @@ def test_killed_at_any_step_it_is_the_old_database_or_the_new_one(old: Path) -> 
 
 def test_it_is_not_begun_where_there_is_too_little_space(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     was = rows(old)
-    monkeypatch.setattr(database, "SPACE_PER_BYTE", 10**12)
+    monkeypatch.setattr(sqlite, "SPACE_PER_BYTE", 10**12)
     with pytest.raises(StoreFull, match="cannot be brought up to date: there is too little space"):
-        Store(old)
+        FileStore(old)
     assert rows(old) == was
     assert [file.name for file in old.parent.iterdir()] == [old.name]
 

@@ -18,11 +18,10 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
 from agent_tui.backend.hub import translated
-from agent_tui.backend.store import chat_queries, queries, schema
-from agent_tui.backend.store.chat_rows import RulePut, ToolRule
-from agent_tui.backend.store.database import MIGRATIONS, open_engines
-from agent_tui.backend.store.rows import RoomCreated, RoomRow
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store import reads, schema, sqlite
+from agent_tui.backend.store.rows import KINDS, ConversationCreated, ConversationRow, RulePut, ToolRule
+from agent_tui.backend.store.sqlite import MIGRATIONS, open_engines
+from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import StoreError
 from agent_tui.wire import rooms_encode
 
@@ -33,8 +32,8 @@ from alembic import op
 revision = "{next}"
 down_revision = "{head}"
 def upgrade():
-    op.add_column("room", sa.Column("budget", sa.Integer))
-    op.execute("UPDATE room SET budget = 7")
+    op.add_column("conversation", sa.Column("budget", sa.Integer))
+    op.execute("UPDATE conversation SET budget = 7")
     {more}
 """
 
@@ -47,7 +46,8 @@ def next_one(more: str = "") -> str:
 def tables(file: Path) -> dict[str, list[tuple[object, ...]]]:
     """Return what everything in the file consists of, alembic's own table aside.
 
-    Not its text: columns that a table got later have defaults, and stand after the table's constraints.
+    Not its text: columns that a table got later have defaults, and stand after the table's constraints and
+    after its older columns, in any order.
     """
     query = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE '%alembic%' ORDER BY name"
     found: dict[str, list[tuple[object, ...]]] = {}
@@ -57,7 +57,7 @@ def tables(file: Path) -> dict[str, list[tuple[object, ...]]]:
                 found[name] = [(" ".join((sql or "").split()),)]
                 continue
             asked = 'SELECT name, type, "notnull", pk FROM pragma_table_info(?)'
-            found[name] = connection.execute(asked, (name,)).fetchall()
+            found[name] = sorted(connection.execute(asked, (name,)).fetchall())
             for pragma in ("foreign_key_list", "index_list"):
                 rows = connection.execute(f"PRAGMA {pragma}({name})")
                 found[name] += sorted(row[1:] for row in rows)  # without its number
@@ -66,7 +66,7 @@ def tables(file: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def is_search(name: str | None) -> bool:
-    return name is not None and name.startswith(schema.SEARCH_WORDS)
+    return name is not None and name.startswith(sqlite.SEARCH_WORDS)
 
 
 def version(file: Path) -> list[tuple[str]]:
@@ -92,7 +92,7 @@ async def test_the_migrations_make_the_tables_of_the_schema(tmp_path: Path) -> N
         known = {"include_name": lambda name, kind, _: kind != "table" or not is_search(name)}
         assert compare_metadata(MigrationContext.configure(connection, opts=known), schema.metadata) == []
     engine.dispose()
-    await Store(tmp_path / "made.db").close()
+    await FileStore(tmp_path / "made.db").close()
     assert tables(file) == tables(tmp_path / "made.db")
     assert version(file) == version(tmp_path / "made.db") == [(schema.HEAD,)]
 
@@ -108,8 +108,8 @@ def later(tmp_path: Path) -> Path:
 
 async def old(tmp_path: Path) -> Path:
     file = tmp_path / "rooms.db"
-    store = Store(file)
-    await store.append("r", (), [RoomCreated(RoomRow("r", "n", "t", "sequential", 1))])
+    store = FileStore(file)
+    await store.append("r", (), [ConversationCreated(ConversationRow("r", "n", "t", "sequential", 1))])
     await store.close()
     return file
 
@@ -118,11 +118,11 @@ async def test_an_older_database_is_migrated_and_a_copy_kept(tmp_path: Path, lat
     file = await old(tmp_path)
     migrate(file, later, LATER)
     with closing(sqlite3.connect(file)) as connection:
-        assert connection.execute("SELECT id, budget FROM room").fetchall() == [("r", 7)]
+        assert connection.execute("SELECT id, budget FROM conversation").fetchall() == [("r", 7)]
     assert version(file) == [(LATER,)]
     backup = tmp_path / f"rooms.db.backup-{schema.HEAD}"
     assert version(backup) == [(schema.HEAD,)]
-    assert "budget" not in {column for column, *_ in tables(backup)["room"]}
+    assert "budget" not in {column for column, *_ in tables(backup)["conversation"]}
     migrate(file, later, LATER)  # nothing is left to do
 
 
@@ -158,13 +158,13 @@ def made(file: Path, revision: str, script: str) -> Path:
 
 async def test_a_database_of_the_first_version_comes_over_whole(tmp_path: Path) -> None:
     file = made(tmp_path / "rooms.db", "0001", SCRIPT_OF_0001)
-    store = Store(file)
-    rows = await store.read(queries.rooms)
-    _, turns = await store.read(queries.state, "r")
-    page = await store.read(queries.messages, "r", None, 10)
-    frames = await store.read(queries.frames, "r", 0, 10)
+    store = FileStore(file)
+    rows = await store.read(reads.conversations)
+    _, turns = await store.read(reads.state, "r")
+    page = await store.read(reads.page, "r", KINDS, None, 10)
+    frames = await store.read(reads.frames, "r", 0, 10)
     await store.close()
-    await Store(tmp_path / "made.db").close()
+    await FileStore(tmp_path / "made.db").close()
     assert tables(file) == tables(tmp_path / "made.db")
     assert [(row.id, row.status, row.interrupted, row.round_open, row.last_seq) for row in rows] == [
         ("r", "paused", "pause", 1, 8),
@@ -207,11 +207,11 @@ INSERT INTO tool_rule VALUES
 
 async def test_rules_of_earlier_versions_are_suspended_whatever_they_allow(tmp_path: Path) -> None:
     file = made(tmp_path / "rooms.db", "0005", RULES_OF_0005)
-    store = Store(file)
-    rules = await store.read(chat_queries.rules)
+    store = FileStore(file)
+    rules = await store.read(reads.rules)
     seen = ToolRule("3", "run_command", "run_command(make all)", "e", "r", "/code", "exact")
     await store.append("r", (), [RulePut(seen), RulePut(replace(seen, id="4"))])
-    again = await store.read(chat_queries.rules)
+    again = await store.read(reads.rules)
     await store.close()
     assert [(rule.id, rule.pattern, rule.folder, rule.scope) for rule in rules] == [
         ("1", "run_command(make -n *)", "", "suspended"),
@@ -228,7 +228,7 @@ async def test_a_migration_that_fails_changes_nothing(tmp_path: Path, later: Pat
         migrate(file, later, LATER)
     assert tables(file) == before
     assert version(file) == [(schema.HEAD,)]
-    await Store(file).close()
+    await FileStore(file).close()
 
 
 async def test_a_version_that_no_program_had_is_refused(tmp_path: Path) -> None:
@@ -236,17 +236,17 @@ async def test_a_version_that_no_program_had_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '0000'")
     with pytest.raises(StoreError, match="cannot be brought up to date"):
-        Store(file)
+        FileStore(file)
 
 
 def test_alembic_is_not_loaded_for_a_database_of_today(tmp_path: Path) -> None:
     program = f"""
 import asyncio, sys
 from pathlib import Path
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import StoreError
 for _ in range(2):
-    asyncio.run(Store(Path({str(tmp_path / "rooms.db")!r})).close())
+    asyncio.run(FileStore(Path({str(tmp_path / "rooms.db")!r})).close())
 sys.exit("alembic" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
@@ -265,7 +265,7 @@ INSERT INTO conversation (room_id, temperature, thinking, tools, workspace, head
 
 
 async def test_a_chat_that_never_said_anything_of_thinking_leaves_it_to_its_model(tmp_path: Path) -> None:
-    store = Store(made(tmp_path / "rooms.db", "0004", CHATS_OF_0004))
-    found = {row.id: (row.thinking, row.temperature) for row in await store.read(chat_queries.chats)}
+    store = FileStore(made(tmp_path / "rooms.db", "0004", CHATS_OF_0004))
+    found = {row.id: (row.thinking, row.temperature) for row in await store.read(reads.conversations)}
     await store.close()
     assert found == {"c1": (None, None), "c2": (True, 0.5)}

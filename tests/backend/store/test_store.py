@@ -14,21 +14,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tui.backend.store import queries
+from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import (
+    KINDS,
     Change,
+    ConversationCreated,
+    ConversationRow,
+    ConversationSet,
     Frame,
     NewEvent,
-    RoomCreated,
-    RoomRow,
-    RoomSet,
     RunOpened,
     TurnClosed,
     TurnOpened,
     TurnRow,
     UserSaid,
 )
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.store import FileStore, Store
 from agent_tui.model.errors import NotFound, StoreError
 from agent_tui.model.events import AgentInfo, RoundStarted, TextAdded
 from tests.fakes.full_disk import disk
@@ -38,7 +39,7 @@ ADA, BOB = AgentInfo("ada", "Ada"), AgentInfo("bob", "Bob", turn_order=1)
 
 @asynccontextmanager
 async def opened(file: Path, *retry_seconds: float, busy_seconds: float = 5.0) -> AsyncIterator[Store]:
-    store = Store(file, retry_seconds=retry_seconds, busy_seconds=busy_seconds)
+    store = FileStore(file, retry_seconds=retry_seconds, busy_seconds=busy_seconds)
     try:
         yield store
     finally:
@@ -49,16 +50,20 @@ async def made(store: Store, *ids: str) -> None:
     """Make rooms of these ids, each with an agent of its own."""
     for room_id in ids:
         agent = AgentInfo(f"{room_id}-agent", "Ada")
-        row = RoomRow(room_id, room_id, "Talk", "sequential", 2, agents=(agent,))
-        await store.append(room_id, (), [RoomCreated(row)])
+        row = ConversationRow(room_id, room_id, "Talk", "sequential", 2, agents=(agent,))
+        await store.append(room_id, (), [ConversationCreated(row)])
 
 
 def event(text: str = "x", message_id: str = "") -> NewEvent:
     return NewEvent.of(TextAdded(message_id, text), message_id)
 
 
+def closed(message_id: str, status: str, text: str = "") -> TurnClosed:
+    return TurnClosed(TurnRow(1, "ada", 1, message_id, status, text=text))
+
+
 async def seqs(store: Store, room_id: str) -> list[int]:
-    return [frame.seq for frame in await store.read(queries.frames, room_id, 0, 10_000)]
+    return [frame.seq for frame in await store.read(reads.frames, room_id, 0, 10_000)]
 
 
 async def test_events_are_numbered_from_one_in_each_room_without_a_gap(tmp_path: Path) -> None:
@@ -69,7 +74,7 @@ async def test_events_are_numbered_from_one_in_each_room_without_a_gap(tmp_path:
         assert await store.append("a", [event()]) == 3
         assert await store.append("a") == 0
         assert await seqs(store, "a") == [1, 2, 3]
-        assert (await store.read(queries.room, "a")).last_seq == 3
+        assert (await store.read(reads.conversation, "a")).last_seq == 3
     async with opened(tmp_path / "rooms.db") as store:
         assert await store.append("a", [event()]) == 4
 
@@ -87,7 +92,7 @@ async def test_what_many_rooms_write_at_once_is_committed_together_and_stays_in_
 
         await asyncio.gather(*(write(room_id) for room_id in ids))
         for room_id in ids:
-            stored = await store.read(queries.frames, room_id, 0, 1000)
+            stored = await store.read(reads.frames, room_id, 0, 1000)
             assert [frame for frame in published if frame.room_id == room_id] == stored
             assert [frame.seq for frame in stored] == list(range(1, 41))
 
@@ -111,26 +116,26 @@ async def test_a_frame_is_published_after_its_commit_and_before_its_writer_goes_
 
 async def test_the_database_refuses_a_turn_completed_twice(tmp_path: Path) -> None:
     async with opened(tmp_path / "rooms.db") as store:
-        row = RoomRow("a", "a", "Talk", "sequential", 2, agents=(ADA, BOB))
-        await store.append("a", (), [RoomCreated(row)])
+        row = ConversationRow("a", "a", "Talk", "sequential", 2, agents=(ADA, BOB))
+        await store.append("a", (), [ConversationCreated(row)])
         for attempt, message_id in ((1, "m1"), (2, "m2")):
             turn = TurnRow(1, "ada", attempt, message_id)
             await store.append("a", [event()], [TurnOpened(turn)])
-        await store.append("a", [event()], [TurnClosed("m1", "completed", "said")])
+        await store.append("a", [event()], [closed("m1", "completed", "said")])
         with pytest.raises(StoreError, match="contradicts"):
-            await store.append("a", [event("not to be seen")], [TurnClosed("m2", "completed", "said again")])
+            await store.append("a", [event("not to be seen")], [closed("m2", "completed", "said again")])
         with pytest.raises(StoreError, match="not open"):
-            await store.append("a", [event("not to be seen")], [TurnClosed("m1", "failed", "")])
-        await store.append("a", [event()], [TurnClosed("m2", "interrupted", "said again")])
+            await store.append("a", [event("not to be seen")], [closed("m1", "failed", "")])
+        await store.append("a", [event()], [closed("m2", "interrupted", "said again")])
         assert await seqs(store, "a") == [1, 2, 3, 4]
-        frames = await store.read(queries.frames, "a", 0, 100)
+        frames = await store.read(reads.frames, "a", 0, 100)
         assert not any("seen" in frame.data for frame in frames)
 
 
 async def test_one_bad_write_takes_no_other_with_it(tmp_path: Path) -> None:
     async with opened(tmp_path / "rooms.db") as store:
         await made(store, "a", "b")
-        bad: list[Change] = [TurnClosed("nothing", "completed")]
+        bad: list[Change] = [closed("nothing", "completed")]
         outcomes = await asyncio.gather(
             store.append("a", [event("1")]),
             store.append("a", [event("2")], bad),
@@ -146,7 +151,7 @@ async def test_one_bad_write_takes_no_other_with_it(tmp_path: Path) -> None:
             StoreError,
             2,
         ]
-        stored = await store.read(queries.frames, "a", 0, 100)
+        stored = await store.read(reads.frames, "a", 0, 100)
         assert [frame.event for frame in stored] == [TextAdded("", "1"), TextAdded("", "5")]
 
 
@@ -162,7 +167,7 @@ async def test_a_writer_whose_caller_went_away_writes_all_the_same(tmp_path: Pat
 
 
 async def test_closing_commits_what_is_queued_and_refuses_the_rest(tmp_path: Path) -> None:
-    store = Store(tmp_path / "rooms.db")
+    store = FileStore(tmp_path / "rooms.db")
     await made(store, "a")
     pending = [asyncio.create_task(store.append("a", [event()])) for _ in range(50)]
     await asyncio.sleep(0)
@@ -171,7 +176,7 @@ async def test_closing_commits_what_is_queued_and_refuses_the_rest(tmp_path: Pat
     with pytest.raises(StoreError, match="closed"):
         await store.append("a", [event()])
     with pytest.raises(StoreError, match="closed"):
-        await store.read(queries.room, "a")
+        await store.read(reads.conversation, "a")
     with closing(sqlite3.connect(tmp_path / "rooms.db")) as other:
         assert other.execute("SELECT count(*) FROM event").fetchone() == (50,)
 
@@ -188,7 +193,7 @@ async def test_a_lock_held_by_somebody_else_is_waited_for(
             while "locked by another program" not in caplog.text:  # noqa: ASYNC110 - told only in the log
                 await asyncio.sleep(0)
             assert not waiting.done()
-            assert (await store.read(queries.room, "a")).last_seq == 0  # reading goes on
+            assert (await store.read(reads.conversation, "a")).last_seq == 0  # reading goes on
             other.execute("ROLLBACK")
         assert await waiting == 1
 
@@ -218,7 +223,7 @@ async def test_a_full_disk_is_an_error_and_nothing_is_half_stored(
                 await store.append("a", [event("x" * 50_000), event("y" * 50_000)], [RunOpened()])
             assert "\n" not in error.value.title
             assert published == []
-            row = await store.read(queries.room, "a")
+            row = await store.read(reads.conversation, "a")
             assert (row.last_seq, row.status) == (0, "idle")
             space.free()
             assert await store.append("a", [event("x" * 50_000)]) == 1
@@ -229,19 +234,19 @@ async def test_when_the_writer_dies_of_a_bug_nobody_waits_for_ever(tmp_path: Pat
     def bug() -> datetime:
         raise ZeroDivisionError
 
-    store = Store(tmp_path / "rooms.db", now=bug)
+    store = FileStore(tmp_path / "rooms.db", now=bug)
     with pytest.raises(StoreError, match="failed"):
         await made(store, "a")
     store._writer._thread.join()
     with pytest.raises(StoreError, match="closed"):
         await made(store, "a")
-    assert await store.read(queries.rooms) == []
+    assert await store.read(reads.conversations) == []
     await store.close()
 
 
 async def test_closing_does_not_wait_for_a_full_disk(tmp_path: Path) -> None:
     with disk() as space:
-        store = Store(tmp_path / "rooms.db", retry_seconds=[3600.0])
+        store = FileStore(tmp_path / "rooms.db", retry_seconds=[3600.0])
         await made(store, "a")
         space.fill()
         waiting = asyncio.create_task(store.append("a", [event("x" * 50_000)]))
@@ -253,18 +258,18 @@ async def test_closing_does_not_wait_for_a_full_disk(tmp_path: Path) -> None:
 
 async def test_text_before_is_what_was_said_up_to_there(tmp_path: Path) -> None:
     async with opened(tmp_path / "rooms.db") as store:
-        row = RoomRow("a", "a", "Talk", "parallel", 2, agents=(ADA, BOB))
-        await store.append("a", (), [RoomCreated(row)])
+        row = ConversationRow("a", "a", "Talk", "parallel", 2, agents=(ADA, BOB))
+        await store.append("a", (), [ConversationCreated(row)])
         for agent, message_id in (("ada", "m0"), ("bob", "m1")):
             start = NewEvent.of(RoundStarted(1, 1), message_id)
             await store.append("a", [start], [TurnOpened(TurnRow(1, agent, 1, message_id))])
         for number in range(6):
             await store.append("a", [event(str(number), f"m{number % 2}")])
-        assert await store.read(queries.text_before, "a", "m0", 3) == ""
-        assert await store.read(queries.text_before, "a", "m0", 6) == "02"
-        assert await store.read(queries.text_before, "a", "m1", 100) == "135"
-        assert await store.read(queries.text_before, "a", "unknown", 100) == ""
-        assert await store.read(queries.text_before, "b", "m0", 100) == ""
+        assert await store.read(reads.text_before, "a", "m0", 3) == ""
+        assert await store.read(reads.text_before, "a", "m0", 6) == "02"
+        assert await store.read(reads.text_before, "a", "m1", 100) == "135"
+        assert await store.read(reads.text_before, "a", "unknown", 100) == ""
+        assert await store.read(reads.text_before, "b", "m0", 100) == ""
 
 
 async def test_messages_and_their_as_of_are_one_moment(tmp_path: Path) -> None:
@@ -280,28 +285,28 @@ async def test_messages_and_their_as_of_are_one_moment(tmp_path: Path) -> None:
                 await store.append("a", [event("x", "m")])
 
         async def read() -> None:
-            while (page := await store.read(queries.messages, "a", None, 10)).as_of < 52:
+            while (page := await store.read(reads.page, "a", KINDS, None, 10)).as_of < 52:
                 assert len(page.messages[1].text) == page.as_of - 2
 
         await asyncio.gather(write(), read())
-        assert (await store.read(queries.room, "a")).last_seq == 52
+        assert (await store.read(reads.conversation, "a")).last_seq == 52
 
 
 async def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
     async with opened(tmp_path / "rooms.db") as store:
         await made(store, "a")
-        for query in (queries.room, queries.state):
+        for query in (reads.conversation, reads.state):
             with pytest.raises(NotFound):
                 await store.read(query, "b")
-        await store.append("a", (), [RoomSet({"desired": "deleted"})])
+        await store.append("a", (), [ConversationSet({"desired": "deleted"})])
         with pytest.raises(NotFound):
-            await store.read(queries.room, "a")
+            await store.read(reads.conversation, "a")
 
 
 async def test_nothing_is_left_open(tmp_path: Path) -> None:
     async with opened(tmp_path / "rooms.db") as store:
         await made(store, "a")
-        await asyncio.gather(*(store.read(queries.room, "a") for _ in range(10)))
+        await asyncio.gather(*(store.read(reads.conversation, "a") for _ in range(10)))
     gc.collect()  # an open connection would warn, and warnings are errors
     assert not (tmp_path / "rooms.db-wal").exists()
 

@@ -21,7 +21,7 @@ from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.http.problem import ERROR_ANSWERS
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.store import FileStore
 from agent_tui.backend.voice.rooms import Home, VoiceRooms
 from agent_tui.backend.voice.routes import Voice
 from agent_tui.config.voice import VoiceConfig
@@ -171,7 +171,7 @@ async def voice_backend(
     elif server:
         monkeypatch.setenv("LIVEKIT_SERVER", str(write_server(data, server)))
     write_agent(data, is_fake=isinstance(server, str))
-    store = Store(data / "rooms.db")
+    store = FileStore(data / "rooms.db")
     presence = Presence()
     model = ScriptedModel(lambda _request: ["Well."], free=True)
     chats = Chats(

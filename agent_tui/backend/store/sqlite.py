@@ -1,16 +1,37 @@
-"""Everything that is SQLite's: opening the file, its settings, and what its errors mean to a person."""
+"""Everything that is SQLite's: opening the file, its settings, what its errors mean to a person; and what
+other databases do otherwise: full text search, a row put in place of another, partial indexes.
+"""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Insert,
+    MetaData,
+    Table,
+    bindparam,
+    column,
+    create_engine,
+    delete,
+    event,
+    insert,
+    inspect,
+    make_url,
+    select,
+    table,
+    text,
+)
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -23,6 +44,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 SPACE_PER_BYTE = 3
 # What reading and writing raise; a StoreError is ours: what is asked contradicts what is stored.
 DATABASE_ERRORS = (DBAPIError, sqlite3.Error, StoreError)
+NUMBERS_PER_DELETE = 500
 # What comes of taking a row for one of ours that is not.
 DAMAGE = (ValueError, TypeError, LookupError)
 
@@ -45,6 +67,68 @@ _MEANING = {
 }
 # What may be over in a moment: these writes are tried again.
 _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+
+for _table in schema.metadata.tables.values():
+    for _index in _table.indexes:
+        if where := _index.info.get("where"):
+            _index.dialect_options["sqlite"]["where"] = text(where)
+schema.event.dialect_options["sqlite"]["with_rowid"] = False
+
+# Full text search (FTS5). SQLAlchemy knows no such tables: it makes this one by its own words.
+MAKE_SEARCH_WORDS = (
+    "CREATE VIRTUAL TABLE search_words USING fts5("
+    "words, tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2 3')"
+)
+SEARCH_WORDS = "search_words"
+search_words = table(SEARCH_WORDS, column("rowid"), column("words"))
+_INDEX = insert(search_words)
+_FOUND = text(
+    "SELECT searched.conversation_id, conversation.name, searched.message_id, searched.role, "
+    "search_words.words, searched.created_at, conversation.kind "
+    "FROM search_words JOIN searched ON searched.number = search_words.rowid "
+    "JOIN conversation ON conversation.id = searched.conversation_id "
+    "LEFT JOIN turn ON turn.message_id = searched.message_id "
+    "WHERE search_words MATCH :words AND conversation.desired != 'deleted' AND conversation.kind IN :kinds "
+    "AND turn.status IS NOT 'superseded' ORDER BY search_words.rowid DESC LIMIT :most"
+).bindparams(bindparam("kinds", expanding=True))
+
+
+@event.listens_for(schema.metadata, "after_create")
+def _make_search_words(_: MetaData, connection: Connection, **_options: object) -> None:
+    connection.exec_driver_sql(MAKE_SEARCH_WORDS)
+
+
+def index(connection: Connection, number: int, words: str) -> None:
+    """Let a search find these words under ``number``."""
+    connection.execute(_INDEX, {"rowid": number, "words": words})
+
+
+def unindex(connection: Connection, numbers: Sequence[int]) -> None:
+    """Let no search find these any more."""
+    for of, number in ((search_words, search_words.c.rowid), (schema.searched, schema.searched.c.number)):
+        for at in range(0, len(numbers), NUMBERS_PER_DELETE):
+            some = numbers[at : at + NUMBERS_PER_DELETE]
+            connection.execute(delete(of).where(number.in_(some)))
+
+
+def found(connection: Connection, wanted: str, kinds: Collection[str], most: int) -> list[tuple[Any, ...]]:
+    """Return (conversation, its name, message, role, words as indexed, time, kind) of at most so many
+    messages in conversations of these kinds that ``words.expression`` finds, the newest first.
+    """
+    values = {"words": wanted, "kinds": list(kinds), "most": most}
+    return [tuple(row) for row in connection.execute(_FOUND, values)]
+
+
+def put(into: Table) -> Insert:
+    """Return an insert that takes the place of the row with the same key."""
+    new = sqlite_insert(into)
+    rest = {one.name: new.excluded[one.name] for one in into.c if not one.primary_key}
+    return new.on_conflict_do_update(index_elements=list(into.primary_key), set_=rest)
+
+
+def put_once(into: Table) -> Insert:
+    """Return an insert that does nothing where there is such a row."""
+    return sqlite_insert(into).on_conflict_do_nothing()
 
 
 def database_file(database: str | Path) -> Path:

@@ -1,0 +1,344 @@
+"""What one transaction does: gives events their seq, appends them, applies the changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
+
+from agent_tui.backend.store import sqlite
+from agent_tui.backend.store.messages import with_notes
+from agent_tui.backend.store.reads import AGENT_COLUMNS
+from agent_tui.backend.store.rows import (
+    AgentSessionPut,
+    AgentSkips,
+    AgentsSet,
+    Change,
+    ConversationCreated,
+    ConversationDropped,
+    ConversationRow,
+    ConversationSet,
+    ConversationUsed,
+    EventsDropped,
+    Frame,
+    InboxPut,
+    InboxSet,
+    NewEvent,
+    RuleChange,
+    RuleConfirmed,
+    RuleDropped,
+    RulePut,
+    RunOpened,
+    Searchable,
+    SpokenSet,
+    StepPut,
+    StepStands,
+    TurnAgain,
+    TurnClosed,
+    TurnNotePut,
+    TurnOpened,
+    TurnRow,
+    Unsearchable,
+    UserSaid,
+    Write,
+)
+from agent_tui.backend.store.schema import (
+    NOT_STORED,
+    agent,
+    agent_session,
+    conversation,
+    event,
+    inbox,
+    searched,
+    step,
+    tool_rule,
+    turn,
+    user_message,
+)
+from agent_tui.backend.store.words import indexed
+from agent_tui.model.errors import StoreError
+from agent_tui.model.events import AgentInfo
+from agent_tui.wire.content import dump
+from agent_tui.wire.steps_encode import ask_fields
+
+# Put together once: that takes longer than to carry them out.
+_LAST_SEQS = select(conversation.c.id, conversation.c.last_seq).where(
+    conversation.c.id.in_(bindparam("ids", expanding=True))
+)
+_APPEND = insert(event)
+_SET_LAST_SEQ = (
+    update(conversation)
+    .where(conversation.c.id == bindparam("of"))
+    .values(last_seq=bindparam("seq"), updated_at=bindparam("at"))
+)
+_NEXT_NUMBER = select(func.coalesce(func.max(conversation.c.number), 0) + 1).scalar_subquery()
+_PUT_STEP = sqlite.put(step)
+_PUT_SESSION = sqlite.put(agent_session)
+_NOTE_SEARCHED = insert(searched).returning(searched.c.number)
+# What a turn becomes when it is closed.
+_CLOSING = (
+    "status", "reason", "text", "error", "prompt_tokens", "completion_tokens", "first_token_seconds",
+    "cost", "seconds", "trimmed",
+)  # fmt: skip
+
+
+def apply(connection: Connection, writes: Sequence[Write], now: datetime) -> list[list[Frame]]:
+    """Carry out ``writes`` in order; return for each the frames that its events became.
+
+    ``now`` is only noted: the order of things is the order of their seq.
+    """
+    frames = _append(connection, writes, now)
+    for write, written in zip(writes, frames, strict=True):
+        for change in write.changes:
+            _change(connection, write.room_id, change, [frame.seq for frame in written], now)
+    return frames
+
+
+def _append(connection: Connection, writes: Sequence[Write], now: datetime) -> list[list[Frame]]:
+    ids = {write.room_id for write in writes if write.events}
+    if not ids:
+        return [[] for _ in writes]
+    last = {row.id: row.last_seq for row in connection.execute(_LAST_SEQS, {"ids": sorted(ids)})}
+    frames: list[list[Frame]] = []
+    for write in writes:
+        # A conversation that is gone has no last seq; its events are refused by the foreign key.
+        start = last.get(write.room_id, 0) + 1
+        written = [_frame(write.room_id, seq, new) for seq, new in enumerate(write.events, start)]
+        if written:
+            last[write.room_id] = written[-1].seq
+        frames.append(written)
+    ts = now.timestamp()
+    connection.execute(_APPEND, [_columns(frame, ts) for written in frames for frame in written])
+    at = now.isoformat()
+    connection.execute(_SET_LAST_SEQ, [{"of": id_, "seq": last[id_], "at": at} for id_ in sorted(ids)])
+    return frames
+
+
+def _frame(id_: str, seq: int, new: NewEvent) -> Frame:
+    return Frame(id_, seq, new.name, new.data, new.message_id, new.event)
+
+
+def _columns(frame: Frame, ts: float) -> dict[str, object]:
+    return {
+        "conversation_id": frame.room_id,
+        "seq": frame.seq,
+        "name": frame.name,
+        "message_id": frame.message_id,
+        "data": frame.data,
+        "ts": ts,
+    }
+
+
+def _change(connection: Connection, id_: str, change: Change, seqs: Sequence[int], now: datetime) -> None:
+    match change:
+        case ConversationCreated(row):
+            _create(connection, row)
+        case ConversationSet(values, while_running):
+            _set(connection, id_, values, now, while_running=while_running)
+        case RunOpened():
+            running = {"status": "running", "desired": "running", "interrupted": ""}
+            _set(connection, id_, {**running, "run_seq": seqs[0]}, now)
+        case ConversationUsed():
+            _use(connection, id_, change)
+        case ConversationDropped():
+            _drop(connection, id_)
+        case AgentsSet() | AgentSkips():
+            _change_agents(connection, id_, change)
+            _set(connection, id_, {}, now)
+        case AgentSessionPut(agent_id, session):
+            key = {"conversation_id": id_, "agent_id": agent_id}
+            connection.execute(_PUT_SESSION, {**asdict(session), **key})
+        case TurnOpened() | TurnClosed() | TurnAgain() | TurnNotePut() | SpokenSet():
+            _change_turn(connection, id_, change, seqs)
+        case StepPut() | StepStands():
+            _change_step(connection, id_, change)
+        case InboxPut() | InboxSet():
+            _change_inbox(connection, id_, change)
+        case UserSaid():
+            said = {**asdict(change), "conversation_id": id_, "first_seq": seqs[change.event]}
+            del said["event"]
+            connection.execute(insert(user_message).values(said))
+        case EventsDropped(up_to):
+            connection.execute(delete(event).where(event.c.conversation_id == id_, event.c.seq <= up_to))
+        case RulePut() | RuleConfirmed() | RuleDropped():
+            _change_rules(connection, change)
+        case Searchable():
+            _index(connection, id_, change)
+        case Unsearchable(most):
+            _forget(connection, id_, most)
+
+
+# --- the conversation and its agents ------------------------------------------------------------------
+
+
+def _create(connection: Connection, row: ConversationRow) -> None:
+    values = {name: value for name, value in asdict(row).items() if name not in NOT_STORED}
+    connection.execute(insert(conversation).values({**_stored(values), "number": _NEXT_NUMBER}))
+    if row.agents:
+        agents = [_agent_columns(row.id, place, one) for place, one in enumerate(row.agents)]
+        connection.execute(insert(agent), [{**one, "tokens": 0} for one in agents])
+
+
+def _stored(values: Mapping[str, Any]) -> dict[str, Any]:
+    stored = dict(values)
+    if stored.get("tools") is not None:
+        stored["tools"] = dump(list(stored["tools"]))
+    return stored
+
+
+def _set(
+    connection: Connection, id_: str, values: Mapping[str, Any], now: datetime, *, while_running: bool = False
+) -> None:
+    condition = conversation.c.id == id_
+    if while_running:
+        condition &= conversation.c.status == "running"
+    news = {**_stored(values), "updated_at": now.isoformat()}
+    connection.execute(update(conversation).where(condition).values(news))
+
+
+def _use(connection: Connection, id_: str, used: ConversationUsed) -> None:
+    values: dict[str, object] = {"used_tokens": conversation.c.used_tokens + used.tokens}
+    if used.cost is not None:
+        values["used_cost"] = func.coalesce(conversation.c.used_cost, 0.0) + used.cost
+    connection.execute(update(conversation).where(conversation.c.id == id_).values(values))
+    if used.agent_id:
+        mine = (agent.c.conversation_id == id_) & (agent.c.id == used.agent_id)
+        connection.execute(update(agent).where(mine).values(tokens=agent.c.tokens + used.tokens))
+
+
+def _change_agents(connection: Connection, id_: str, change: AgentsSet | AgentSkips) -> None:
+    mine = agent.c.conversation_id == id_
+    if isinstance(change, AgentSkips):
+        skips = update(agent).where(mine & (agent.c.id == change.agent_id))
+        connection.execute(skips.values(skip_next=change.skip_next))
+        return
+    known = set(connection.scalars(select(agent.c.id).where(mine)))
+    connection.execute(update(agent).where(mine).values(removed=True))
+    for place, one in enumerate(change.agents):
+        values = _agent_columns(id_, place, one)
+        if one.id in known:
+            connection.execute(update(agent).where(mine & (agent.c.id == one.id)).values(values))
+        else:
+            connection.execute(insert(agent).values({**values, "tokens": 0}))
+
+
+def _agent_columns(id_: str, place: int, one: AgentInfo) -> dict[str, object]:
+    own = {name: getattr(one, name) for name in AGENT_COLUMNS}
+    return {**own, "conversation_id": id_, "turn_order": place, "removed": False}
+
+
+def _drop(connection: Connection, id_: str) -> None:
+    _forget(connection, id_)
+    for table in (step, tool_rule, turn, user_message, inbox, agent_session, agent):
+        connection.execute(delete(table).where(table.c.conversation_id == id_))
+    connection.execute(delete(conversation).where(conversation.c.id == id_))
+
+
+# --- turns, steps, the inbox --------------------------------------------------------------------------
+
+
+def _change_turn(
+    connection: Connection,
+    id_: str,
+    change: TurnOpened | TurnClosed | TurnAgain | TurnNotePut | SpokenSet,
+    seqs: Sequence[int],
+) -> None:
+    match change:
+        case TurnOpened(opened, place):
+            _open(connection, id_, opened, seqs[place])
+        case TurnClosed(closed):
+            is_open = (turn.c.message_id == closed.message_id) & (turn.c.status == "streaming")
+            values = {name: getattr(closed, name) for name in _CLOSING}
+            if connection.execute(update(turn).where(is_open).values(values)).rowcount != 1:
+                raise StoreError(f"The turn {closed.message_id} is not open", "It was closed before.")
+        case TurnAgain(message_id, rest):
+            wanted = {"to_continue": True} if rest else {"again": True}
+            connection.execute(update(turn).where(_is_turn(id_, message_id)).values(wanted))
+        case TurnNotePut(message_id, note):
+            mine = _is_turn(id_, message_id)
+            stored = connection.execute(select(turn.c.notes).where(mine)).scalar() or ""
+            connection.execute(update(turn).where(mine).values(notes=with_notes(stored, [note])))
+        case SpokenSet(message_id, spoken):
+            ours = (user_message.c.conversation_id == id_) & (user_message.c.id == message_id)
+            answers = connection.execute(update(turn).where(_is_turn(id_, message_id)).values(spoken=spoken))
+            people = connection.execute(update(user_message).where(ours).values(spoken=spoken))
+            if answers.rowcount + people.rowcount != 1:
+                raise StoreError(f"The message {message_id} is not on record", "It cannot have been spoken.")
+
+
+def _is_turn(id_: str, message_id: str) -> ColumnElement[bool]:
+    return (turn.c.conversation_id == id_) & (turn.c.message_id == message_id)
+
+
+def _open(connection: Connection, id_: str, opened: TurnRow, first_seq: int) -> None:
+    whose = (turn.c.conversation_id == id_) & (turn.c.round == opened.round)
+    whose &= turn.c.agent_id == opened.agent_id
+    asked = whose & (turn.c.again | turn.c.to_continue)
+    connection.execute(update(turn).where(asked).values(again=False, to_continue=False))
+    superseded = opened.supersedes
+    while superseded:
+        old = whose & (turn.c.message_id == superseded)
+        connection.execute(update(turn).where(old).values(status="superseded"))
+        superseded = connection.execute(select(turn.c.continues).where(old)).scalar() or ""
+    values = {**asdict(opened), "conversation_id": id_, "first_seq": first_seq}
+    connection.execute(insert(turn).values(values))
+
+
+def _change_step(connection: Connection, id_: str, change: StepPut | StepStands) -> None:
+    match change:
+        case StepPut(message_id, one, started_at):
+            values = {name: getattr(one, name) for name in ("id", "type", "name", "id_ref", "arguments")}
+            values |= {name: getattr(one, name) for name in ("content", "success", "status", "seconds")}
+            values |= {"conversation_id": id_, "message_id": message_id, "place": one.index}
+            values |= {"started_at": started_at, "ask": dump(ask_fields(one.ask)) if one.ask else ""}
+            connection.execute(_PUT_STEP, values)
+        case StepStands(message_id, place, status, seconds, success, ask):
+            mine = (step.c.conversation_id == id_) & (step.c.message_id == message_id)
+            news: dict[str, object] = {"status": status, "seconds": seconds, "success": success}
+            news |= {"ask": dump(ask_fields(ask))} if ask is not None else {}
+            changed = connection.execute(update(step).where(mine & (step.c.place == place)).values(news))
+            if changed.rowcount != 1:
+                raise StoreError(f"Step {place} of {message_id} is not on record", "It cannot stand anyhow.")
+
+
+def _change_inbox(connection: Connection, id_: str, change: InboxPut | InboxSet) -> None:
+    mine = inbox.c.conversation_id == id_
+    match change:
+        case InboxPut():
+            number = select(func.coalesce(func.max(inbox.c.number), 0) + 1).where(mine).scalar_subquery()
+            values = {**asdict(change), "conversation_id": id_, "state": "queued", "number": number}
+            connection.execute(insert(inbox).values(values))
+        case InboxSet(ids, news):
+            waiting = mine & (inbox.c.state == "queued") & inbox.c.id.in_(ids)
+            if connection.execute(update(inbox).where(waiting).values(**news)).rowcount != len(ids):
+                raise StoreError("These words do not wait", "They were said or taken back before.")
+
+
+def _change_rules(connection: Connection, change: RuleChange) -> None:
+    match change:
+        case RulePut(rule):
+            connection.execute(sqlite.put_once(tool_rule).values(**asdict(rule)))
+        case RuleConfirmed(rule_id):
+            suspended = (tool_rule.c.id == rule_id) & (tool_rule.c.scope == "suspended")
+            connection.execute(update(tool_rule).where(suspended).values(scope="wide"))
+        case RuleDropped(rule_id):
+            connection.execute(delete(tool_rule).where(tool_rule.c.id == rule_id))
+
+
+# --- searching ----------------------------------------------------------------------------------------
+
+
+def _index(connection: Connection, id_: str, said: Searchable) -> None:
+    words = indexed(said.text)
+    if words.strip():
+        row = {"conversation_id": id_, "message_id": said.message_id, "role": said.role}
+        row["created_at"] = said.created_at
+        sqlite.index(connection, connection.execute(_NOTE_SEARCHED, row).scalar_one(), words)
+
+
+def _forget(connection: Connection, id_: str, most: int | None = None) -> None:
+    mine = select(searched.c.number).where(searched.c.conversation_id == id_).limit(most)
+    sqlite.unindex(connection, list(connection.scalars(mine)))
