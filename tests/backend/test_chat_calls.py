@@ -9,7 +9,7 @@ import pytest
 
 from tests.backend.chat_backend import A_PATH, ChatBackend, chat_backend, refused
 from tests.backend.engine.chat_house import call, speaks
-from tests.fakes.scripted_model import Script
+from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import reader, writer
 
 
@@ -48,8 +48,13 @@ async def test_words_are_found_in_all_conversations_newest_first(chatting: ChatB
     await refused(chatting, "GET", "/api/search?q=x&limit=0", None, 400)
 
 
-async def test_words_of_rooms_are_found_where_they_are_asked_for(chatting: ChatBackend) -> None:
-    chat = await chatting.chat(title="Sea")
+async def test_words_of_rooms_are_found_where_they_are_asked_for(tmp_path: Path) -> None:
+    async with chat_backend(tmp_path, ScriptedModel(lambda _: ["Yes."], free=True)) as chatting:
+        await _find_in_rooms(chatting)
+
+
+async def _find_in_rooms(chatting: ChatBackend) -> None:
+    await chatting.chat(title="Sea")
     room = {"task": "Why is the sea salty?", "agents": [{"name": "Ada"}], "max_rounds": 1}
     made = (await chatting.client.call("POST", "/api/rooms", room)).json
     searched = "/api/search?q=sea&kinds=room,chat,voice"
@@ -71,11 +76,11 @@ async def test_words_of_rooms_are_found_where_they_are_asked_for(chatting: ChatB
         "created_at": said[0]["created_at"],
         "kind": "room",
     }
-    answer = (await chatting.client.call("GET", f"/api/search?q={ANSWER}&kinds=room")).json["hits"]
+    answer = (await chatting.client.call("GET", "/api/search?q=Yes&kinds=room")).json["hits"]
     assert [(hit["message_id"], hit["role"]) for hit in answer] == [(said[1]["id"], "assistant")]
     only = (await chatting.client.call("GET", "/api/search?q=sea")).json[
         "hits"
-    ]  # as before there were others
+    ]  # as ever
     assert [hit["kind"] for hit in only] == ["chat"]
     await refused(chatting, "GET", "/api/search?q=x&kinds=room,letter", None, 400)
     await chatting.client.call("PATCH", f"/api/rooms/{made['id']}", {"name": "Salt in the sea"})
@@ -83,7 +88,6 @@ async def test_words_of_rooms_are_found_where_they_are_asked_for(chatting: ChatB
     assert [hit["message_id"] for hit in named] == ["", "", said[0]["id"]]
     await chatting.client.call("DELETE", f"/api/rooms/{made['id']}")
     assert [hit["kind"] for hit in (await chatting.client.call("GET", searched)).json["hits"]] == ["chat"]
-    assert chat
 
 
 async def test_tools_are_listed_with_what_they_may_do_and_where_they_are_from(chatting: ChatBackend) -> None:
