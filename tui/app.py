@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tui.places import Places
     from tui.screens.chat import ChatScreen
     from tui.screens.conversations import ConversationsScreen
+    from tui.screens.list_screen import ListScreen
     from tui.screens.rooms import RoomsScreen
     from widgets.transcript import Transcript
 
@@ -221,6 +222,10 @@ class AgentTuiApp(KeysInOrder[int]):
     def on_rooms_screen_opened(self, event: RoomsScreen.Opened) -> None:
         """Open a room that was chosen in the list."""
         self.places.open_room(event.room_id, start=event.start)
+
+    def on_list_screen_searches(self, event: ListScreen.Searches) -> None:
+        """Search in all rooms and chats."""
+        self.places.search(event.words)
 
     def on_conversations_screen_opened(self, event: ConversationsScreen.Opened) -> None:
         """Open a chat that was chosen in the list."""

@@ -84,9 +84,10 @@ GET /api/conversations, as the server answered it.
     "conversations search": f"""\
 Usage: agent-tui conversations search WORDS… [--limit N] [--output text|json]
 
-Finds the messages of all conversations that hold all of these words or words
-that begin so, newest first. As json: the body of GET /api/search, as the server
-answered it; in a snippet each match stands between U+0002 and U+0003.
+Finds the messages of all conversations, rooms too, that hold all of these words
+or words that begin so, newest first. As json: the body of GET /api/search, as
+the server answered it; in a snippet each match stands between U+0002 and
+U+0003.
 
   --limit N               so many at most (default: 20)
 {SERVER}""",

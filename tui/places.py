@@ -33,6 +33,7 @@ from tui.presence import Presence
 from tui.request import ScreenRequest
 from tui.screens.chat import ChatScreen
 from tui.screens.conversations import ConversationsScreen
+from tui.screens.conversations_search import SearchScreen
 from tui.screens.help import HelpScreen
 from tui.screens.list_screen import ListScreen
 from tui.screens.model_form import ModelForm
@@ -50,7 +51,7 @@ from widgets.signs import twin
 from widgets.units import duration
 
 if TYPE_CHECKING:
-    from agent_tui.clients.records import PausesSoon
+    from agent_tui.clients.records import Hit, PausesSoon
     from tui.app import AgentTuiApp
 
 NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
@@ -218,6 +219,25 @@ class Places:
         elif self._app.screen is screen:
             self._app.pop_screen()
             self._app.garbage.screen_gone()
+
+    # --- searching -------------------------------------------------------------------------------------
+
+    def search(self, words: str) -> None:
+        """Ask for words that were said somewhere, and open that."""
+        screen = SearchScreen(self.chat_link, words, ascii_only=self._ascii_only)
+        self._app.push_screen(screen, self._found)
+
+    def _found(self, hit: Hit | None) -> None:
+        if hit is not None:
+            self._run("lists", self._open_hit(hit))
+
+    async def _open_hit(self, hit: Hit) -> None:
+        wanted = RoomsScreen if hit.kind == "room" else ConversationsScreen
+        if not isinstance(self._app.screen, wanted):
+            await self._leave_for(self.show_rooms if hit.kind == "room" else self.show_chats)
+        screen = self._app.screen
+        if isinstance(screen, RoomsScreen | ConversationsScreen):
+            screen.open_found(hit)
 
     # --- from one to the other, and out ----------------------------------------------------------------
 

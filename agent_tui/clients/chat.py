@@ -147,8 +147,8 @@ class ChatClient(Conversations[ConversationInfo]):
         return await self._create({name: value for name, value in fields.items() if value is not None})
 
     async def search_raw(self, words: str, limit: int = 50) -> Any:
-        """Return what a search in all conversations found, as it was answered."""
-        params = {"q": words, "limit": str(limit)}
+        """Return what a search in all rooms, chats and voice sessions found, as it was answered."""
+        params = {"q": words, "limit": str(limit), "kinds": "room,chat,voice"}
         return await self._calls.plain("GET", "search", "searching", params=params)
 
     async def search(self, words: str, limit: int = 50) -> list[Hit]:

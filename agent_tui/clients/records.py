@@ -76,6 +76,7 @@ class Hit:
     role: str = ""
     snippet: str = ""
     created_at: str = ""
+    kind: str = ""  # of the conversation: room, chat or voice; empty for a chat, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,7 @@ def pauses_soon(data: str) -> PausesSoon | None:
 
 def read_hits(value: object) -> list[Hit]:
     """Return the hits of ``{"hits": […]}`` or of a bare list; skips what names no conversation."""
-    names = ("conversation_id", "title", "message_id", "role", "snippet", "created_at")
+    names = ("conversation_id", "title", "message_id", "role", "snippet", "created_at", "kind")
     hits = (Hit(*(text_of(item, name) for name in names)) for item in listed(value, "hits"))
     return [hit for hit in hits if hit.conversation_id]
 

@@ -78,9 +78,7 @@ async def _find_in_rooms(chatting: ChatBackend) -> None:
     }
     answer = (await chatting.client.call("GET", "/api/search?q=Yes&kinds=room")).json["hits"]
     assert [(hit["message_id"], hit["role"]) for hit in answer] == [(said[1]["id"], "assistant")]
-    only = (await chatting.client.call("GET", "/api/search?q=sea")).json[
-        "hits"
-    ]  # as ever
+    only = (await chatting.client.call("GET", "/api/search?q=sea")).json["hits"]  # as ever
     assert [hit["kind"] for hit in only] == ["chat"]
     await refused(chatting, "GET", "/api/search?q=x&kinds=room,letter", None, 400)
     await chatting.client.call("PATCH", f"/api/rooms/{made['id']}", {"name": "Salt in the sea"})

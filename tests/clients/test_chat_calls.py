@@ -96,7 +96,7 @@ async def test_conversations_are_searched(ours: LogChatServer, client: ChatClien
     assert await client.search('make* OR "', limit=5) == [
         Hit("c1", "Make", snippet="the \2Makefile\3"),
     ]
-    assert last(ours).query == {"q": 'make* OR "', "limit": "5"}
+    assert last(ours).query == {"q": 'make* OR "', "limit": "5", "kinds": "room,chat,voice"}
 
 
 async def test_tools_rules_providers_and_models_are_listed(ours: LogChatServer, client: ChatClient) -> None:

@@ -274,6 +274,24 @@ async def test_words_are_found_wherever_they_were_said_and_opened_there(tmp_path
         assert "PostgreSQL" not in text
 
 
+async def test_words_of_a_room_are_found_from_either_list_and_the_room_opened(tmp_path: Path) -> None:
+    async with real_list(tmp_path, speaks(["Use PostgreSQL."]), size=(100, 24)) as seen:
+        room = {"task": "Redis or not", "name": "Storage", "agents": [{"name": "Ada"}], "max_rounds": 1}
+        await seen.backend.client.call("POST", "/api/rooms", room)
+        for keys in ([], ["f3"]):  # the list of chats, then that of rooms
+            await seen.press(*keys)
+            await seen.press("s", *"storage")
+            assert "Storage · room" in await seen.until("1 found")
+            await seen.pilot.press("enter")
+            while seen.app.places.room is None:
+                await seen.pilot.pause()
+            await seen.until("Ada")
+            await seen.press("escape")
+            assert isinstance(seen.app.screen, RoomsScreen)
+            await seen.press("f3")
+        await seen.app.places.link.close()
+
+
 async def test_the_message_that_was_found_is_in_sight_in_a_long_chat(tmp_path: Path) -> None:
     model = speaks(["The needle."], *(["Hay.\n\n" * 30] for _ in range(3)))
     async with real_list(tmp_path, model, size=(80, 20)) as seen:

@@ -9,13 +9,13 @@ from typing import ClassVar, Final
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from agent_tui.clients.records import Hit
 from agent_tui.model.events import ConversationInfo
 from tui.first_chat import NEW
 from tui.link import ChatLink
 from tui.screens.conversation_settings import ConversationForm
 from tui.screens.conversations_acts import ConversationActs
 from tui.screens.conversations_feed import ConversationsFeed
-from tui.screens.conversations_search import SearchScreen
 from tui.screens.conversations_texts import CHATS, HINTS
 from tui.screens.list_screen import ListScreen, keys_of
 from tui.screens.listing import Listing
@@ -38,7 +38,7 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open the chat", id="chats.open"),
         Binding("n", "new", "Begin a chat", id="chats.new"),
-        Binding("s", "search", "Search in all chats", id="chats.search"),
+        Binding("s", "search", "Search in all rooms and chats", id="chats.search"),
         Binding("e,ctrl+o", "settings", "Settings of the chat", id="chats.settings"),
         *keys_of("chat", "Give the chat another title"),
     ]
@@ -107,13 +107,11 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
             super().look_for(words)
 
     def action_search(self) -> None:
-        """Search in all chats."""
+        """Search in all rooms and chats."""
         if self.can("search"):
-            screen = SearchScreen(self._link, self.listing.needle, ascii_only=self._ascii_only)
-            self.app.push_screen(screen, self._found)
+            self.post_message(self.Searches(self.listing.needle))
 
-    def _found(self, place: tuple[str, str] | None) -> None:
-        if place is not None:
-            conversation_id, message_id = place
-            self._list.go_to(conversation_id)
-            self.do(self._open(conversation_id, message_id))
+    def open_found(self, hit: Hit) -> None:
+        """Open a chat where a search found something."""
+        self._list.go_to(hit.conversation_id)
+        self.do(self._open(hit.conversation_id, hit.message_id))

@@ -1,4 +1,4 @@
-"""Words looked for in all chats: in what was said, and in the titles."""
+"""Words looked for in all rooms and chats: in what was said, and in the titles."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ MAX_SNIPPET_CHARACTERS: Final = 600
 BEGIN, END = "\x02", "\x03"  # around each match of a snippet
 
 
-class SearchScreen(LineAndList[tuple[str, str] | None]):
-    """Closes with (conversation, message) that was chosen, the message "" for a title, or with nothing."""
+class SearchScreen(LineAndList["Hit | None"]):
+    """Closes with what was chosen, or with nothing."""
 
     CSS_PATH = ["room_dialogs.tcss", "conversations.tcss"]  # noqa: RUF012 - as Textual wants it
     BINDINGS: ClassVar[list[BindingType]] = keys_of("search", "Back")
@@ -88,7 +88,8 @@ class SearchScreen(LineAndList[tuple[str, str] | None]):
     def _row(self, hit: Hit, now: datetime) -> RenderableType:
         """Return a hit as it is listed: where it was said, by whom, when; below the words around it."""
         who = {"user": "search.you", "assistant": "search.answer"}.get(hit.role)
-        facts = [say(who)] if who else []
+        facts = [say("search.room")] if hit.kind == "room" else []
+        facts += [say(who)] if who else []
         facts += [when] if (when := ago(hit.created_at, now)) else []
         about = self._own(" · ".join(["", *facts]))
         found = snippet_of(hit.snippet)
@@ -107,7 +108,7 @@ class SearchScreen(LineAndList[tuple[str, str] | None]):
 
     def take(self, at: int) -> None:
         """Close with where this was found."""
-        self.dismiss((self._hits[at].conversation_id, self._hits[at].message_id))
+        self.dismiss(self._hits[at])
 
 
 def snippet_of(text: str) -> list[str | tuple[str, str]]:

@@ -11,6 +11,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
@@ -80,6 +81,13 @@ class ListScreen(Screen[None], Generic[T]):
     }
     # The actions that are about the one under the cursor.
     OF_ONE: ClassVar[frozenset[str]] = frozenset({"open", "delete", "rename", "archive"})
+
+    class Searches(Message):
+        """Words are to be looked for in everything that was said."""
+
+        def __init__(self, words: str = "") -> None:
+            super().__init__()
+            self.words = words
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from agent_tui.clients.records import Hit
 from agent_tui.model.events import RoomInfo
 from tui.link import RoomLink
 from tui.screens.list_screen import ListScreen, keys_of
@@ -34,6 +35,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open the room", id="rooms.open"),
         Binding("n", "new", "Make a room", id="rooms.new"),
+        Binding("s", "search", "Search in all rooms and chats", id="rooms.search"),
         Binding("p", "pause", "Pause or resume the room of this row", id="rooms.pause"),
         Binding("P", "pause_all", "Pause all rooms, or resume them", id="rooms.pause_all"),
         Binding("c", "duplicate", "Make a room like this one", id="rooms.duplicate"),
@@ -67,6 +69,15 @@ class RoomsScreen(ListScreen[RoomInfo]):
     def _open(self, room_id: str, *, start: bool = False) -> None:
         self.do(self.deletions.settle())
         self.post_message(self.Opened(room_id, start=start))
+
+    def action_search(self) -> None:
+        """Search in all rooms and chats."""
+        self.post_message(self.Searches(self.listing.needle))
+
+    def open_found(self, hit: Hit) -> None:
+        """Open a room where a search found something."""
+        self._list.go_to(hit.conversation_id)
+        self._open(hit.conversation_id)
 
     def action_new(self) -> None:
         """Make a room."""
