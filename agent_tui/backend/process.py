@@ -37,7 +37,7 @@ from agent_tui.backend.hub import Hub
 from agent_tui.backend.logs import start_logging
 from agent_tui.backend.models.providers import Models
 from agent_tui.backend.options import Settings
-from agent_tui.backend.store.agent_sessions import FileStoredSessions
+from agent_tui.backend.store.agent_sessions import StoredSessions
 from agent_tui.backend.store.store import FileStore
 from agent_tui.backend.tools.orphans import ORPHANS
 from agent_tui.backend.tools.rooms import room_tools

@@ -18,7 +18,7 @@ from agent_tui.backend.http.app import Face, Traffic, build_app
 from agent_tui.backend.http.auth import KnownHosts
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store.store import RETRY_SECONDS, FileStore
+from agent_tui.backend.store.store import RETRY_SECONDS, FileStore, Store
 from tests.backend.served import served
 from tests.backend.wire_client import WireClient
 from tests.fakes.scripted_model import FakeModels, ScriptedModel

@@ -132,7 +132,7 @@ class ChatRun:
         given = self._given
         if isinstance(given.opened, Exception):
             return _nothing(f"{FAILED}: {failure(given.opened)}", "")
-        terms = self._models.terms(given.row.provider_id, given.row.model)
+        terms = self._models.terms(given.row.agent.provider_id, given.row.agent.model)
         specs: tuple[ToolSpec, ...] = ()
         if not terms.acts:
             specs = await offered(

@@ -31,6 +31,8 @@ class StoredSessions:
 
 def _session(connection: Connection, member: Member) -> AgentSession | None:
     table = schema.agent_session.c
-    query = select(*_COLUMNS).where(table.conversation_id == member.room_id, table.agent_id == member.agent_id)
+    query = select(*_COLUMNS).where(
+        table.conversation_id == member.room_id, table.agent_id == member.agent_id
+    )
     row = connection.execute(query).one_or_none()
     return None if row is None else AgentSession(*row)
