@@ -1,8 +1,9 @@
-"""A database of the version before comes over: what is answered stays byte for byte what it was.
+"""A database of an older version comes over: what is answered stays byte for byte what it was.
 
-``databases/version-0009.db.gz`` was written by the program of that version: rooms one after the other and at
-once, with tools, paused, killed; chats with branches, attachments, tools, cut by a kill; a voice session.
-``version-0009.answers.json.gz`` is what that program then answered to GET requests.
+``databases/version-NNNN.db.gz`` were written by the programs of these versions: rooms one after the other and
+at once, with tools, paused with a queue, archived, killed; chats with branches, attachments, tools, archived,
+cut by a kill; a voice session. ``version-NNNN.answers.json.gz`` is what that program then answered to GET
+requests. What 0009 stored were the bytes of each protocol, 0012 had a table of its own for chats.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from urllib.parse import quote
 
 import pytest
 
-from agent_tui.backend.store import schema, sqlite
+from agent_tui.backend.store import reads, schema, sqlite
 from agent_tui.backend.store.migrations.versions.v0010_log import in_log, replayed
+from agent_tui.backend.store.rows import KINDS, ROOM
 from agent_tui.backend.store.sqlite import open_engines
 from agent_tui.backend.store.store import FileStore
-from agent_tui.model.errors import StoreFull
+from agent_tui.model.errors import StoreError, StoreFull
 from agent_tui.model.events import TextAdded
 from agent_tui.wire import log
 from agent_tui.wire.content import dump
@@ -36,21 +38,20 @@ DATABASES = Path(__file__).parent / "databases"
 _UPDATED = re.compile(r'"updated_at":"[^"]*"')
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """Return a database of version 0009."""
+@pytest.fixture(params=["0009", "0012"])
+def old(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """Return a database of that version."""
     file = tmp_path / "rooms.db"
-    file.write_bytes(gzip.decompress((DATABASES / "version-0009.db.gz").read_bytes()))
+    file.write_bytes(gzip.decompress((DATABASES / f"version-{request.param}.db.gz").read_bytes()))
     return file
 
 
-def before() -> dict[str, Any]:
+def before(old: Path) -> dict[str, Any]:
     """Return path (and what is accepted) → what the old program answered."""
-    answers: dict[str, Any] = json.loads(
-        gzip.decompress((DATABASES / "version-0009.answers.json.gz").read_bytes())
-    )
-    del answers["/api/tools"]  # they are the program's, not the database's
-    return answers
+    answers = DATABASES / f"version-{version(old)}.answers.json.gz"
+    found: dict[str, Any] = json.loads(gzip.decompress(answers.read_bytes()))
+    found.pop("/api/tools", None)  # they are the program's, not the database's
+    return found
 
 
 def timeless(value: Any) -> Any:
@@ -68,7 +69,7 @@ def timeless(value: Any) -> Any:
 
 
 async def streamed(client: WireClient, path: str, accept: str, frames: int) -> str:
-    """Return so many frames of an event stream, as ``version-0009.answers`` has them."""
+    """Return so many frames of an event stream, as the answers have them."""
     found: list[str] = []
     async with client.open("GET", path, headers={"accept": accept}) as stream:
         async for frame in stream.frames():
@@ -79,8 +80,8 @@ async def streamed(client: WireClient, path: str, accept: str, frames: int) -> s
 
 
 async def test_whatever_is_asked_is_answered_as_the_version_before_did(old: Path) -> None:
-    answers = before()
-    assert len(answers) > 70
+    answers = before(old)
+    assert len(answers) > 50
     options = ("--database", f"sqlite:///{old}", "--no-resume", "--token", TOKEN)
     async with running("serve", *options, folder=old.parent) as process:
         for asked, answer in answers.items():
@@ -96,6 +97,36 @@ async def test_whatever_is_asked_is_answered_as_the_version_before_did(old: Path
                 process.client, f"{path}?{query}" if query else path, accept or "*/*", frames
             )
             assert timeless(got_frames.strip()) == timeless(answer.strip()), asked
+
+
+async def test_what_was_said_in_rooms_is_found_after_it_and_stands_in_its_time(old: Path) -> None:
+    store = FileStore(old)
+    rooms = await store.read(reads.conversations, ROOM)
+    for room in rooms:
+        page = await store.read(reads.page, room.id, ROOM, None, 1_000)
+        for message in page.messages:
+            if message.text and not (message.superseded or message.status):
+                word = max(re.findall(r"\w+", message.text), key=len)
+                hits = await store.read(reads.search, word, 500, KINDS)
+                assert (room.id, message.id, "room") in {
+                    (hit.conversation_id, hit.message_id, hit.kind) for hit in hits
+                }
+                said = [hit.created_at for hit in hits if hit.message_id and hit.kind == "room"]
+                assert said == sorted(said, reverse=True)
+    await store.close()
+    assert sum(room.last_seq > 0 for room in rooms) > 3
+
+
+@pytest.mark.parametrize(
+    "lost", ["DELETE FROM step", "UPDATE turn SET text = ''", "UPDATE event SET data = '{}' WHERE seq = 3"]
+)
+def test_a_conversation_that_would_lose_something_is_left_as_it_was(old: Path, lost: str) -> None:
+    with closing(sqlite3.connect(old)) as connection, connection:
+        connection.execute(f"CREATE TRIGGER lose AFTER UPDATE ON room BEGIN {lost}; END")
+    was = rows(old)
+    with pytest.raises(StoreError, match="cannot be brought up to date"):
+        FileStore(old)
+    assert rows(old) == was
 
 
 KILLED = """
@@ -137,9 +168,15 @@ for step in range(1, 1000, 17):
 """
 
 
-def rows(file: Path) -> list[tuple[Any, ...]]:
+def rows(file: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all that is stored, by table."""
     with closing(sqlite3.connect(file)) as connection:
-        return connection.execute("SELECT * FROM event ORDER BY 1, 2").fetchall()
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return {
+            name: connection.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall()  # noqa: S608 - its own
+            for (name,) in names
+            if not name.startswith(("search_words", "alembic"))
+        }
 
 
 def version(file: Path) -> str:
@@ -149,7 +186,7 @@ def version(file: Path) -> str:
 
 
 def test_killed_at_any_step_it_is_the_old_database_or_the_new_one(old: Path) -> None:
-    was = rows(old)
+    was, began = rows(old), version(old)
     copy = old.with_name("copy.db")
     shutil.copy(old, copy)
     for engine in open_engines(copy, busy_seconds=1, readers=1):
@@ -162,10 +199,10 @@ def test_killed_at_any_step_it_is_the_old_database_or_the_new_one(old: Path) -> 
     killed = sorted(old.parent.glob("killed-*.db"))
     assert len(killed) > 5
     for file in killed:
-        backup = file.with_name(f"{file.name}.backup-0009")
+        backup = file.with_name(f"{file.name}.backup-{began}")
         assert rows(file) == (now if version(file) == schema.HEAD else was)
         assert not backup.exists() or rows(backup) == was
-    assert {version(file) for file in killed} == {"0009", schema.HEAD}
+    assert {version(file) for file in killed} == {began, schema.HEAD}
     for file in old.parent.glob("finished-*.db"):  # the next start
         assert (version(file), rows(file)) == (schema.HEAD, now)
 
