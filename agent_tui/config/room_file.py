@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -123,7 +123,8 @@ def room_file_text(room: RoomInfo) -> str:
     lines.sort(key=lambda line: not line[0].required)  # the task comes first
     blocks = ["\n".join(f"{setting.called} = {text}" for setting, text in lines if text)]
     for agent in room.agents:
-        said = {setting.called: getattr(agent, setting.name) for setting in _OF_AGENTS}
+        named = {setting.called: getattr(agent, setting.name) for setting in _OF_AGENTS}
+        said = {one.name: named[one.name] for one in fields(FileAgent) if one.name in named}
         if agent.provider_id == DEMO_PROVIDER:
             del said["model"]
         if not COLOR.fullmatch(agent.color):
