@@ -79,7 +79,7 @@ class ConversationForm(ModelForm[None]):
     def _field(self, setting: Setting) -> Field:
         value = getattr(self._chat, setting.name)
         name = setting.called
-        return setting_field(setting, value, ascii_only=self._ascii_only, name=name, words="chat_form")
+        return setting_field(setting, value, ascii_only=self._ascii_only, name=name, words="setting.chat")
 
     @property
     def _tools_now(self) -> str:
