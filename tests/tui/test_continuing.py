@@ -160,6 +160,14 @@ async def test_an_answer_that_ran_out_of_tokens_can_be_continued(keys: tuple[str
         assert "f8 continue" not in text
 
 
+async def test_a_chat_that_wants_it_gives_the_answer_again() -> None:
+    async with one_chat.opened(QUESTION, CUT_ANSWER) as chat:
+        info = dataclasses.replace(chat.app.chat.state.conversation, on_resume="again")
+        await chat.send(ev.ConversationChanged(info))
+        await chat.press("f8")
+        assert [(asked.again, asked.continues) for asked in chat.link.questions] == [("q1", "")]
+
+
 @pytest.mark.parametrize("keys", [("f7",), ("tab", "r")])
 async def test_a_failed_answer_offers_the_key_that_retries_it(keys: tuple[str, ...]) -> None:
     async with one_chat.opened(QUESTION, FAILED) as chat:

@@ -389,8 +389,13 @@ class ChatActs(Asking):
             self._send(Sending("", again=question.id))
 
     def action_go_on(self) -> None:
-        """Have the last answer finished, which was cut off."""
-        if self._may("continue"):
+        """Resume the last answer, which was cut off: where that was, or from its beginning (``on_resume``)."""
+        if not self._may("continue"):
+            return
+        asked = next((turn for turn in reversed(self.state.turns.values()) if turn.role == "user"), None)
+        if self.state.conversation.on_resume == "again" and asked is not None and not asked.is_local:
+            self._send(Sending("", again=asked.id))
+        else:
             self._send(Sending("", continues=self.unfinished))
 
     def _versions(self) -> tuple[tuple[str, ...], str]:

@@ -168,8 +168,9 @@ class Rest:
         return self._last_words(said) if self.is_apart else 0
 
     def _last_words(self, said: str) -> int:
-        """Return how many characters the last words have where ``said`` begins with them, though they are few:
-        those it was asked to begin with, or whole words, the last of which may have been cut off.
+        """Return how many characters the last words have, where ``said`` begins with them though they are few.
+
+        They are those that it was asked to begin with, or whole words, the last of which may be cut off.
         """
         bare = self._folded
         for length in range(min(len(said), len(bare)), 0, -1):
