@@ -389,7 +389,7 @@ class ChatActs(Asking):
             self._send(Sending("", again=question.id))
 
     def action_go_on(self) -> None:
-        """Resume the last answer, which was cut off: where that was, or from its beginning (``on_resume``)."""
+        """Resume the last answer, which was cut off: there, or from its beginning (``on_resume``)."""
         if not self._may("continue"):
             return
         asked = next((turn for turn in reversed(self.state.turns.values()) if turn.role == "user"), None)

@@ -142,7 +142,7 @@ class Rest:
                 return ""  # too little to tell, or a repetition as far as it goes
             if repeated:
                 self._is_new = True
-                self._is_quoted = said is inner and _QUOTES.search(self._held[: -len(inner)]) is not None
+                self._is_quoted = said == inner and bool(_QUOTES.search(self._held[: -len(inner)]))
                 self._held = said[repeated:]
                 return self._behind_quotes(is_over=is_over)
         held, self._held, self._is_new = self._held, "", True
@@ -168,7 +168,7 @@ class Rest:
         return self._last_words(said) if self.is_apart else 0
 
     def _last_words(self, said: str) -> int:
-        """Return how many characters the last words have, where ``said`` begins with them though they are few.
+        """Return how many characters the last words have, where ``said`` begins with them, few as they are.
 
         They are those that it was asked to begin with, or whole words, the last of which may be cut off.
         """

@@ -169,6 +169,13 @@ def test_what_is_said_over_again_is_dropped(before: str, said: str, rest: str) -
     assert new(before, list(said), is_apart=True) == rest  # however it comes
 
 
+def test_what_can_be_no_repetition_is_given_out_at_once() -> None:
+    for is_apart in (False, True):
+        rest = Rest("Ada says, ")
+        rest.is_apart = is_apart
+        assert rest.take("in round 1.").strip() == "in round 1."
+
+
 @given(st.text("ab \n", max_size=40), st.text("cd \n", max_size=40))
 def test_what_is_new_is_never_lost(before: str, said: str) -> None:
     assert new(before, list(said)).strip() == said.strip()
