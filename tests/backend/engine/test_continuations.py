@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from agent_tui.backend.engine.answer_history import without_unrun
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CutPiece, ModelRequest, UsagePiece
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import NewEvent, TurnOpened, TurnRow
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import ModelError, NotFound, Refused, StoreError
-from agent_tui.model.events import Message, RoomInfo, RoundStarted
+from agent_tui.model.events import Message, RoomInfo, RoundStarted, Step
 from tests.backend.engine.chat_house import call, open_chats, speaks
 from tests.backend.engine.chat_house import told as told_in_chat
 from tests.backend.engine.house import MODES, House, crash_copy, data, new_room, open_house, words
@@ -366,3 +367,74 @@ async def test_a_rest_that_a_dead_process_left_open_can_be_continued(tmp_path: P
         assert (cut.text, cut.interrupted, cut.continues) == (" more of it", "crash", first)
         await house.ask("", continues=cut.id)
         assert joined(await house.messages())[-1].text == "Begun more of it, all"
+
+
+FIVE = "words-one words-two words-three words-four words-five"
+
+
+def counted(request: ModelRequest) -> Script:
+    """Say five parts, from where the answer is to go on; one of them after each call."""
+    said = len(request.continues.split())
+    return [f"{word} " for word in FIVE.split()[said:]]
+
+
+async def test_four_pauses_leave_one_message_and_each_attempt_holds_only_what_is_new(tmp_path: Path) -> None:
+    model = ScriptedModel(counted)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room = await house.engine.create_room(new_room("sequential", rounds=1, names="Ada"))
+        await house.engine.run(room.id)
+        for pause in range(1, 5):
+            (await model.called(pause)).release()
+            await house.log.seen(room.id, "message_chunk", pause)
+            await house.engine.pause(room.id)
+            await house.log.seen(room.id, "room_paused", pause)
+            if pause == 2:
+                await house.engine.say(room.id, "Be brief.")
+            await house.engine.resume(room.id)
+        (await model.called(5)).finish()
+        await house.log.seen(room.id, "room_completed")
+        parts = [message for message in await messages(house, room) if message.role == "assistant"]
+        assert [part.text for part in parts] == [f"{word} " for word in FIVE.split()]
+        assert [part.continues for part in parts] == ["", *(part.id for part in parts[:-1])]
+        (whole,) = joined(parts)
+        assert (whole.text, whole.interrupted) == (f"{FIVE} ", "")
+        # What people said while the room stood still is known, and stands before its own words.
+        assert told(model, 2) == [
+            ("user", "Talk"),
+            ("user", "Be brief."),
+            ("assistant", "words-one words-two "),
+        ]
+        info = await house.engine.room(room.id)
+        assert info.tokens == sum(len(part.text) // 4 for part in parts)
+        await check_room(house, room.id)
+
+
+async def test_a_turn_that_a_pause_cut_is_said_anew_by_a_retry(tmp_path: Path) -> None:
+    model = ScriptedModel(counted)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room = await house.engine.create_room(new_room("sequential", rounds=1, names="Ada"))
+        await house.engine.run(room.id)
+        (await model.called(1)).release()
+        await house.log.seen(room.id, "message_chunk", 1)
+        await house.engine.pause(room.id)
+        await house.log.seen(room.id, "room_paused")
+        model.free = True
+        await house.engine.retry_agent(room.id, room.agents[0].id)
+        await house.log.seen(room.id, "room_completed")
+        cut, anew = (await messages(house, room))[1:]
+        assert (cut.text, cut.superseded) == ("words-one ", True)
+        assert (anew.text, anew.continues) == (f"{FIVE} ", "")
+        await check_room(house, room.id)
+
+
+def test_calls_that_never_ran_are_made_anew_and_others_are_not() -> None:
+    text = Step("step-0", content="I look.")
+    call_ = Step("step-1", 1, "tool_call", name="look", status="cut")
+    result = Step("step-2", 2, "tool_result", "not run", name="look", id_ref="step-1", success=False)
+    assert without_unrun((text, call_, result)) == (text,)
+    for stands in (
+        replace(call_, seconds=0.5),
+        replace(call_, status="unknown"),
+        replace(call_, status="done"),
+    ):
+        assert without_unrun((text, stands, result)) == (text, stands, result)
