@@ -51,7 +51,7 @@ class Scene:
             await self.runner.quiet(agent_id)
 
 
-class Acts(Runs[ConversationRow, Runner]):
+class Acts(Runs[Runner]):
     """The part of the engine that people act through. Raises ``NotFound`` and ``StoreError`` as it does."""
 
     _changes: Changes

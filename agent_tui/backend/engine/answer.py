@@ -28,9 +28,11 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
 )
 from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
+from agent_tui.backend.store.messages import with_notes
+from agent_tui.backend.store.rows import TurnRow
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.calling import failed
-from agent_tui.model.chains import joined_steps
+from agent_tui.model.chains import joined_steps, said_in
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import Note, Step, Usage
 
@@ -85,6 +87,20 @@ class Ending:
     trimmed: int = 0  # how many messages its model was not told
     notes: tuple[Note, ...] = ()
     rest: Written = field(default_factory=Written)
+
+    def of(self, turn: TurnRow) -> TurnRow:
+        """Return ``turn`` with what was said and used; why it ended is not said yet."""
+        usage = self.usage or Usage()
+        return replace(
+            turn,
+            text=said_in(self.steps),
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            first_token_seconds=self.first_token_seconds,
+            cost=self.cost,
+            trimmed=max(turn.trimmed, self.trimmed),
+            notes=with_notes(turn.notes, self.notes),
+        )
 
 
 @dataclass(slots=True)

@@ -8,18 +8,16 @@ from dataclasses import replace
 from agent_tui.backend.engine.answer import Ending
 from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.chat_fields import conversation_info
-from agent_tui.backend.engine.record import last_words, searchable_turn, searchable_words
+from agent_tui.backend.engine.record import last_words, searchable_words, turn_closed
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import NotePiece
 from agent_tui.backend.store.messages import spoken_text, user_message
 from agent_tui.backend.store.rows import (
     ConversationRow,
     ConversationSet,
-    ConversationUsed,
     NewEvent,
     SpokenSet,
     StepPut,
-    TurnClosed,
     TurnOpened,
     TurnRow,
     UserSaid,
@@ -27,7 +25,6 @@ from agent_tui.backend.store.rows import (
 )
 from agent_tui.backend.tools.calling import failed
 from agent_tui.model import events as ev
-from agent_tui.model.chains import said_in
 from agent_tui.model.events import Step
 from agent_tui.wire.rooms_encode import token_count
 
@@ -123,11 +120,11 @@ def answer_noted(turn: TurnRow, note: NotePiece) -> Written:
 def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending) -> Written:
     """The answer is over, whole or not; ``row`` is the chat as stored."""
     written = Written()
-    text = said_in(ending.steps)
-    tokens = ending.tokens or token_count(text)
     said = 0 if ending.usage is None else ending.usage.completion_tokens
     status = "interrupted" if ending.cut else "failed" if ending.error else "completed"
     error = "" if ending.cut else ending.error
+    closed = replace(ending.of(turn), status=status, reason=ending.cut, error=error, seconds=ending.seconds)
+    text, tokens = closed.text, ending.tokens or token_count(closed.text)
     ended = ev.TurnEnded(
         turn.message_id,
         text,
@@ -138,7 +135,6 @@ def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending) -> Written
         seconds=ending.seconds,
     )
     written.events.append(NewEvent.of(ended, turn.message_id))
-    closed = _closed(turn, ending, status, text, error)
     row = replace(
         row,
         used_tokens=row.used_tokens + tokens,
@@ -154,14 +150,8 @@ def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending) -> Written
     else:
         why = CUTS.get(ending.cut, f"Interrupted: {ending.cut}") if ending.cut else error
         written.events.append(NewEvent.of(ev.RunFailed(why), turn.message_id))
-    written.changes += [
-        TurnClosed(closed),
-        ConversationUsed(tokens, ending.cost, turn.agent_id),
-        ConversationSet(
-            {"status": "idle", "interrupted": "", "last_words": row.last_words, "round_done": turn.round}
-        ),
-        *searchable_turn(closed),
-    ]
+    idle = ConversationSet({"status": "idle", "interrupted": "", "round_done": turn.round})
+    written.changes += [*turn_closed(closed, tokens), idle]
     return written
 
 
@@ -192,20 +182,3 @@ def left_open(
 def conversation_changed(row: ConversationRow, *, running: bool) -> NewEvent:
     """Return the event that says what the chat is now."""
     return NewEvent.of(ev.ConversationChanged(conversation_info(row, running=running)))
-
-
-def _closed(turn: TurnRow, ending: Ending, status: str, text: str, error: str) -> TurnRow:
-    usage = ending.usage or ev.Usage()
-    return replace(
-        turn,
-        status=status,
-        text=text,
-        reason=ending.cut,
-        error=error,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        first_token_seconds=ending.first_token_seconds,
-        cost=ending.cost,
-        seconds=ending.seconds,
-        trimmed=max(turn.trimmed, ending.trimmed),
-    )

@@ -63,12 +63,14 @@ ANSWER_RUNNING = "conversation.answering"  # code of the refusal to do two thing
 MAX_HITS = 500
 
 
-class Chats(Runs[ConversationRow, ChatRun]):
+class Chats(Runs[ChatRun]):
     """All chats of one store, in one event loop.
 
     Whatever changes a chat is done to its end even when its caller goes away, and one at a time for each
     chat. Raises ``NotFound`` for one that does not exist, ``StoreError`` when the database fails.
     """
+
+    kinds = CHATS
 
     def __init__(
         self,
@@ -95,12 +97,8 @@ class Chats(Runs[ConversationRow, ChatRun]):
 
     async def start(self) -> None:
         """Close the answers that a dead process left open. Nothing is asked or run again."""
-        for row in await self._store.read(reads.conversations, CHATS, deleted=True):
-            await self._drop(row)
+        await self._start_over(await self._newest_first())
         await self._asks.load()
-        for row in await self._newest_first():
-            if row.status == "running":
-                await self._alone(row.id, self._recover(row))
 
     async def stop_all(self, reason: str = "handover") -> None:
         """Cut all answers and wait until that is on record."""
@@ -350,13 +348,6 @@ class Chats(Runs[ConversationRow, ChatRun]):
 
     # --- what happens by itself ------------------------------------------------------------------------
 
-    @property
-    def _kinds(self) -> Collection[str]:
-        return CHATS
-
-    async def _row(self, room_id: str) -> ConversationRow:
-        return await self._store.read(reads.conversation, room_id, CHATS, or_damaged=True)
-
     async def _recover(self, row: ConversationRow) -> None:
         found = await self._store.read(reads.open_turn, row.id)
         if found is None:
@@ -374,9 +365,6 @@ class Chats(Runs[ConversationRow, ChatRun]):
     def _cut_unwatched(self, room_id: str) -> None:
         if room_id in self._runs:
             self._runs[room_id].cut("unwatched")
-
-    async def _name(self, room_id: str) -> str:
-        return (await self._row(room_id)).name
 
     def _info(self, row: ConversationRow) -> ConversationInfo:
         running = row.status == "running" and row.id in self._runs

@@ -35,6 +35,8 @@ class Engine(Acts):
     room. Raises ``NotFound`` for a room that does not exist, ``StoreError`` when the database fails.
     """
 
+    kinds = ROOM
+
     def __init__(
         self,
         store: Store,
@@ -61,11 +63,7 @@ class Engine(Acts):
 
         Without it they stay paused, also at later starts, until somebody runs them.
         """
-        for row in await self._store.read(reads.conversations, ROOM, deleted=True):
-            await self._drop(row)
-        for row in await self._store.read(reads.conversations, ROOM):
-            if row.status == "running":
-                await self._alone(row.id, self._recover(row))
+        await self._start_over(await self._store.read(reads.conversations, ROOM))
         for row in await self._store.read(reads.conversations, ROOM):
             if row.damaged:
                 continue
@@ -238,13 +236,6 @@ class Engine(Acts):
 
     # --- what happens by itself ------------------------------------------------------------------------
 
-    @property
-    def _kinds(self) -> Collection[str]:
-        return ROOM
-
-    async def _row(self, room_id: str) -> ConversationRow:
-        return await self._store.read(reads.conversation, room_id, ROOM, or_damaged=True)
-
     async def _recover(self, row: ConversationRow) -> None:
         """Close the turns and the run that ended without saying so. Speaks no word."""
         runner = Runner(self._store, self._models, self._timing, row)
@@ -256,9 +247,6 @@ class Engine(Acts):
 
     def _cut_unwatched(self, room_id: str) -> None:
         self._task(self._pause(room_id, "unwatched")).add_done_callback(say_failed)
-
-    async def _name(self, room_id: str) -> str:
-        return (await self._row(room_id)).name
 
     async def _read_rooms(self, ids: Collection[str] | None) -> list[RoomInfo]:
         ran = set(self._runs)

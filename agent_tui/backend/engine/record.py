@@ -171,7 +171,9 @@ def turn_completed(room: ConversationRow, turn: TurnRow, steps: Sequence[ev.Step
     """The agent is done; ``turn`` holds its whole text, ``steps`` what it did besides, if it could."""
     closed = replace(turn, status="completed")
     events = [_status(turn, "completed")] if room.parallel else []
-    return Written([*events, _end(room, closed), _stored(room, closed, steps)], _closed(closed))
+    return Written(
+        [*events, _end(room, closed), _stored(room, closed, steps)], turn_closed(closed, used_tokens(closed))
+    )
 
 
 def turn_cut(room: ConversationRow, turn: TurnRow, reason: str, steps: Sequence[ev.Step] = ()) -> Written:
@@ -180,7 +182,7 @@ def turn_cut(room: ConversationRow, turn: TurnRow, reason: str, steps: Sequence[
     events = [_end(room, closed)]
     if _is_kept(closed, steps):
         events.append(_stored(room, closed, steps))
-    return Written(events, _closed(closed))
+    return Written(events, turn_closed(closed, used_tokens(closed)))
 
 
 def turn_failed(room: ConversationRow, turn: TurnRow, error: str, steps: Sequence[ev.Step] = ()) -> Written:
@@ -189,7 +191,7 @@ def turn_failed(room: ConversationRow, turn: TurnRow, error: str, steps: Sequenc
     events = [_error(turn, error)]
     if _is_kept(closed, steps):
         events.append(_stored(room, closed, steps))
-    return Written(events, _closed(closed))
+    return Written(events, turn_closed(closed, used_tokens(closed)))
 
 
 def used_tokens(turn: TurnRow) -> int:
@@ -224,26 +226,23 @@ def _is_kept(turn: TurnRow, steps: Sequence[ev.Step]) -> bool:
     return bool(turn.text) or any(step.type == "tool_call" for step in steps)
 
 
-def _closed(turn: TurnRow) -> list[Change]:
-    """Return what closing an attempt changes: its row, and what the room shows and used."""
-    changes: list[Change] = [TurnClosed(turn), *searchable_turn(turn)]
-    if used := used_tokens(turn):
+def turn_closed(turn: TurnRow, used: int) -> list[Change]:
+    """Return what closing an attempt changes: its row, what is shown, and how many tokens were used."""
+    changes: list[Change] = [TurnClosed(turn)]
+    if used or turn.cost is not None:
         changes.append(ConversationUsed(used, turn.cost, turn.agent_id))
     if turn.text:
-        changes.append(
-            ConversationSet({"last_speaker": turn.sender_name, "last_words": last_words(turn.text)})
-        )
+        news = {"last_speaker": turn.sender_name, "last_words": last_words(turn.text)}
+        changes += [
+            ConversationSet(news),
+            Searchable(turn.message_id, "assistant", turn.text, turn.created_at),
+        ]
     return changes
 
 
 def searchable_words(said: UserSaid) -> list[Change]:
     """Return what lets a person's words be found."""
     return [Searchable(said.id, "user", said.text, said.created_at)] if said.text else []
-
-
-def searchable_turn(turn: TurnRow) -> list[Change]:
-    """Return what lets the words of a turn be found that is over."""
-    return [Searchable(turn.message_id, "assistant", turn.text, turn.created_at)] if turn.text else []
 
 
 def last_words(text: str) -> str:

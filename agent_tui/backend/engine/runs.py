@@ -10,11 +10,11 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Coroutine, Iterator
+from collections.abc import Collection, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from agent_tui.backend.engine.timing import Timing
@@ -24,7 +24,13 @@ from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.prices import costs_money
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.damage import damaged
-from agent_tui.backend.store.rows import ConversationDropped, ConversationSet, EventsDropped, Unsearchable
+from agent_tui.backend.store.rows import (
+    ConversationDropped,
+    ConversationRow,
+    ConversationSet,
+    EventsDropped,
+    Unsearchable,
+)
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import NotFound, StoreError
 from agent_tui.model.events import Message
@@ -68,23 +74,11 @@ class MessagesPage:
     as_of: int
 
 
-class Row(Protocol):
-    """What of a stored room or chat counts here."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def damaged(self) -> str: ...
-
-
 T = TypeVar("T")
 AnyRun = TypeVar("AnyRun", bound=Run)
-AnyRow = TypeVar("AnyRow", bound=Row)
 
 
-class Runs(ABC, Generic[AnyRow, AnyRun]):
+class Runs(ABC, Generic[AnyRun]):
     """All runs of the rooms of one store, in one event loop, by the rooms' ids."""
 
     def __init__(
@@ -163,31 +157,20 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
         What is under way is among them, as far as it has come. Raises ``NotFound`` for an unknown ``after``.
         """
         limit = max(1, min(limit or MAX_PAGE_MESSAGES, MAX_PAGE_MESSAGES))
-        page = await self._store.read(reads.page, room_id, self._kinds, after, limit)
+        page = await self._store.read(reads.page, room_id, self.kinds, after, limit)
         return MessagesPage(page.messages, page.messages[-1].id if page.more else None, page.as_of)
 
     # --- what differs ----------------------------------------------------------------------------------
 
-    @property
-    @abstractmethod
-    def _kinds(self) -> Collection[str]:
-        """What kinds of conversations these are."""
+    kinds: ClassVar[Collection[str]]  # of the conversations that these are
 
     @abstractmethod
-    async def _row(self, room_id: str) -> AnyRow:
-        """Return what is stored; raises ``NotFound``."""
-
-    @abstractmethod
-    async def _recover(self, row: AnyRow) -> None:
+    async def _recover(self, row: ConversationRow) -> None:
         """Close what a run left open that ended without saying so. Speaks no word."""
 
     @abstractmethod
     def _cut_unwatched(self, room_id: str) -> None:
         """Nobody has watched the room for too long."""
-
-    @abstractmethod
-    async def _name(self, room_id: str) -> str:
-        """Return what people call it; raises ``NotFound``."""
 
     def _needs_watching(self, run: AnyRun) -> bool:
         """Return whether the run ends when nobody watches."""
@@ -208,7 +191,19 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
     def _lock(self, room_id: str) -> asyncio.Lock:
         return self._locks.setdefault(room_id, asyncio.Lock())
 
-    async def _settled(self, room_id: str) -> AnyRow:
+    async def _start_over(self, rows: Sequence[ConversationRow]) -> None:
+        """Delete what was being deleted; close what a dead process left open in ``rows``, in their order."""
+        for row in await self._store.read(reads.conversations, self.kinds, deleted=True):
+            await self._drop(row)
+        for row in rows:
+            if row.status == "running":
+                await self._alone(row.id, self._recover(row))
+
+    async def _row(self, room_id: str) -> ConversationRow:
+        """Return what is stored; raises ``NotFound``."""
+        return await self._store.read(reads.conversation, room_id, self.kinds, or_damaged=True)
+
+    async def _settled(self, room_id: str) -> ConversationRow:
         """Return the room once no run of it is ending or broken off; whoever calls this has its lock."""
         run = self._runs.get(room_id)
         if run is not None and run.reason:
@@ -228,7 +223,7 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
         except StoreError as error:
             log.error("%s is left as it is: %s", room_id, error)
 
-    async def _deleted(self, room_id: str) -> AnyRow:
+    async def _deleted(self, room_id: str) -> ConversationRow:
         """Stop the run, end the readers, delete the room; return it as it was last."""
         if room_id in self._runs:
             self._runs[room_id].cut("stop")
@@ -239,7 +234,7 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
         await self._drop(row)
         return row
 
-    async def _drop(self, row: AnyRow) -> None:
+    async def _drop(self, row: ConversationRow) -> None:
         while await self._store.read(reads.is_searchable, row.id):
             await self._store.append(row.id, (), [Unsearchable(MESSAGES_PER_DELETE)])
         last = await self._store.read(reads.last_seq, row.id)
@@ -307,8 +302,8 @@ class Runs(ABC, Generic[AnyRow, AnyRun]):
             self._task(self._warn(room_id)).add_done_callback(say_failed)
 
     async def _warn(self, room_id: str) -> None:
-        name = await self._name(room_id)
-        self._presence.warn(Notice(room_id, name, self._timing.idle_warned))
+        row = await self._row(room_id)
+        self._presence.warn(Notice(room_id, row.name, self._timing.idle_warned))
 
     def _cut_idle(self, room_id: str) -> None:
         if self._costs(room_id):

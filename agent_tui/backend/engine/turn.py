@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from agent_tui.backend.engine import record
-from agent_tui.backend.engine.answer import Answer, Ask, Ending
+from agent_tui.backend.engine.answer import Answer, Ask
 from agent_tui.backend.engine.answer_history import cut_off, steps_told
 from agent_tui.backend.engine.history import model_messages
 from agent_tui.backend.engine.room_tools import RoomTools
@@ -19,12 +19,11 @@ from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import ChatMessage, Member, Model, ModelRequest, NotePiece
 from agent_tui.backend.models.prices import Terms
-from agent_tui.backend.store.messages import with_notes
 from agent_tui.backend.store.reads import Said
 from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.backend.store.store import Store
-from agent_tui.model.chains import joined_steps, said_in
-from agent_tui.model.events import Step, Usage
+from agent_tui.model.chains import joined_steps
+from agent_tui.model.events import Step
 
 FAILED = "LLM stream failed"  # protocols.md §1
 
@@ -119,7 +118,7 @@ class Attempt:
         if self.cut_for:
             self._answer.cut(self.cut_for)
         ending = await self._answer.run()
-        turn = _ended(self._turn, ending)
+        turn = ending.of(self._turn)
         steps = ending.steps if ask.keeps_steps else ()
         if ending.cut:
             end = record.turn_cut(self._room, turn, ending.cut, steps)
@@ -193,17 +192,3 @@ class Attempt:
             continues=cut_off(mine),
             member=Member(room.id, self._agent.id, room.workspace),
         )
-
-
-def _ended(turn: TurnRow, ending: Ending) -> TurnRow:
-    usage = ending.usage or Usage()
-    return replace(
-        turn,
-        text=said_in(ending.steps),
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        first_token_seconds=ending.first_token_seconds,
-        cost=ending.cost,
-        trimmed=max(turn.trimmed, ending.trimmed),
-        notes=with_notes(turn.notes, ending.notes),
-    )
