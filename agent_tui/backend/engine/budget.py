@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from agent_tui.model.budget import Limited, ceilings, reached
+from agent_tui.backend.store.rows import ConversationRow
+from agent_tui.model.budget import ceilings, reached
 from agent_tui.model.errors import Refused
 
 
-class Budgeted(Limited, Protocol):
-    """A room or chat with its ceilings, and what it used."""
-
-    @property
-    def used_tokens(self) -> int: ...
-    @property
-    def used_cost(self) -> float | None: ...
-
-
-def used_up(room: Budgeted, more_tokens: int = 0, more_cost: float = 0.0) -> bool:
+def used_up(room: ConversationRow, more_tokens: int = 0, more_cost: float = 0.0) -> bool:
     """Return whether the room, with what is used right now, has reached a ceiling of its budget."""
     return bool(reached(room, room.used_tokens + more_tokens, (room.used_cost or 0.0) + more_cost))
 
 
-def check(room: Budgeted, what: str = "room") -> None:
+def check(room: ConversationRow, what: str = "room") -> None:
     """Raise ``Refused`` (409) for one that used up its budget; its detail names what to raise."""
     ceiling = reached(room, room.used_tokens, room.used_cost)
     if not ceiling:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from agent_tui.backend.engine.unwatched import Presence, Unwatched
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import RuleChange, RuleConfirmed, RuleDropped, RulePut, ToolRule
+from agent_tui.backend.store.steps import calls
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.rules import allows, exact_rule
 from agent_tui.backend.tools.tool import ToolPlace
@@ -182,10 +183,13 @@ class Asks:
         one = self._waiting.get(key) or self._forms.get(key)
         return one is not None and not one.word.done()
 
-    async def answer(self, key: Key, word: Word) -> None:
-        """Give a person's word on a call. Raises ``Refused``: 422 for bad words or values that do not fit the
-        form, 409 when the call was answered before.
+    async def answer(self, key: Key, word: Word, kinds: Collection[str]) -> None:
+        """Give a person's word on a call in a conversation of one of these kinds. Raises ``Refused``: 422 for
+        bad words or values that do not fit the form, 409 when the call was answered before; ``NotFound``.
         """
+        await self._store.read(reads.conversation, key[0], kinds)
+        if not self.asks(key) and key[2] not in await self._store.read(calls, *key[:2]):
+            raise NotFound(f"There is no call {key[2][:100]} in this conversation", status=404)
         if word.decision not in (*DECISIONS, *FORM_DECISIONS):
             known = ", ".join((*DECISIONS, *FORM_DECISIONS))
             raise Refused("The decision is unknown", f"It is one of: {known}.", status=422)

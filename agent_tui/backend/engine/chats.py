@@ -49,7 +49,6 @@ from agent_tui.backend.store.rows import (
     Hit,
     ToolRule,
 )
-from agent_tui.backend.store.steps import calls
 from agent_tui.backend.store.store import Store
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import NotFound, Refused
@@ -188,7 +187,7 @@ class Chats(Runs[ChatRun]):
 
         Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
         """
-        await self._whole(self._give_word((room_id, message_id, step_id), word))
+        await self._whole(self._asks.answer((room_id, message_id, step_id), word, CHATS))
 
     def attend(self, room_id: str) -> AbstractContextManager[None]:
         """Somebody reads the chat who can answer what tools ask, as long as the context is open. MCP servers
@@ -339,12 +338,6 @@ class Chats(Runs[ChatRun]):
                 await self._store.append(room_id, (), [stopped])
                 run.cut("stop")
             return await self.conversation(room_id)
-
-    async def _give_word(self, key: tuple[str, str, str], word: Word) -> None:
-        await self._store.read(reads.conversation, key[0], CHATS)  # asks of rooms stand here too
-        if not self._asks.asks(key) and key[2] not in await self._store.read(calls, *key[:2]):
-            raise NotFound(f"There is no call {key[2][:100]} in this conversation", status=404)
-        await self._asks.answer(key, word)
 
     # --- what happens by itself ------------------------------------------------------------------------
 

@@ -12,12 +12,10 @@ from agent_tui.backend.engine.answer_tools import ToolSource, Workshop, offered
 from agent_tui.backend.engine.chat_asks import Asks, Word
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import ChatMessage, NotePiece, ToolSpec
-from agent_tui.backend.store import reads
 from agent_tui.backend.store import steps as stored_steps
 from agent_tui.backend.store.rows import ROOM, ConversationRow, TurnRow
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.tool import ToolPlace
-from agent_tui.model.errors import NotFound
 
 
 class RoomTools:
@@ -69,13 +67,7 @@ class RoomTools:
 
         Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
         """
-        room_id, message_id, step_id = key
-        await self._store.read(reads.conversation, room_id, ROOM)  # asks of chats stand here too
-        if not self._asks.asks(key):
-            calls = await self._store.read(stored_steps.calls, room_id, message_id)
-            if step_id not in calls:
-                raise NotFound(f"There is no call {step_id[:100]} in this room", status=404)
-        await self._asks.answer(key, word)
+        await self._asks.answer(key, word, ROOM)
 
     def forget(self, room_id: str) -> None:
         """The room is gone."""
