@@ -10,7 +10,6 @@ from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.chat_fields import conversation_info
 from agent_tui.backend.engine.record import last_words, searchable_words, turn_closed
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.models.model import NotePiece
 from agent_tui.backend.store.messages import spoken_text, user_message
 from agent_tui.backend.store.rows import (
     ConversationRow,
@@ -106,15 +105,6 @@ def answer_recorded(row: ConversationRow, turn: TurnRow, text: str, cut: str) ->
     written.changes.append(StepPut(turn.message_id, step, turn.created_at))
     ended = answer_ended(row, turn, Ending((step,), "", cut, 0, None, None, None, None))
     return Written(written.events + ended.events, written.changes + ended.changes)
-
-
-def answer_noted(turn: TurnRow, note: NotePiece) -> Written:
-    """Something happens to the answer besides words."""
-    written = Written()
-    noted = ev.TurnNoted(turn.message_id, note.note, note.count, about=note.about)
-    written.events.append(NewEvent.of(noted, turn.message_id))
-    written.note(noted)
-    return written
 
 
 def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending) -> Written:

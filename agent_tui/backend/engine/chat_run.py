@@ -12,7 +12,8 @@ from agent_tui.backend.engine.answer import FAILED, Answer, Ask, Ending
 from agent_tui.backend.engine.answer_history import branch_told, steps_told
 from agent_tui.backend.engine.answer_tools import Gate, ToolSource, Workshop, offered
 from agent_tui.backend.engine.chat_begin import VOICE
-from agent_tui.backend.engine.chat_record import answer_ended, answer_noted
+from agent_tui.backend.engine.chat_record import answer_ended
+from agent_tui.backend.engine.record import turn_noted
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.turn import ModelSource
@@ -159,7 +160,7 @@ class ChatRun:
         return await self._answer.run()
 
     async def _note(self, note: NotePiece) -> None:
-        noted = answer_noted(self._given.turn, note)
+        _, noted = turn_noted(self._given.turn, note)
         await self._store.append(self._row.id, noted.events, noted.changes)
 
     def _is_offered(self, name: str) -> bool:
