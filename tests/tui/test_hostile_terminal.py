@@ -257,7 +257,7 @@ def look_at_the_room(view: Terminal) -> None:
     back(view, "What waits")
     view.send("e")
     view.wait_for("in the order they speak")
-    go_to(view, "1  ██ [red]Ada[/]", tabs=7)
+    go_to(view, "1  ██ [red]Ada[/]", tabs=8)
     view.send("\r")
     view.wait_for("An agent")
     go_to(view, "what it is told", tabs=1)

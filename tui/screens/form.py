@@ -74,6 +74,7 @@ class Form(Dialog[R]):
         wrong = next((field for field in self.query(Field) if problems.get(field.about)), None)
         if wrong is not None:
             wrong.inner.focus()
+            self.call_after_refresh(wrong.scroll_visible, animate=False)  # with the line below it
 
     def _wrong(self, problem: str) -> str:
         return wrong(problem, MAX_COMPLAINT_CHARACTERS, ascii_only=self._ascii_only)
