@@ -12,7 +12,7 @@ from typing import Final
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.log_stream import Item
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError, NotOffered, Refused
+from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
 from agent_tui.wire.chat import TERMINAL, ChatDecoder
@@ -22,15 +22,13 @@ from tui import connect, output
 from tui.ask_agents import ask_agent
 from tui.ask_formats import AskFormat, AskRecord, ask_format
 from tui.ask_input import Asked, AskOptions
-from tui.ask_telling import MAX_ERROR_CHARACTERS, Telling, streamed
-from tui.ask_tools import is_allowed, not_allowed
+from tui.ask_telling import MAX_ERROR_CHARACTERS, Telling, decide, streamed
 from tui.commands import check_tools
 from tui.formats import Ending, FormatName
 from tui.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
 from tui.request import Server, Source
 
 PATIENCE_SECONDS: Final = 10.0  # for everything that should come at once: a stop, a server that comes back
-NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
 UNANSWERED: Final = ("error", "lost", "timeout")  # ends of an answer that is not whole
 
 
@@ -190,8 +188,8 @@ class _Answer:
             return None
         event = self.decoder.decode(item.event, item.data)
         self.telling.take(event, lambda form: form.frame(item.id, item.event, item.data))
-        if isinstance(event, ev.ToolStatusChanged) and event.ask is not None:
-            await self._decide(event, event.ask)
+        if isinstance(event, ev.ToolStatusChanged):
+            await decide(self.client, self.conversation_id, event, self.allow, self.telling)
         return self._ending(item, event) if item.event in TERMINAL else None
 
     def _ending(self, frame: Frame, event: ev.Event) -> Ending:
@@ -204,33 +202,6 @@ class _Answer:
             return Ending("error", "the answer was cut off: the model ran out of tokens")
         content = event.content if isinstance(event, ev.RunFailed) else ""
         return Ending("error", inert_line(content, MAX_ERROR_CHARACTERS) or "the answer failed")
-
-    # --- tools that ask ------------------------------------------------------------------------------------
-
-    async def _decide(self, asks: ev.ToolStatusChanged, ask: ev.ToolAsk) -> None:
-        """Let a call run that ``--allow`` names; deny every other one, and say how it could run."""
-        step = self.telling.state.step(asks.turn_id, asks.step_id)
-        if step is None or asks.status != "asks":
-            return
-        ids = (self.conversation_id, asks.turn_id, asks.step_id)
-        if ask.form is not None:
-            self.telling.notice(f"{inert_line(ask.call)}: declined, nobody can be asked without a screen")
-            await self._answer(step.name, ids, "decline")
-            return
-        allowed = is_allowed(step, ask, self.allow)
-        if not allowed:
-            self.telling.notices.denied.add((asks.turn_id, asks.step_id))
-            self.telling.notice(not_allowed(step.name, ask))
-        decision, why = ("once", "") if allowed else ("deny", NOT_ALLOWED)
-        await self._answer(step.name, ids, decision, why)
-
-    async def _answer(self, tool: str, ids: tuple[str, str, str], decision: str, why: str = "") -> None:
-        try:
-            await self.client.answer(*ids, decision, reason=why)
-        except Refused:
-            pass  # somebody else has answered, or it asks no more
-        except AgentTuiError as error:
-            self.telling.notice(f"the answer to {tool} was not taken: {error}")
 
 
 def _folder() -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -17,10 +18,11 @@ from agent_tui.wire.agent_tasks import ends_session
 from tui import output
 from tui.ask_formats import AskFormat, AskRecord
 from tui.ask_input import Asked, AskOptions
-from tui.ask_telling import MAX_ERROR_CHARACTERS, Telling, streamed
+from tui.ask_telling import MAX_ERROR_CHARACTERS, Telling, decide, streamed
 from tui.commands import note_line
 from tui.formats import Ending
 from tui.interrupts import Interrupts, until_its_end
+from tui.link import OwnBackend
 
 GIVE_UP_SECONDS: Final = 10.0  # for a service to take the task, where nobody answers
 STOP_SECONDS: Final = 3.0  # for an answer to end that was given up
@@ -35,18 +37,21 @@ async def ask_agent(
     Raises ``ConfigError`` for what such a server cannot be asked.
     """
     wanted = _conversation(backend, options)
+    own = OwnBackend()
     client = AgentChats(
         backend,
         wanted,
         lambda noted: telling.notice(note_line(noted)),
         give_up_seconds=GIVE_UP_SECONDS,
+        reach=own.reach,
     )
     try:
-        ending = await _Answer(client, backend, asked, telling).until_its_end(interrupts)
+        ending = await _Answer(client, backend, asked, options.allow, telling).until_its_end(interrupts)
         if ending.reason == "completed":
             await client.linger()
     finally:
         await client.aclose()
+        await own.close()
     return ending, AskRecord({"id": client.agent_id or wanted or None}, streamed(asked, telling.state))
 
 
@@ -56,7 +61,7 @@ def _conversation(backend: BackendConfig, options: AskOptions) -> str:
         "--model": options.model,
         "--provider": options.provider,
         "--tools": options.tools,
-        "--allow": options.allow or None,
+        "--allow": None if backend.kind == SOCKET and backend.workspace else options.allow or None,
         "--workspace": options.workspace,
         "--thinking": options.thinking,
     }
@@ -80,6 +85,7 @@ class _Answer:
     client: AgentChats
     backend: BackendConfig
     asked: Asked
+    allow: Sequence[str]
     telling: Telling
     is_under_way: bool = False
     has_ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -107,12 +113,14 @@ class _Answer:
 
     async def _follow(self) -> Ending:
         asked = self.asked
-        answer = self.client.answer(asked.content, asked.attachments, asked.files, TURN_ID)
+        answer = self.client.answering(asked.content, asked.attachments, asked.files, TURN_ID)
         try:
             async with aclosing(answer) as frames:
                 async for told in frames:
                     if (ending := self._take(told)) is not None:
                         return ending
+                    if told.call_id:
+                        await self._decide(told.events)
         except AnswerLeft:
             return Ending("interrupted")
         except AgentTuiError as error:
@@ -120,6 +128,12 @@ class _Answer:
         finally:
             self.has_ended.set()
         return Ending("lost", "the stream ended before its last event")
+
+    async def _decide(self, events: Sequence[ev.Event]) -> None:
+        """Answer the calls that ask whether they may run on this machine."""
+        for event in events:
+            if isinstance(event, ev.ToolStatusChanged):
+                await decide(self.client, "", event, self.allow, self.telling)
 
     def _take(self, told: Told) -> Ending | None:
         if not told.name:

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError, Refused
+from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from agent_tui.wire.chat_encode import answer_content, question_content
 from tui import output
 from tui.ask_formats import AskFormat, as_told
 from tui.ask_input import Asked
-from tui.ask_tools import ToolNotices
+from tui.ask_tools import ToolNotices, is_allowed, not_allowed
 from tui.commands import note_line
 
 MAX_ERROR_CHARACTERS: Final = 500
+NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
+
+
+class _Answering(Protocol):
+    """A client that takes a person's word on a call."""
+
+    async def answer(
+        self, id_: str, message_id: str, step_id: str, decision: str, /, *, reason: str = ""
+    ) -> None: ...
 
 
 @dataclass(slots=True)
@@ -47,6 +58,33 @@ class Telling:
         """Write one line to stderr."""
         self.form.aside()
         output.notice(text)
+
+
+async def decide(
+    client: _Answering,
+    conversation_id: str,
+    asks: ev.ToolStatusChanged,
+    allow: Sequence[str],
+    telling: Telling,
+) -> None:
+    """Let a call that asks run where ``allow`` names it; deny every other one, and say how it could run."""
+    step, ask = telling.state.step(asks.turn_id, asks.step_id), asks.ask
+    if step is None or ask is None or asks.status != "asks":
+        return
+    decision, why = "once", ""
+    if ask.form is not None:
+        telling.notice(f"{inert_line(ask.call)}: declined, nobody can be asked without a screen")
+        decision = "decline"
+    elif not is_allowed(step, ask, allow):
+        telling.notices.denied.add((asks.turn_id, asks.step_id))
+        telling.notice(not_allowed(step.name, ask))
+        decision, why = "deny", NOT_ALLOWED
+    try:
+        await client.answer(conversation_id, asks.turn_id, asks.step_id, decision, reason=why)
+    except Refused:
+        pass  # somebody else has answered, or it asks no more
+    except AgentTuiError as error:
+        telling.notice(f"the answer to {step.name} was not taken: {error}")
 
 
 def streamed(asked: Asked, state: ConversationState) -> list[object]:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from agent_tui.model.events import Event, LinkChanged
 from tui.request import Server, Source, reach
+from tui.runtime import begin
 from tui.screens.words import say
 
 if TYPE_CHECKING:
+    from agent_tui.clients.backend import BackendClient
     from agent_tui.clients.chat import ChatClient, Question
     from agent_tui.clients.log_stream import Item
     from agent_tui.clients.log_stream import Source as FollowedSource
@@ -132,14 +134,21 @@ class ChatLink(Link["ChatClient"]):
     """The connection of a screen of chats."""
 
     _MODULE, _CLASS = "agent_tui.clients.chat", "ChatClient"
+    _own: OwnBackend | None = None  # that runs what an agent of others wants to have run here
 
     async def _open(self) -> ChatClient:
         source = self._source
         if not isinstance(source, Server) or source.agent is None:
             return await super()._open()
         agents = await asyncio.to_thread(importlib.import_module, "agent_tui.clients.agents")
-        made: ChatClient = agents.AgentChats(source.agent)
+        self._own = OwnBackend()
+        made: ChatClient = agents.AgentChats(source.agent, reach=self._own.reach)
         return made
+
+    async def close(self, failed: ChatClient | None = None) -> None:
+        await super().close(failed)
+        if self._own is not None and self._client is None:
+            await self._own.close()
 
     async def follow(self, id_: str) -> AsyncGenerator[Event, None]:
         """Return everything that happens in the chat; of an agent of others what belongs to no answer."""
@@ -175,3 +184,23 @@ class ChatLink(Link["ChatClient"]):
             async for item in frames:
                 if not isinstance(item, LinkChanged):
                     return
+
+
+class OwnBackend:
+    """The embedded backend, beside an agent of others: found or started when that first needs it."""
+
+    def __init__(self) -> None:
+        self._link: ChatLink | None = None
+        self._starting = asyncio.Lock()
+
+    async def reach(self) -> BackendClient:
+        """Return its client; raises what finding or starting it raises."""
+        async with self._starting:
+            if self._link is None:
+                self._link = ChatLink(await asyncio.to_thread(begin))
+        return (await self._link.client()).backend
+
+    async def close(self) -> None:
+        """Close the client, if there is one; the backend goes on by itself."""
+        if self._link is not None:
+            await self._link.close()

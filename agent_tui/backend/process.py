@@ -22,6 +22,7 @@ from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.room_commands import RoomCommands
 from agent_tui.backend.engine.room_tools import RoomTools
+from agent_tui.backend.engine.tool_runs import ToolRuns
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
 from agent_tui.backend.http.agent_tasks import AgentService
@@ -101,13 +102,15 @@ class _Inside:
     toolbox: Toolbox
     presence: Presence
     voice: VoiceRooms
+    tool_runs: ToolRuns
 
     def running(self) -> int:
         """Return how many rooms, answers and voice rooms are under way."""
         return self.engine.running() + self.chats.running() + self.voice.rooms
 
     async def stop(self) -> None:
-        """Cut all rooms and answers."""
+        """Cut all rooms, answers and tools."""
+        self.tool_runs.stop_all()
         await asyncio.gather(self.engine.stop_all("handover"), self.chats.stop_all("handover"))
 
 
@@ -145,7 +148,8 @@ class _Process:
             await engine.start(resume=settings.resume)
             home = Home(url_of(settings.host, self.listener), token or "", is_loopback(settings.host))
             voice = VoiceRooms(settings.data, lambda: config.read().voice, chats, presence, home)
-            await self._serve(_Inside(engine, chats, hub, models, toolbox, presence, voice), token)
+            runs = ToolRuns(toolbox, chats.asks, toolbox.on_this_machine)
+            await self._serve(_Inside(engine, chats, hub, models, toolbox, presence, voice, runs), token)
         finally:
             self.told_at = self.told_at or asyncio.get_running_loop().time()
             await self._by(LEFT_SECONDS, toolbox.aclose(), models.aclose())
@@ -165,7 +169,7 @@ class _Process:
         workspaces = Workspaces(self.settings.workspaces)
         more = [
             *Conversations(inside.chats, inside.hub, workspaces).routes(),
-            *Tools(inside.chats, inside.toolbox).routes(),
+            *Tools(inside.chats, inside.toolbox, inside.tool_runs, workspaces).routes(),
             *Attendance(inside.presence).routes(),
             *Voice(inside.voice).routes(),
             *AgentService(inside.chats, inside.hub, workspaces).routes(),

@@ -15,9 +15,11 @@ from websockets.exceptions import ConnectionClosed
 from agent_tui.clients.frame_queue import FrameQueue
 from agent_tui.clients.websocket import RESTARTS, lost
 from agent_tui.model.errors import AgentBusy, AgentTuiError, ProtocolError, StreamLost, TimedOut
+from agent_tui.model.events import ToolStatusChanged
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.agent_socket import (
     CHAT_BUSY,
+    CLIENT_TOOL_STATUS,
     CONNECTION_ERROR,
     ERROR,
     PARSE_ERROR,
@@ -34,7 +36,9 @@ from agent_tui.wire.agent_socket import (
 
 log = logging.getLogger(__name__)
 
-ClientTools = Callable[[ClientToolCall], Awaitable[ClientToolResult]]
+# Runs a call; what it tells meanwhile of how the call stands is part of the answer.
+Tell = Callable[[ToolStatusChanged], None]
+ClientTools = Callable[[ClientToolCall, Tell], Awaitable[ClientToolResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,18 +226,23 @@ class AgentLink:
         if call is None or call.call_id in self._tools:
             self._hooks.on_error(UNEXPECTED_MSG_TYPE, inert_line(frame.json()))
             return
-        running = asyncio.create_task(self._tool_result(call, is_wanted=self.request is not None))
+        running = asyncio.create_task(self._tool_result(call, self.request))
         self._tools[call.call_id] = running
         running.add_done_callback(partial(self._tool_ended, call.call_id, self.request))
 
-    async def _tool_result(self, call: ClientToolCall, *, is_wanted: bool) -> ClientToolResult:
+    async def _tool_result(self, call: ClientToolCall, request: FrameQueue | None) -> ClientToolResult:
         run = self._hooks.client_tools
         if run is None:
             return ClientToolResult(call.call_id, error="this client runs no tools")
-        if not is_wanted:
+        if request is None:
             return ClientToolResult(call.call_id, error="nobody waits for this answer")
+
+        def tell(status: ToolStatusChanged) -> None:
+            if self.request is request:
+                request.put(SocketFrame(CLIENT_TOOL_STATUS, {"call_id": call.call_id}, status), 0)
+
         try:
-            return await run(call)
+            return await run(call, tell)
         except Exception as error:  # noqa: BLE001 - a tool is foreign code
             log.warning("a tool of the client failed: %s", type(error).__name__)
             return ClientToolResult(call.call_id, error=f"the tool failed: {type(error).__name__}")

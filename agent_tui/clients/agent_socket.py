@@ -145,7 +145,7 @@ class AgentSocketClient:
         """
         async with aclosing(self._asked(text, attachments)) as frames:
             async for frame in frames:
-                if frame is not None:
+                if frame is not None and frame.status is None:
                     yield frame
 
     async def _asked(
@@ -203,7 +203,10 @@ class AgentSocketClient:
                 events = decoder.decode(frame)
                 if frame.type == SEND_FILE and self._files is not None and frame.text("path"):
                     events.append(await self._saved(decoder.turn_id, frame.text("path")))
-                yield Told(frame.type or UNEXPECTED_MSG_TYPE, frame.data(), events)
+                if frame.status is not None:  # it was never on the wire
+                    yield Told(frame.type, {}, events, frame.text("call_id"))
+                else:
+                    yield Told(frame.type or UNEXPECTED_MSG_TYPE, frame.data(), events)
 
     async def leave(self) -> None:
         """Give up the answer under way: it raises ``AnswerLeft``, and the rest is read and dropped."""

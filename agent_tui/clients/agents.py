@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from math import inf
 from pathlib import Path, PurePosixPath
@@ -28,10 +28,12 @@ from agent_tui.clients.agent_socket import (
 )
 from agent_tui.clients.agent_tasks import AgentTasksClient
 from agent_tui.clients.announced import AnswerLeft, Told, announced
+from agent_tui.clients.backend import BackendClient
 from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.client_tools import ClientTools
 from agent_tui.clients.http import Net, checked_token
 from agent_tui.config.file import TASKS, BackendConfig
-from agent_tui.model.errors import AgentTuiError, NotOffered, StreamLost, TimedOut
+from agent_tui.model.errors import AgentTuiError, NotOffered, Refused, StreamLost, TimedOut
 from agent_tui.model.events import (
     LOCAL_ID,
     Attachment,
@@ -41,6 +43,7 @@ from agent_tui.model.events import (
     Event,
     LinkChanged,
     RunFailed,
+    ToolStatusChanged,
     TurnNoted,
 )
 from agent_tui.model.inert import inert_line
@@ -55,6 +58,7 @@ MAX_NOTE_CHARACTERS: Final = 300
 MAX_NOTES: Final = 100  # that wait to be shown
 
 Note = Callable[[TurnNoted], None]
+Reach = Callable[[], Awaitable[BackendClient]]  # the way to our own backend
 
 
 def authorization_of(token: str) -> str:
@@ -91,6 +95,8 @@ class _Agent(Protocol):
     async def linger(self) -> None: ...
 
     async def cancel(self, task_id: str) -> None: ...
+
+    async def give_word(self, step_id: str, *word: Any, **named: Any) -> None: ...
 
     async def aclose(self) -> None: ...
 
@@ -146,18 +152,29 @@ class _Session:
     async def linger(self) -> None:
         pass  # a task's socket is its own
 
+    async def give_word(self, step_id: str, *word: Any, **named: Any) -> None:
+        raise NotOffered("an agent service asks for no tools of this machine")
+
 
 class _SocketChat:
     """A chat of an agent socket."""
 
     task_id = ""
 
-    def __init__(self, backend: BackendConfig, chat_id: str, note: Note, downloads: Path) -> None:
+    def __init__(
+        self, backend: BackendConfig, chat_id: str, note: Note, downloads: Path, reach: Reach | None
+    ) -> None:
         workspace = Path(backend.workspace).expanduser() if backend.workspace else None
+        self._calls: dict[str, str] = {}  # step id → the call that asked
+        self._tools: ClientTools | None = None
+        if workspace is not None and reach is not None:
+            folder = str(workspace.absolute())
+            self._tools = ClientTools(reach, f"{backend.name}/{chat_id}", folder)
         hooks = SocketHooks(
             on_orphan=lambda frame: note(TurnNoted("", ORPHAN, about=_orphan_line(frame))),
             on_error=self._failed,
             on_disconnect=self._disconnected,
+            client_tools=self._tools.run if self._tools is not None else None,
         )
         self.id = chat_id
         self.title = f"chat {chat_id}"
@@ -185,9 +202,18 @@ class _SocketChat:
                 paths = [*files, *await asyncio.to_thread(_written, attachments, Path(folder))]
                 async with aclosing(self._client.answer(text, paths, turn_id=turn_id)) as answer:
                     async for told in answer:
+                        for event in told.events if told.call_id else ():
+                            if isinstance(event, ToolStatusChanged):
+                                self._calls[event.step_id] = told.call_id
                         yield told
         finally:
             self._is_answering = False
+            self._calls.clear()
+
+    async def give_word(self, step_id: str, *word: Any, **named: Any) -> None:
+        if self._tools is None or step_id not in self._calls:
+            raise Refused("The call does not ask any more", status=409)
+        await self._tools.answer(self._calls[step_id], *word, **named)
 
     async def cancel(self, task_id: str) -> None:
         pass  # a socket knows no tasks: who closes it gives its answer up
@@ -208,7 +234,8 @@ class AgentChats:
     belongs to no answer; without it ``follow`` yields that. ``wanted`` is the id of a session or chat, "" for
     a new session or chat 0. What was not taken after ``give_up_seconds`` is not tried again. Files that are
     offered are saved in ``downloads``, by default the person's own folder of that name. Every task has the
-    ``system_prompt``; a socket has no field for it.
+    ``system_prompt``; a socket has no field for it. With ``reach``, the way to our own backend, a socket is
+    offered the tools of this machine, where its ``workspace`` is known.
     """
 
     def __init__(
@@ -220,8 +247,10 @@ class AgentChats:
         give_up_seconds: float = inf,
         downloads: Path | None = None,
         system_prompt: str = "",
+        reach: Reach | None = None,
     ) -> None:
         self._backend = backend
+        self._reach = reach
         self._give_up_seconds = give_up_seconds
         self._downloads = downloads or user_downloads_path()
         self._system_prompt = system_prompt
@@ -236,7 +265,7 @@ class AgentChats:
     def _made(self, wanted: str) -> _Agent:
         if self._backend.kind == TASKS:
             return _Session(self._backend, wanted, self._note, self._give_up_seconds, self._system_prompt)
-        return _SocketChat(self._backend, wanted or DEFAULT_CHAT, self._note, self._downloads)
+        return _SocketChat(self._backend, wanted or DEFAULT_CHAT, self._note, self._downloads, self._reach)
 
     def _keep(self, noted: TurnNoted) -> None:
         with suppress(asyncio.QueueFull):
@@ -273,7 +302,7 @@ class AgentChats:
         await self._agent.connect()
         return self.info
 
-    async def answer(
+    async def answering(
         self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
     ) -> AsyncGenerator[Told, None]:
         """Ask, and yield the answer frame by frame; ``files`` are for sockets. A file that is offered and
@@ -312,7 +341,7 @@ class AgentChats:
     ) -> AsyncGenerator[Event, None]:
         is_taken = False
         try:
-            async with aclosing(self.answer(content, attachments, (), turn_id)) as answer:
+            async with aclosing(self.answering(content, attachments, (), turn_id)) as answer:
                 async for told in answer:
                     if not told.name:
                         is_taken = True
@@ -330,6 +359,10 @@ class AgentChats:
             if not is_taken:
                 raise
             yield RunFailed(str(error))
+
+    async def answer(self, _: str, __: str, step_id: str, decision: str, *word: Any, **named: Any) -> None:
+        """Say whether a tool may run on this machine: see ``ChatClient.answer``."""
+        await self._agent.give_word(step_id, decision, *word, **named)
 
     async def stop(self, _: str) -> ConversationInfo:
         """End the answer under way, its words kept: a task is cancelled, a socket's answer is left."""

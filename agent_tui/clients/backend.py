@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from typing import Any, Final
 
 from agent_tui.clients.calls import Calls
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
-from agent_tui.clients.log_stream import IDLE_SECONDS, LogStream
+from agent_tui.clients.log_stream import GIVE_UP_SECONDS, IDLE_SECONDS, LogStream, Post
 from agent_tui.clients.records import (
     PausesSoon,
     ProviderInfo,
@@ -23,9 +24,13 @@ from agent_tui.clients.records import (
     read_servers,
     read_tools,
 )
-from agent_tui.model.errors import NotFound, NotOffered
+from agent_tui.model.errors import NotFound, NotOffered, Refused
+from agent_tui.model.events import Event
+from agent_tui.wire import log
 from agent_tui.wire.sse import Frame
 
+_ENDS_RUN: Final = ("error", "end")
+MAX_ERROR_CHARACTERS: Final = 500
 PROVIDER_SECONDS = 60.0  # how much longer than other calls one may take that asks a provider
 
 
@@ -85,6 +90,40 @@ class BackendClient:
         except (NotFound, NotOffered) as error:
             raise await self._calls.explained(method, path, what, error) from error
 
+    async def run_tool(self, fields: Mapping[str, str]) -> AsyncGenerator[Event, None]:
+        """Run one call of a tool of the server (conversation, workspace, name, arguments as JSON text); yield
+        what happens to it. Closing it ends the call. One POST, never repeated.
+        """
+        path = self._calls.paths.of("tool_run")
+        stream = LogStream(
+            self._calls.net,
+            path,
+            idle_timeout=self._idle_timeout,
+            post=Post(path, {}, dict(fields)),
+            is_last=lambda frame: frame.event in _ENDS_RUN,
+            give_up_seconds=GIVE_UP_SECONDS,
+            clock=self._clock,
+        )
+        async with aclosing(aiter(stream)) as items:
+            async for item in items:
+                if not isinstance(item, Frame) or item.event == "end":
+                    continue
+                if item.event == "error":
+                    raise Refused("the tool did not run", item.data[:MAX_ERROR_CHARACTERS])
+                yield log.decode(item.event, item.data)
+
+    async def answer_tool(
+        self,
+        run_id: str,
+        decision: str,
+        pattern: str = "",
+        reason: str = "",
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Say whether such a call may run: see ``ConversationsClient.answer``."""
+        path = self._calls.paths.of("tool_answer", run_id)
+        await self._calls.net.call("POST", path, json=word_fields(decision, pattern, reason, values))
+
     # --- a person's program ----------------------------------------------------------------------------
 
     async def press(self) -> None:
@@ -110,3 +149,11 @@ class BackendClient:
             async for item in items:
                 if isinstance(item, Frame):
                     yield pauses_soon(item.data)
+
+
+def word_fields(
+    decision: str, pattern: str, reason: str, values: Mapping[str, Any] | None
+) -> dict[str, object]:
+    """Return a person's word on a call that asks, as it is sent."""
+    named = (("pattern", pattern or None), ("reason", reason or None), ("values", values))
+    return {"decision": decision} | {name: value for name, value in named if value is not None}

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from agent_tui.clients.backend import BackendClient
+from agent_tui.clients.backend import BackendClient, word_fields
 from agent_tui.clients.calls import Calls
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.http import Net
@@ -176,8 +176,7 @@ class Conversations(Generic[I]):
         ``pattern``) or deny (for ``reason``); to a form answer (with ``values``), decline or cancel. Raises
         ``Refused`` (409) when that was answered already.
         """
-        named = (("pattern", pattern or None), ("reason", reason or None), ("values", values))
-        json = {"decision": decision} | {name: value for name, value in named if value is not None}
+        json = word_fields(decision, pattern, reason, values)
         what = "asking before a tool runs"
         await self._calls.about("POST", "ask", (id_, message_id, step_id), what, json)
 

@@ -13,6 +13,8 @@ from typing import Final
 
 from agent_tui.model.errors import AgentTuiError, ProtocolError
 from agent_tui.wire.agent_socket import (
+    CLIENT_TOOL_CALL,
+    CLIENT_TOOL_RESULT,
     CUSTOM_UPDATE,
     TEXT_CHUNK,
     TOOL_CALL_CHUNK,
@@ -109,6 +111,9 @@ class FrameQueue:
         return frame
 
     def _note_tool(self, frame: SocketFrame) -> None:
+        if frame.type in (CLIENT_TOOL_CALL, CLIENT_TOOL_RESULT):
+            here = "", frame.text("call_id")  # no source has this name
+            self._running[here] = int(frame.type == CLIENT_TOOL_CALL)
         if not (name := frame.text("tool_name")):
             return
         call = frame.source, name

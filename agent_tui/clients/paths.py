@@ -16,10 +16,13 @@ _PLACES: Mapping[str, str] = {
     "{step_id}": "the step's id",
     "{agent_id}": "the agent's id",
     "{rule_id}": "the rule's id",
+    "{run_id}": "the call's id",
     "{provider_id}": "the provider's name",
 }
 _COMMON: Mapping[str, str] = {
     "tools": "/api/tools",
+    "tool_run": "/api/tools/run",
+    "tool_answer": "/api/tools/run/{run_id}/answer",
     "rules": "/api/tools/rules",
     "rule": "/api/tools/rules/{rule_id}",
     "rule_confirm": "/api/tools/rules/{rule_id}/confirm",

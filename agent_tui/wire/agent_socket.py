@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from agent_tui.model import events as ev
@@ -28,6 +28,7 @@ END: Final = "AGENT_EVENT_END"
 CLIENT_TOOL_CALL: Final = "AGENT_EVENT_CLIENT_TOOL_CALL"
 USER_MESSAGE: Final = "USER_MESSAGE"
 CLIENT_TOOL_RESULT: Final = "CLIENT_TOOL_RESULT"
+CLIENT_TOOL_STATUS: Final = "CLIENT_TOOL_STATUS"  # never sent: how a call stands that runs here
 TERMINAL: Final = frozenset({END, ERROR})  # what ends a request
 
 # What a client reports besides a server's own codes.
@@ -56,10 +57,13 @@ _MANY_BRACKETS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class SocketFrame:
-    """One frame of either side: its ``type`` (empty where it has none) and its other fields."""
+    """One frame of either side: its ``type`` (empty where it has none) and its other fields. ``status`` is
+    how a call stands that runs here: this program adds it, and no server can send it.
+    """
 
     type: str
     fields: Mapping[str, Any] = field(default_factory=dict)
+    status: ev.ToolStatusChanged | None = None
 
     @property
     def source(self) -> str:
@@ -127,6 +131,13 @@ class ClientToolCall:
     call_id: str
     tool_name: str
     args: Any = None
+
+    @property
+    def arguments(self) -> str:
+        """What it is called with, as JSON text."""
+        if isinstance(self.args, str):
+            return encodable(self.args)
+        return dump({} if self.args is None else self.args)
 
     def frame(self) -> SocketFrame:
         """Return it as it is sent."""
@@ -205,6 +216,7 @@ class _Call:
     name: str
     arguments: _Arguments
     client_id: str = ""  # of a call that the client is to run
+    is_denied: bool = False
 
 
 class AgentSocketDecoder:
@@ -225,6 +237,8 @@ class AgentSocketDecoder:
         match frame.type:
             case "STATUS" | "GRACEFUL_DISCONNECT":
                 return []
+            case "CLIENT_TOOL_STATUS" if frame.status is not None:
+                return self._client_stands(frame.text("call_id"), frame.status)
             case "AGENT_EVENT_TEXT_CHUNK" if isinstance(frame.fields.get("text"), str):
                 return self._said(frame.source, frame.text("text"))
             case "AGENT_EVENT_TOOL_CALL_CHUNK":
@@ -260,7 +274,7 @@ class AgentSocketDecoder:
         """A name begins a call; pieces without one are of the last open call of their source."""
         source, name, written = frame.source, frame.text("tool_name"), frame.text("args_chunk")
         calls = self._open.setdefault(source, [])
-        if not name and not calls:
+        if not name and (not calls or calls[-1].client_id):
             return [_unknown(frame, "arguments of no call")] if written else []
         events: list[ev.Event] = []
         if name:
@@ -297,7 +311,8 @@ class AgentSocketDecoder:
         result = self._step("tool_result", source, name=name, content=content, id_ref=id_ref, success=success)
         if call is None:
             return [result]
-        return [ev.ToolStatusChanged(self.turn_id, id_ref, "done" if success else "failed"), result]
+        status = "done" if success else "denied" if call.is_denied else "failed"
+        return [ev.ToolStatusChanged(self.turn_id, id_ref, status), result]
 
     def _progressed(self, source: str, payload: object) -> list[ev.Event]:
         """Progress is that of the one call of its source that is open, if there is one."""
@@ -310,18 +325,30 @@ class AgentSocketDecoder:
         return [ev.TurnNoted(self.turn_id, PROGRESS, about=line, agent_name=who)]
 
     def _client_called(self, told: ClientToolCall) -> list[ev.Event]:
-        """The call may have been streamed as every other before the client is asked to run it."""
+        """The call may have been streamed as every other before the client is asked to run it. When it runs
+        is said apart (``_client_stands``): a person may have to allow it.
+        """
         calls = self._open.setdefault(MAIN, [])
         known = (call for call in calls if call.name == told.tool_name and not call.client_id)
         call = next(known, None)
-        written = told.args if isinstance(told.args, str) else dump({} if told.args is None else told.args)
-        if call is not None:
+        if call is not None:  # what was streamed may be something else than what is to run
             call.client_id = told.call_id
-            return [ev.ToolStatusChanged(self.turn_id, call.step_id, "running")]
+            index = int(call.step_id.removeprefix("step-"))
+            whole = ev.Step(call.step_id, index, "tool_call", name=told.tool_name, arguments=told.arguments)
+            return [ev.StepSet(self.turn_id, replace(whole, id_ref=told.call_id))]
         self._speaking.pop(MAIN, None)
-        step = self._step("tool_call", MAIN, name=told.tool_name, arguments=written, id_ref=told.call_id)
+        step = self._step(
+            "tool_call", MAIN, name=told.tool_name, arguments=told.arguments, id_ref=told.call_id
+        )
         calls.append(_Call(step.step.id, told.tool_name, _Arguments(), told.call_id))
-        return [step, ev.ToolStatusChanged(self.turn_id, step.step.id, "running")]
+        return [step]
+
+    def _client_stands(self, call_id: str, status: ev.ToolStatusChanged) -> list[ev.Event]:
+        call = next((one for one in self._open.get(MAIN, []) if one.client_id == call_id), None)
+        if call is None:
+            return []
+        call.is_denied = status.status == "denied"
+        return [replace(status, turn_id=self.turn_id, step_id=call.step_id)]
 
     def _client_answered(self, frame: SocketFrame) -> list[ev.Event]:
         calls = self._open.get(MAIN, [])

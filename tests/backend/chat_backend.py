@@ -12,6 +12,7 @@ from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.tool_runs import ToolRuns
 from agent_tui.backend.http.agent_tasks import AgentService
 from agent_tui.backend.http.agent_ws import AgentSockets
 from agent_tui.backend.http.app import Face, Traffic, build_app
@@ -95,7 +96,7 @@ async def chat_backend(
     folders = Workspaces(workspaces)
     more = [
         *Conversations(chats, hub, folders, keep_alive_seconds).routes(),
-        *Tools(chats, box).routes(),
+        *Tools(chats, box, ToolRuns(box, chats.asks, frozenset(box.tools), quick), folders).routes(),
         *AgentService(chats, hub, folders).routes(),
         *AgentSockets(chats, hub, folders).routes(),
     ]

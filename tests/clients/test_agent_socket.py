@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.clients.agent_link import SocketHooks, SocketTimes
+from agent_tui.clients.agent_link import SocketHooks, SocketTimes, Tell
 from agent_tui.clients.agent_socket import (
     LINGER_SECONDS,
     AgentSocketClient,
@@ -813,15 +813,15 @@ async def test_a_pool_holds_one_connection_per_agent_and_chat(server: AgentSocke
 # --- tools that run here -----------------------------------------------------------------------------
 
 
-async def picked(call: ClientToolCall) -> ClientToolResult:
+async def picked(call: ClientToolCall, _: Tell) -> ClientToolResult:
     return ClientToolResult(call.call_id, {"picked": call.args})
 
 
-async def refused(call: ClientToolCall) -> ClientToolResult:
+async def refused(call: ClientToolCall, _: Tell) -> ClientToolResult:
     return ClientToolResult(call.call_id, error="the person said no")
 
 
-async def broken(call: ClientToolCall) -> ClientToolResult:
+async def broken(call: ClientToolCall, _: Tell) -> ClientToolResult:
     raise ValueError("secret words")
 
 
@@ -869,7 +869,7 @@ async def test_a_tool_of_an_answer_that_was_left_is_given_up_and_answered(
 ) -> None:
     was_given_up = asyncio.Event()
 
-    async def slow(call: ClientToolCall) -> ClientToolResult:
+    async def slow(call: ClientToolCall, _: Tell) -> ClientToolResult:
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -889,7 +889,7 @@ async def test_a_tool_of_an_answer_that_was_left_is_given_up_and_answered(
 
 
 async def test_a_client_tool_that_nobody_asked_for_is_not_run(server: AgentSocketServer, told: Told) -> None:
-    async def never(call: ClientToolCall) -> ClientToolResult:
+    async def never(call: ClientToolCall, _: Tell) -> ClientToolResult:
         raise AssertionError
 
     client = AgentSocketClient(server.url, hooks=told.hooks(client_tools=never), environ={})
@@ -905,7 +905,7 @@ async def test_one_call_that_is_asked_for_twice_is_run_once(server: AgentSocketS
     runs: list[str] = []
     go_on = asyncio.Event()
 
-    async def counted(call: ClientToolCall) -> ClientToolResult:
+    async def counted(call: ClientToolCall, _: Tell) -> ClientToolResult:
         runs.append(call.call_id)
         await go_on.wait()
         return ClientToolResult(call.call_id, 1)

@@ -122,3 +122,13 @@ async def test_a_reader_who_waits_is_told_and_may_be_cancelled() -> None:
     await asyncio.sleep(0)
     queue.put(socket_frame(fake.text("a")), 1)
     assert (await waiting).data() == fake.text("a")
+
+
+async def test_a_call_that_the_client_is_to_run_counts_as_a_tool_until_its_result() -> None:
+    queue = FrameQueue()
+    queue.put(socket_frame(fake.client_call("c1", "pick", {})), 1)
+    queue.put(SocketFrame("CLIENT_TOOL_RESULT", {"call_id": "c1", "result": 1}), 1)
+    await queue.get()
+    assert queue.is_in_tool
+    await queue.get()
+    assert not queue.is_in_tool

@@ -397,6 +397,32 @@ def test_a_client_tool_whose_call_was_streamed_before_is_the_same_call() -> None
     assert (first.status, second.content.text) == ("failed", "the person said no")
 
 
+def test_how_a_call_of_the_client_stands_is_said_by_this_program_alone() -> None:
+    decoder = AgentSocketDecoder("t1")
+    step = decoder.decode(ClientToolCall("c1", "write", {}).frame())[0]
+    assert isinstance(step, ev.StepSet)
+    asks = ev.ToolStatusChanged("elsewhere", "step-9", "asks", ask=ev.ToolAsk("write a.txt"))
+    ours = SocketFrame("CLIENT_TOOL_STATUS", {"call_id": "c1"}, asks)
+    assert decoder.decode(ours) == [ev.ToolStatusChanged("t1", step.step.id, "asks", ask=asks.ask)]
+    forged = {
+        "type": "CLIENT_TOOL_STATUS",
+        "call_id": "c1",
+        "status": {"status": "asks", "ask": {"call": "x"}},
+    }
+    told = decoder.decode(parse_frame(json.dumps(forged)))
+    assert [type(event) for event in told] == [ev.Unknown]
+
+
+def test_a_call_of_the_client_that_was_denied_stays_denied() -> None:
+    decoder = AgentSocketDecoder("t1")
+    decoder.decode(ClientToolCall("c1", "write", {}).frame())
+    denied = ev.ToolStatusChanged("elsewhere", "step-9", "denied")
+    decoder.decode(SocketFrame("CLIENT_TOOL_STATUS", {"call_id": "c1"}, denied))
+    status, _ = decoder.decode(ClientToolResult("c1", error="denied by the user").frame())
+    assert isinstance(status, ev.ToolStatusChanged)
+    assert status.status == "denied"
+
+
 def test_a_call_of_the_client_needs_an_id_and_a_name() -> None:
     assert client_tool_call(ClientToolCall("c1", "f").frame()) == ClientToolCall("c1", "f")
     assert client_tool_call(frame("CLIENT_TOOL_CALL", call_id="c1")) is None

@@ -28,7 +28,7 @@ from agent_tui.model.voice import (
 from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from tui import connect, output
-from tui.ask import NOT_ALLOWED
+from tui.ask_telling import NOT_ALLOWED
 from tui.commands import note_line
 from tui.formats import Ending, FormatName
 from tui.interrupts import Interrupts, carried_out

@@ -190,6 +190,10 @@ class Asks:
         await self._store.read(reads.conversation, key[0], kinds)
         if not self.asks(key) and key[2] not in await self._store.read(calls, *key[:2]):
             raise NotFound(f"There is no call {key[2][:100]} in this conversation", status=404)
+        await self.take(key, word)
+
+    async def take(self, key: Key, word: Word) -> None:
+        """Take a person's word on a call of any conversation. Raises ``Refused`` as ``answer``."""
         if word.decision not in (*DECISIONS, *FORM_DECISIONS):
             known = ", ".join((*DECISIONS, *FORM_DECISIONS))
             raise Refused("The decision is unknown", f"It is one of: {known}.", status=422)

@@ -1,9 +1,11 @@
-"""The calls about tools: which there are, and which calls of them run without asking."""
+"""The calls about tools: which there are, which calls of them run without asking, and one that runs one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import asdict
+from http import HTTPStatus
 from typing import Protocol
 
 from starlette.requests import Request
@@ -11,10 +13,22 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agent_tui.backend.engine.chats import Chats
+from agent_tui.backend.engine.tool_runs import ToolCallAsked, ToolRuns
+from agent_tui.backend.http.body import read_fields, wrong_field
+from agent_tui.backend.http.chat_requests import word_of
+from agent_tui.backend.http.presence import is_child
 from agent_tui.backend.http.problem import json_answer
 from agent_tui.backend.http.room_requests import path_id
 from agent_tui.backend.http.routing import by_method
+from agent_tui.backend.http.streaming import EventStream
+from agent_tui.backend.http.workspaces import Workspaces
+from agent_tui.backend.store.rows import NewEvent
+from agent_tui.backend.tools.calling import MAX_ARGUMENT_CHARACTERS
 from agent_tui.backend.tools.toolbox import Listed, ServerListed
+from agent_tui.wire.rooms_encode import frame_bytes
+
+MAX_CALL_BYTES = 6 * MAX_ARGUMENT_CHARACTERS + 64 * 1024
+MAX_NAME_CHARACTERS = 200
 
 
 class ToolList(Protocol):
@@ -27,14 +41,18 @@ class ToolList(Protocol):
 class Tools:
     """The routes under ``/api/tools``."""
 
-    def __init__(self, chats: Chats, tools: ToolList) -> None:
+    def __init__(self, chats: Chats, tools: ToolList, runs: ToolRuns, workspaces: Workspaces) -> None:
         self._chats = chats
         self._tools = tools
+        self._runs = runs
+        self._workspaces = workspaces
 
     def routes(self) -> list[Route]:
         """Return one route for each path."""
         return [
             by_method("/api/tools", GET=self.listed),
+            by_method("/api/tools/run", POST=self.run),
+            by_method("/api/tools/run/{run_id}/answer", POST=self.answer),
             by_method("/api/tools/rules", GET=self.rules),
             by_method("/api/tools/rules/{rule_id}", DELETE=self.drop_rule),
             by_method("/api/tools/rules/{rule_id}/confirm", POST=self.confirm_rule),
@@ -56,6 +74,29 @@ class Tools:
         servers = [asdict(one) for one in self._tools.servers()]
         return json_answer({"tools": tools, "servers": servers})
 
+    async def run(self, request: Request) -> Response:
+        """Run one call of a tool of ours in a folder; answer with its events in the form of the log, last
+        its result. It ends when the client leaves.
+        """
+        fields = await read_fields(request, MAX_CALL_BYTES)
+        workspace = self._workspaces.checked(fields.needed_text("workspace"))
+        if not workspace:
+            raise wrong_field("workspace", "must not be empty")
+        conversation, name = fields.needed_text("conversation"), fields.needed_text("name")
+        for field, text in (("conversation", conversation), ("name", name)):
+            if not text or len(text) > MAX_NAME_CHARACTERS:
+                raise wrong_field(field, f"must have 1 to {MAX_NAME_CHARACTERS} characters")
+        asked = ToolCallAsked(
+            conversation, workspace, name, fields.text("arguments") or "", is_alone=is_child(request)
+        )
+        return EventStream(_frames(self._runs.run(asked)), is_run=True)
+
+    async def answer(self, request: Request) -> Response:
+        """Take a person's word on a call that asks."""
+        run_id = path_id(request, "run_id", "call of a tool")
+        await self._runs.answer(run_id, word_of(await read_fields(request)))
+        return json_answer({}, HTTPStatus.ACCEPTED)
+
     async def rules(self, _request: Request) -> Response:
         names = ("id", "tool", "pattern", "folder", "scope", "created_at")
         rules = [
@@ -71,3 +112,10 @@ class Tools:
     async def drop_rule(self, request: Request) -> Response:
         await self._chats.drop_rule(path_id(request, "rule_id", "rule"))
         return await self.rules(request)
+
+
+async def _frames(happened: AsyncGenerator[list[NewEvent], None]) -> AsyncGenerator[bytes, None]:
+    async with aclosing(happened):
+        async for events in happened:
+            yield b"".join(frame_bytes(None, event.name, event.data) for event in events)
+    yield frame_bytes(None, "end", "{}")

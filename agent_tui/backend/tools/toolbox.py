@@ -128,6 +128,11 @@ class Toolbox:
         """Return the tool of that name, None where there is none (or its server was never reached)."""
         return self._ours.get(name) or self._foreign.get(name)
 
+    @property
+    def on_this_machine(self) -> frozenset[str]:
+        """The names of our own tools, without those that need more than the config file says."""
+        return frozenset(self._ours) - {tool.spec.name for tool in self._added}
+
     async def aclose(self) -> None:
         """End all servers."""
         await asyncio.gather(*(server.aclose() for server in self._servers), *self._leaving)
