@@ -27,14 +27,16 @@ class ClientTools:
         self._reach = reach
         self._conversation = conversation
         self._workspace = workspace
-        self._asking: dict[str, str] = {}  # call id → the run that asks
+        self._asking: dict[str, str] = {}  # call id → its run, which may ask
 
     async def run(self, call: ClientToolCall, tell: Tell) -> ClientToolResult:
         """Return the result of a call, an error for everything that went wrong. Cancelling ends it."""
         try:
             return await self._ran(call, tell)
         except AgentTuiError as error:
-            return ClientToolResult(call.call_id, error=f"not run: {error}")
+            began = call.call_id in self._asking
+            why = f"broke off, it may have run: {error}" if began else f"not run: {error}"
+            return ClientToolResult(call.call_id, error=why)
         finally:
             self._asking.pop(call.call_id, None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -298,6 +299,23 @@ async def test_a_connection_that_is_lost_ends_the_command_that_runs(work: Path) 
         leave.set()
         await chat.until(lambda: not _is_alive(pid))
         await chat.until("connection")
+
+
+async def test_a_backend_of_ours_that_dies_fails_the_call_and_the_next_one_starts_another(work: Path) -> None:
+    async with agent_socket_server() as server, chat_of(server, work) as chat:
+        command = ("run_command", {"command": "touch began; sleep 1000"})
+        server.answers = [wants(server, command), wants(server, ("list_files", {}))]
+        await chat.ask("Do it")
+        await press(chat, "y")
+        await chat.until(lambda: (work / "began").exists())
+        runtime = json.loads((work.parent / "data" / "backend.json").read_text())
+        os.kill(runtime["pid"], signal.SIGKILL)
+        await chat.until("Thanks.", "ready")
+        assert "it may have run" in results(server)["c0"]["error"]
+        server.received.clear()
+        await chat.ask("Look")
+        await server.until(lambda _: "c0" in results(server))
+        assert "began" in results(server)["c0"]["result"]
 
 
 def _is_alive(pid: int) -> bool:
