@@ -30,7 +30,9 @@ MAX_NAME_CHARACTERS: Final = 60
 MAX_ABOUT_CHARACTERS: Final = 60
 ID_CHARACTERS: Final = 12  # of an id: enough to mean one of them alone
 _PLAIN: Final = re.compile(r"\w[\w .,+@-]*", re.ASCII)  # a name that needs nothing but quotes around blanks
-_QUERY: Final = "SELECT id, name, status FROM conversation WHERE kind = ? AND archived = 0 ORDER BY updated_at DESC"
+_QUERY: Final = (
+    "SELECT id, name, status FROM conversation WHERE kind = ? AND archived = 0 ORDER BY updated_at DESC"
+)
 
 _BASH: Final = """\
 _agent_tui() {
