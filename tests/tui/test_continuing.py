@@ -90,6 +90,54 @@ async def test_four_pauses_leave_one_message_with_four_seams() -> None:
         assert pane.message_text().strip() == "".join(PARTS)
 
 
+@pytest.mark.parametrize(
+    ("cut", "rest", "rows"),
+    [
+        ("| Name | Age |\n|---|---|\n| Ada | 3", "6 |\n| Bob | 41 |\n", ["Ada", "36", "Bob", "41"]),
+        ("| Name | Age |\n|--", "-|---|\n| Ada | 36 |\n", ["Name", "Ada", "36"]),
+        ("| Na", "me | Age |\n|---|---|\n| Ada | 36 |\n", ["Name", "Ada", "36"]),
+        ("```python\nx = 1\ny ", "= 2\nz = 3\n```\n\nDone.", ["x = 1", "y = 2", "z = 3", "Done."]),
+        ("``", "`python\nx = 1\n```\n\nDone.", ["x = 1", "Done."]),
+        ("A **bo", "ld** word", ["A bold word"]),
+        ("Family: \U0001f468\u200d", "\U0001f469\u200d\U0001f467 end.", ["end."]),
+        ("Flag: \U0001f1e9", "\U0001f1ea end.", ["end."]),
+        ("Hand: \U0001f44d", "\U0001f3fd end.", ["end."]),
+        ("Word: cafe", "\u0301 end.", ["caf", "end."]),
+    ],
+)
+async def test_a_cut_anywhere_leaves_the_screen_as_if_there_had_been_none(
+    cut: str, rest: str, rows: list[str]
+) -> None:
+    async def shown(*parts: str) -> str:
+        async with opened() as screen:
+            await screen.send(loaded(status="running", current_round=1), LIVE, start("1", MIKA))
+            text = ""
+            for number, part in enumerate(parts, 1):
+                if number > 1:
+                    await screen.send(rest_of(str(number), str(number - 1)))
+                why = "pause" if number < len(parts) else ""
+                ended = ev.TurnEnded(str(number), part, 5, MIKA.id, why)
+                text = await screen.send(ev.TextAdded(str(number), part), ended)
+            pane = screen.app.screen.query(FollowedPane).first()
+            assert pane.message_text().strip() == "".join(parts).strip()
+            return text
+
+    as_one, in_two = await shown(cut + rest), await shown(cut, rest)
+    assert all(row in in_two for row in rows)
+    words = [row.replace("┄", " ").rstrip() for row in in_two.splitlines() if "continued where" not in row]
+    assert [row for row in words if row.strip(" │")] [3:-3] == [
+        row.rstrip() for row in as_one.splitlines() if row.strip(" │")
+    ][3:-3]
+
+
+async def test_words_across_a_seam_are_found_on_the_screen() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE, start("1", MIKA))
+        await screen.send(ev.TextAdded("1", "The libra"), ev.TurnEnded("1", "The libra", 1, MIKA.id, "pause"))
+        await screen.send(rest_of("2", "1"), ev.TextAdded("2", "ry."), ev.TurnEnded("2", "ry.", 1, MIKA.id))
+        assert "1 found" in await screen.press("/", *"library")
+
+
 async def test_a_room_that_is_loaded_has_the_same_seams() -> None:
     async with opened() as screen:
         stored = [

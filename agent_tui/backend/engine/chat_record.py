@@ -8,7 +8,7 @@ from dataclasses import replace
 from agent_tui.backend.engine.answer import Ending
 from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.chat_fields import conversation_info
-from agent_tui.backend.engine.record import last_words, searchable_words, turn_closed
+from agent_tui.backend.engine.record import last_words, searchable_words, turn_closed, whole_words
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store.messages import spoken_text, user_message
 from agent_tui.backend.store.rows import (
@@ -107,14 +107,19 @@ def answer_recorded(row: ConversationRow, turn: TurnRow, text: str, cut: str) ->
     return Written(written.events + ended.events, written.changes + ended.changes)
 
 
-def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending) -> Written:
-    """The answer is over, whole or not; ``row`` is the chat as stored."""
+def answer_ended(
+    row: ConversationRow, turn: TurnRow, ending: Ending, before: Sequence[Step] = ()
+) -> Written:
+    """The answer is over, whole or not; ``row`` is the chat as stored, ``before`` are the steps of the answer
+    that it continues.
+    """
     written = Written()
     said = 0 if ending.usage is None else ending.usage.completion_tokens
     status = "interrupted" if ending.cut else "failed" if ending.error else "completed"
     error = "" if ending.cut else ending.error
     closed = replace(ending.of(turn), status=status, reason=ending.cut, error=error, seconds=ending.seconds)
     text, tokens = closed.text, ending.tokens or token_count(closed.text)
+    words = whole_words(closed, ending.steps, before)
     ended = ev.TurnEnded(
         turn.message_id,
         text,
@@ -129,7 +134,7 @@ def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending) -> Written
         row,
         used_tokens=row.used_tokens + tokens,
         used_cost=row.used_cost if ending.cost is None else (row.used_cost or 0.0) + ending.cost,
-        last_words=last_words(text) if text else row.last_words,
+        last_words=last_words(words) if text else row.last_words,
         cut=ending.cut,
         error=error,
     )
@@ -141,7 +146,7 @@ def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending) -> Written
         why = CUTS.get(ending.cut, f"Interrupted: {ending.cut}") if ending.cut else error
         written.events.append(NewEvent.of(ev.RunFailed(why), turn.message_id))
     idle = ConversationSet({"status": "idle", "interrupted": "", "round_done": turn.round})
-    written.changes += [*turn_closed(closed, tokens), idle]
+    written.changes += [*turn_closed(closed, tokens, words), idle]
     return written
 
 

@@ -126,7 +126,7 @@ class ChatRun:
         ending = await self._end()
         async with self.turnstile:
             row = await self._store.read(reads.conversation, self._row.id, CHATS)
-            ending.rest.add(answer_ended(row, self._given.turn, ending))
+            ending.rest.add(answer_ended(row, self._given.turn, ending, self._given.before))
             await self._store.append(row.id, ending.rest.events, ending.rest.changes)
 
     async def _end(self) -> Ending:

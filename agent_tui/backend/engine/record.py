@@ -29,6 +29,7 @@ from agent_tui.backend.store.rows import (
     UserSaid,
 )
 from agent_tui.model import events as ev
+from agent_tui.model.chains import joined_steps, said_in
 from agent_tui.model.events import QueuedMessage
 from agent_tui.wire.rooms_encode import token_count
 
@@ -167,31 +168,46 @@ def turn_refused(turn: TurnRow, error: str) -> Written:
     return Written([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
 
 
-def turn_completed(room: ConversationRow, turn: TurnRow, steps: Sequence[ev.Step] = ()) -> Written:
-    """The agent is done; ``turn`` holds its whole text, ``steps`` what it did besides, if it could."""
+def turn_completed(
+    room: ConversationRow, turn: TurnRow, steps: Sequence[ev.Step] = (), before: Sequence[ev.Step] = ()
+) -> Written:
+    """The agent is done; ``turn`` holds its whole text, ``steps`` what it did besides, if it could. ``before``
+    are the steps of the turn that it continues.
+    """
     closed = replace(turn, status="completed")
     events = [_status(turn, "completed")] if room.parallel else []
-    return Written(
-        [*events, _end(room, closed), _stored(room, closed, steps)], turn_closed(closed, used_tokens(closed))
-    )
+    events += [_end(room, closed), _stored(room, closed, steps)]
+    return Written(events, turn_closed(closed, used_tokens(closed), whole_words(closed, steps, before)))
 
 
-def turn_cut(room: ConversationRow, turn: TurnRow, reason: str, steps: Sequence[ev.Step] = ()) -> Written:
+def turn_cut(
+    room: ConversationRow,
+    turn: TurnRow,
+    reason: str,
+    steps: Sequence[ev.Step] = (),
+    before: Sequence[ev.Step] = (),
+) -> Written:
     """The turn was cut; ``turn`` holds the text so far. Without words or calls no message is stored."""
     closed = replace(turn, status="interrupted", reason=reason)
     events = [_end(room, closed)]
     if _is_kept(closed, steps):
         events.append(_stored(room, closed, steps))
-    return Written(events, turn_closed(closed, used_tokens(closed)))
+    return Written(events, turn_closed(closed, used_tokens(closed), whole_words(closed, steps, before)))
 
 
-def turn_failed(room: ConversationRow, turn: TurnRow, error: str, steps: Sequence[ev.Step] = ()) -> Written:
+def turn_failed(
+    room: ConversationRow,
+    turn: TurnRow,
+    error: str,
+    steps: Sequence[ev.Step] = (),
+    before: Sequence[ev.Step] = (),
+) -> Written:
     """The model failed; ``turn`` holds the text so far. Words that were said are kept, and calls."""
     closed = replace(turn, status="failed", error=error)
     events = [_error(turn, error)]
     if _is_kept(closed, steps):
         events.append(_stored(room, closed, steps))
-    return Written(events, turn_closed(closed, used_tokens(closed)))
+    return Written(events, turn_closed(closed, used_tokens(closed), whole_words(closed, steps, before)))
 
 
 def used_tokens(turn: TurnRow) -> int:
@@ -226,13 +242,22 @@ def _is_kept(turn: TurnRow, steps: Sequence[ev.Step]) -> bool:
     return bool(turn.text) or any(step.type == "tool_call" for step in steps)
 
 
-def turn_closed(turn: TurnRow, used: int) -> list[Change]:
-    """Return what closing an attempt changes: its row, what is shown, and how many tokens were used."""
+def whole_words(turn: TurnRow, steps: Sequence[ev.Step], before: Sequence[ev.Step]) -> str:
+    """Return what the turn says together with the one that it continues, whose steps are ``before``."""
+    if not before:
+        return turn.text
+    return said_in(joined_steps(before, steps or (ev.Step("step-0", content=turn.text),)))
+
+
+def turn_closed(turn: TurnRow, used: int, words: str) -> list[Change]:
+    """Return what closing an attempt changes: its row, what is shown, and how many tokens were used. ``words``
+    are those of the whole message that it ends.
+    """
     changes: list[Change] = [TurnClosed(turn)]
     if used or turn.cost is not None:
         changes.append(ConversationUsed(used, turn.cost, turn.agent_id))
     if turn.text:
-        news = {"last_speaker": turn.sender_name, "last_words": last_words(turn.text)}
+        news = {"last_speaker": turn.sender_name, "last_words": last_words(words)}
         changes += [
             ConversationSet(news),
             Searchable(turn.message_id, "assistant", turn.text, turn.created_at),

@@ -121,11 +121,11 @@ class Attempt:
         turn = ending.of(self._turn)
         steps = ending.steps if ask.keeps_steps else ()
         if ending.cut:
-            end = record.turn_cut(self._room, turn, ending.cut, steps)
+            end = record.turn_cut(self._room, turn, ending.cut, steps, self._before)
         elif ending.error:
-            end = record.turn_failed(self._room, turn, ending.error, steps)
+            end = record.turn_failed(self._room, turn, ending.error, steps, self._before)
         else:
-            end = record.turn_completed(self._room, turn, steps)
+            end = record.turn_completed(self._room, turn, steps, self._before)
         ending.rest.add(end)
         await self._write(ending.rest)
         self.using = (0, 0.0)  # from here on the room's row says it

@@ -37,6 +37,7 @@ from agent_tui.backend.store.rows import (
 )
 from agent_tui.backend.store.steps import IDS_PER_QUERY, has_called, steps
 from agent_tui.backend.store.words import excerpt, expression, marked
+from agent_tui.model.chains import joined_steps, said_in
 from agent_tui.model.errors import NotFound
 from agent_tui.model.events import AgentInfo, Message, QueuedMessage, Step, TextAdded
 from agent_tui.wire.log import event_name
@@ -315,6 +316,14 @@ def chain(connection: Connection, id_: str, message_id: str) -> list[tuple[TurnR
     taken = steps(connection, id_, rows)
     parts = [(row, taken.get(row.message_id, ())) for row in rows]
     return [(row, of) for row, of in parts if row.text or of]
+
+
+def whole_text(parts: Sequence[tuple[TurnRow, tuple[Step, ...]]]) -> str:
+    """Return what the attempts of a ``chain`` say as one message."""
+    whole: tuple[Step, ...] = ()
+    for row, of in parts:
+        whole = joined_steps(whole, of or (Step("step-0", content=row.text),))
+    return said_in(whole)
 
 
 def continuable(

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, inser
 
 from agent_tui.backend.store import sqlite
 from agent_tui.backend.store.messages import with_notes
-from agent_tui.backend.store.reads import AGENT_COLUMNS
+from agent_tui.backend.store.reads import AGENT_COLUMNS, chain, whole_text
 from agent_tui.backend.store.rows import (
     AgentSessionPut,
     AgentSkips,
@@ -332,7 +332,15 @@ def _change_rules(connection: Connection, change: RuleChange) -> None:
 
 
 def _index(connection: Connection, id_: str, said: Searchable) -> None:
-    words = indexed(said.text)
+    """Let a search find the words. Those that continue others are found with them, as one message."""
+    text, parts = said.text, []
+    if said.role == "assistant":
+        parts = chain(connection, id_, said.message_id)
+    if len(parts) > 1:
+        text, older = whole_text(parts), [row.message_id for row, _ in parts[:-1]]
+        mine = (searched.c.conversation_id == id_) & searched.c.message_id.in_(older)
+        sqlite.unindex(connection, list(connection.scalars(select(searched.c.number).where(mine))))
+    words = indexed(text)
     if words.strip():
         row = {"conversation_id": id_, "message_id": said.message_id, "role": said.role}
         row["created_at"] = said.created_at

@@ -190,6 +190,33 @@ async def test_a_rest_that_fails_leaves_what_was_said_and_can_be_asked_for_again
         await check_room(house, room.id)
 
 
+async def test_a_search_finds_a_turn_and_its_rest_once_also_by_words_across_the_seam(tmp_path: Path) -> None:
+    def says(request: ModelRequest) -> Script:
+        return ["ry is nigh."] if request.continues else ["It is a caf\u00e9. The libra", CUT]
+
+    async with talked(tmp_path, says) as (house, _, room):
+        before = await messages(house, room)
+        await go_on(house, room)
+        for words in ("cafe nigh", "library", "cafe", "nigh"):
+            found = await house.store.read(reads.search, words, 50)
+            rest = (await messages(house, room))[-1]
+            mine = [hit for hit in found if hit.message_id in (before[1].id, rest.id)]
+            assert [hit.message_id for hit in mine] == [rest.id], words
+            assert "library" in mine[0].snippet.replace("\x02", "").replace("\x03", "")
+        row = await house.engine.room(room.id)
+        assert row.last_words == "It is a caf\u00e9. The library is nigh."
+
+
+async def test_a_search_finds_a_continued_answer_of_a_chat_once(tmp_path: Path) -> None:
+    async with open_chats(tmp_path / "a.db", ScriptedModel(chat_parts, free=True)) as house:
+        first = await house.ask("Well?")
+        second = await house.ask("", continues=first)
+        for words in ("this second", "first part"):
+            (hit,) = await house.chats.search(words)
+            assert hit.message_id == second
+        assert (await house.chats.conversation(house.id)).last_words == "This is the first part and the second."
+
+
 async def test_a_retry_says_the_whole_turn_anew(tmp_path: Path) -> None:
     alone = new_room("sequential", rounds=1, names="Ada")
     model = ScriptedModel(cut_short, free=True)
