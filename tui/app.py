@@ -221,7 +221,7 @@ class AgentTuiApp(KeysInOrder[int]):
 
     def on_rooms_screen_opened(self, event: RoomsScreen.Opened) -> None:
         """Open a room that was chosen in the list."""
-        self.places.open_room(event.room_id, start=event.start)
+        self.places.open_room(event.room_id, event.message_id, start=event.start)
 
     def on_list_screen_searches(self, event: ListScreen.Searches) -> None:
         """Search in all rooms and chats."""

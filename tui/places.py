@@ -122,12 +122,13 @@ class Places:
         screen.key_of = self.key_names
         self._app.push_screen(screen)
 
-    def open_room(self, room_id: str, *, start: bool = False) -> None:
-        """Show a room; one that is open stays."""
+    def open_room(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
+        """Show a room, at its end or at one of its messages; one that is open stays."""
         if self.room is None:
             clock, ascii_only = self._app.clock, self._ascii_only
             screen = RoomScreen(self.link, room_id, clock, start=start, ascii_only=ascii_only)
             screen.key_now = self.keymap.now
+            screen.show_message(message_id)
             self._app.push_screen(screen)
 
     def leave_room(self) -> None:

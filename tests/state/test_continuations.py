@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_tui.model import events as ev
+from agent_tui.model.chains import joined
 from agent_tui.state.conversation import ConversationState
 from tests.state.chat_events import after, call, loaded, message, result, started, words
 from tests.state.test_room import AGENTS, feed
@@ -51,6 +52,27 @@ def test_its_rest_is_part_of_the_same_turn() -> None:
     assert turn.usage == ev.Usage(30, 7)
     assert state.whole_text() == "So far and on.\n\nWell."
     assert state.turn_of("3") is turn
+
+
+def test_what_each_part_costs_counts_once_however_often_it_is_told() -> None:
+    state = room_loaded(status="running", current_round=1)
+    parts = [("1", "", "One", ev.Usage(10, 4, cost=0.25)), ("2", "1", " two", ev.Usage(20, 3, cost=0.5))]
+    parts.append(("3", "2", " three.", ev.Usage(30, 2, cost=0.125)))
+    stored = []
+    for id_, continues, words_, usage in parts:
+        feed(state, begun(id_, continues), ev.TextAdded(id_, words_))
+        feed(state, ev.TurnEnded(id_, words_, 1, A.id, "" if id_ == "3" else "pause", usage))
+        stored.append(room_message(id_, words_, agent_id=A.id, continues=continues, usage=usage))
+        feed(state, ev.MessageStored(stored[-1]))
+    for one in stored:  # told again after the connection was lost
+        feed(state, ev.MessageStored(one))
+    assert state.turns["1"].text == "One two three."
+    assert (state.turns["1"].cost, state.ledger.cost) == (0.875, 0.875)
+    (whole,) = joined(stored)
+    assert whole.usage is not None
+    assert whole.usage.cost == 0.875
+    again = room_loaded(*stored)
+    assert again.turns["1"].cost == 0.875
 
 
 def test_a_room_that_is_loaded_shows_the_same() -> None:

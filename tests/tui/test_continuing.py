@@ -125,7 +125,7 @@ async def test_a_cut_anywhere_leaves_the_screen_as_if_there_had_been_none(
     as_one, in_two = await shown(cut + rest), await shown(cut, rest)
     assert all(row in in_two for row in rows)
     words = [row.replace("┄", " ").rstrip() for row in in_two.splitlines() if "continued where" not in row]
-    assert [row for row in words if row.strip(" │")] [3:-3] == [
+    assert [row for row in words if row.strip(" │")][3:-3] == [
         row.rstrip() for row in as_one.splitlines() if row.strip(" │")
     ][3:-3]
 

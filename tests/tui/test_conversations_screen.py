@@ -306,6 +306,28 @@ async def test_the_message_that_was_found_is_in_sight_in_a_long_chat(tmp_path: P
         await seen.until("The needle.")
 
 
+@pytest.mark.parametrize("words", ["needle", "begin"])
+async def test_the_message_that_was_found_is_in_sight_in_a_long_room(tmp_path: Path, words: str) -> None:
+    model = speaks(["The needle."], *(["Hay.\n\n" * 30] for _ in range(5)))
+    async with real_list(tmp_path, model, size=(80, 20)) as seen:
+        agents = [{"name": "Ada"}, {"name": "Bo"}]
+        room = {"task": "Hay or not", "name": "Barn", "agents": agents, "max_rounds": 3}
+        client = seen.backend.client
+        made = (await client.call("POST", "/api/rooms", room)).json
+        waits = {"content": "Please begin with it"}
+        await client.call("POST", f"/api/rooms/{made['id']}/messages", waits)
+        async with client.open("POST", f"/api/rooms/{made['id']}/run") as stream:
+            assert [frame.name async for frame in stream.frames()][-1] == "room_completed"
+        await seen.press("s", *words)
+        await seen.until("1 found")
+        await seen.pilot.press("enter")
+        while seen.app.places.room is None:
+            await seen.pilot.pause()
+        await seen.until("The needle." if words == "needle" else "Please begin with it")
+        await seen.press("escape")
+        await seen.app.places.link.close()
+
+
 async def test_what_is_found_is_harmless_and_what_fits_is_marked(tmp_path: Path) -> None:
     hits = [Hit("c1", NASTY, "m", "user", f"before \x02match\x03 after {NASTY}", "2026-11-20T11:00:00+00:00")]
     async with fake_list(tmp_path, chat(1), size=(80, 20), hits=hits) as seen:

@@ -45,6 +45,7 @@ class RoomScreen(RoomActs):
     ) -> None:
         super().__init__(link, room_id, clock, ascii_only=ascii_only)
         self._start = start
+        self._go_to = ""  # id of the message to show once the room is loaded
         self._panes = RoomPanes(self.state, clock, ascii_only=ascii_only, id="panes", classes="-hidden")
         self._place = Static(own(say("room.loading"), ascii_only=ascii_only), id="loading", markup=False)
         self._find_bar = FindBar(self._panes, ascii_only=ascii_only)
@@ -77,10 +78,22 @@ class RoomScreen(RoomActs):
             self._place.set_class(bool(self.state.agents), "-hidden")
             self._panes.set_class(not self.state.agents, "-hidden")
         self._panes.take()
+        if self._go_to:
+            self._go_there()
         self._approvals.ask()
         self._show_soon()
         if isinstance(self.app.screen, QuitScreen) and self.may_leave:
             self.app.exit(0)  # the answer is no longer needed: nobody speaks
+
+    def show_message(self, message_id: str) -> None:
+        """Go to a message once the room is loaded; "" stays at its end."""
+        self._go_to = message_id
+
+    def _go_there(self) -> None:
+        turn = self.state.turn_of(self._go_to)
+        if turn is not None and self._panes.fits:
+            self._go_to = ""
+            self.call_after_refresh(self._panes.go_to_turn, turn)
 
     def _note(self, event: ev.Event) -> None:
         super()._note(event)

@@ -332,6 +332,13 @@ class RoomPanes(Container):
             self._arrange_anew()
             self.focus_current()
 
+    def go_to_turn(self, turn: Turn) -> None:
+        """Show the beginning of a turn in its agent's pane; a person's words in the current one."""
+        self.go_to(turn.agent_id)
+        pane = self._panes.get(turn.agent_id) or self._panes[self._current]
+        if number := pane.number_of(turn_key(turn.id)):
+            pane.go_to_message(number)
+
     # --- what the reader asks for ----------------------------------------------------------------------
 
     def step(self, step: int) -> None:

@@ -45,11 +45,12 @@ class RoomsScreen(ListScreen[RoomInfo]):
     _link: RoomLink
 
     class Opened(Message):
-        """A room was chosen; ``start`` when it is new and shall begin at once."""
+        """A room was chosen, or a message in it; ``start`` when it is new and shall begin at once."""
 
-        def __init__(self, room_id: str, *, start: bool = False) -> None:
+        def __init__(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
             super().__init__()
             self.room_id = room_id
+            self.message_id = message_id
             self.start = start
 
     def __init__(self, link: RoomLink, rooms: Iterable[RoomInfo] = (), *, ascii_only: bool) -> None:
@@ -66,9 +67,9 @@ class RoomsScreen(ListScreen[RoomInfo]):
         if room is not None:
             self._open(room.id)
 
-    def _open(self, room_id: str, *, start: bool = False) -> None:
+    def _open(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
         self.do(self.deletions.settle())
-        self.post_message(self.Opened(room_id, start=start))
+        self.post_message(self.Opened(room_id, message_id, start=start))
 
     def action_search(self) -> None:
         """Search in all rooms and chats."""
@@ -77,7 +78,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
     def open_found(self, hit: Hit) -> None:
         """Open a room where a search found something."""
         self._list.go_to(hit.conversation_id)
-        self._open(hit.conversation_id)
+        self._open(hit.conversation_id, hit.message_id)
 
     def action_new(self) -> None:
         """Make a room."""

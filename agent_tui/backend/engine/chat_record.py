@@ -107,9 +107,7 @@ def answer_recorded(row: ConversationRow, turn: TurnRow, text: str, cut: str) ->
     return Written(written.events + ended.events, written.changes + ended.changes)
 
 
-def answer_ended(
-    row: ConversationRow, turn: TurnRow, ending: Ending, before: Sequence[Step] = ()
-) -> Written:
+def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending, before: Sequence[Step] = ()) -> Written:
     """The answer is over, whole or not; ``row`` is the chat as stored, ``before`` are the steps of the answer
     that it continues.
     """

@@ -171,8 +171,9 @@ def turn_refused(turn: TurnRow, error: str) -> Written:
 def turn_completed(
     room: ConversationRow, turn: TurnRow, steps: Sequence[ev.Step] = (), before: Sequence[ev.Step] = ()
 ) -> Written:
-    """The agent is done; ``turn`` holds its whole text, ``steps`` what it did besides, if it could. ``before``
-    are the steps of the turn that it continues.
+    """The agent is done; ``turn`` holds its whole text, ``steps`` what it did besides, if it could.
+
+    ``before`` are the steps of the turn that it continues.
     """
     closed = replace(turn, status="completed")
     events = [_status(turn, "completed")] if room.parallel else []
@@ -250,8 +251,9 @@ def whole_words(turn: TurnRow, steps: Sequence[ev.Step], before: Sequence[ev.Ste
 
 
 def turn_closed(turn: TurnRow, used: int, words: str) -> list[Change]:
-    """Return what closing an attempt changes: its row, what is shown, and how many tokens were used. ``words``
-    are those of the whole message that it ends.
+    """Return what closing an attempt changes: its row, what is shown, and how many tokens were used.
+
+    ``words`` are those of the whole message that it ends.
     """
     changes: list[Change] = [TurnClosed(turn)]
     if used or turn.cost is not None:

@@ -214,7 +214,9 @@ async def test_a_search_finds_a_continued_answer_of_a_chat_once(tmp_path: Path) 
         for words in ("this second", "first part"):
             (hit,) = await house.chats.search(words)
             assert hit.message_id == second
-        assert (await house.chats.conversation(house.id)).last_words == "This is the first part and the second."
+        assert (
+            await house.chats.conversation(house.id)
+        ).last_words == "This is the first part and the second."
 
 
 async def test_a_retry_says_the_whole_turn_anew(tmp_path: Path) -> None:
