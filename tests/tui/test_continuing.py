@@ -130,6 +130,20 @@ async def test_a_cut_anywhere_leaves_the_screen_as_if_there_had_been_none(
     ][3:-3]
 
 
+async def test_a_thought_that_was_cut_is_not_doubled_by_the_turn_that_begins_anew() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE, start("1", MIKA))
+        thought = ev.Step("step-0", type="thinking", content="Hm, let me")
+        await screen.send(ev.StepSet("1", thought), ev.TurnEnded("1", "", 0, MIKA.id, "pause"))
+        anew = dataclasses.replace(rest_of("2", ""), supersedes="1")
+        await screen.send(anew, ev.StepSet("2", dataclasses.replace(thought, content="Hm, let me see.")))
+        text = await screen.send(ev.TextAdded("2", "All."), ev.TurnEnded("2", "All.", 1, MIKA.id))
+        assert text.count("All.") == 1
+        assert [text.count(thought) for thought in ("Hm, let me", "Hm, let me see.")] == [2, 1]
+        assert text.count("┄ said again below") == 1
+        assert "┄ continued" not in text
+
+
 async def test_words_across_a_seam_are_found_on_the_screen() -> None:
     async with opened() as screen:
         await screen.send(loaded(status="running", current_round=1), LIVE, start("1", MIKA))

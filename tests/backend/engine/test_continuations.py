@@ -12,7 +12,7 @@ import pytest
 
 from agent_tui.backend.engine.answer_history import without_unrun
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.models.model import CutPiece, ModelRequest, UsagePiece
+from agent_tui.backend.models.model import CutPiece, ModelRequest, ThinkingPiece, UsagePiece
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import NewEvent, TurnOpened, TurnRow
 from agent_tui.model.chains import joined
@@ -187,6 +187,25 @@ async def test_a_rest_that_fails_leaves_what_was_said_and_can_be_asked_for_again
         assert (second.continues, second.error) == (first.id, "LLM stream failed: no")
         assert (third.continues, third.error) == (second.id, "")
         assert told(model, -1)[-1] == ("assistant", "Ada says so and")
+        await check_room(house, room.id)
+
+
+async def test_a_turn_cut_while_it_thought_begins_anew_and_leaves_no_empty_message(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: [ThinkingPiece("Hm, let me"), "All ", "of it."])
+    async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=Timing(retries=())) as house:
+        room = await house.engine.create_room(new_room("sequential", rounds=1, names="Ada"))
+        await house.engine.run(room.id)
+        (await model.called(1)).release()  # its thought, and not yet a word
+        await house.log.seen(room.id, "message_start")
+        await house.engine.pause(room.id)
+        await house.log.seen(room.id, "room_paused")
+        assert [message.text for message in await messages(house, room)] == ["Talk"]
+        model.free = True
+        await house.engine.resume(room.id)
+        await house.log.seen(room.id, "room_completed")
+        assert (model.calls[1].request.continues, told(model, 1)) == ("", [("user", "Talk")])
+        stored = await messages(house, room)
+        assert [(message.text, message.continues) for message in stored] == [("Talk", ""), ("All of it.", "")]
         await check_room(house, room.id)
 
 
