@@ -12,7 +12,7 @@ from tests.state.chat_events import message
 from tests.state.test_room import message as room_message
 from tests.tui import one_chat
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
-from tui.screens.followed import FollowedPane
+from tui.screens.followed import FollowedPane, FollowedTranscript
 
 MIKA, ADA = AGENTS[0], AGENTS[1]
 CUT = "┄ cut: out of tokens"
@@ -220,6 +220,16 @@ async def test_an_answer_that_ran_out_of_tokens_can_be_continued(keys: tuple[str
         text = await chat.send(ev.TurnEnded("a2", "", 0), ev.TurnDone("a2", "a2"))
         assert "┄ continued where it was cut" in text
         assert "f8 continue" not in text
+
+
+async def test_a_continued_answer_is_copied_as_one_and_found_across_its_seam() -> None:
+    rest = message("a2", "ll we go on.", "assistant", parent_id="a1", continues="a1")
+    cut = message("a1", "So far we", "assistant", parent_id="q1", interrupted="length")
+    async with one_chat.opened(QUESTION, cut, rest) as chat:
+        assert "So far well we go on." in await chat.text()
+        await chat.press("tab")
+        assert chat.app.chat.query_one(FollowedTranscript).message_text().strip() == "So far well we go on."
+        assert "1 found" in await chat.press("/", *"well we")
 
 
 async def test_a_chat_that_wants_it_gives_the_answer_again() -> None:
