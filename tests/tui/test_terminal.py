@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agent_tui.wire.content import content_text
 from tests.fakes.rooms_server import OriginalRoomsServer, in_thread
 from tests.fakes.terminal import ENTERS_SCREEN, LEAVES_SCREEN, Terminal, terminal
 from tests.tui.programs import PROGRAM, Home, home_at
@@ -81,7 +82,7 @@ def said_in(home: Home) -> list[dict[str, Any]]:
     """Return the agents' messages of the one room that have words by now."""
     room_id = home.answer("rooms", "list", "--output", "json")["rooms"][0]["id"]
     messages = home.api("GET", f"/api/rooms/{room_id}/messages")["messages"][1:]  # behind the task
-    return [message for message in messages if message["content"]]
+    return [message for message in messages if content_text(message["content"])]
 
 
 def test_a_killed_backend_is_started_again_and_the_room_goes_on_with_the_cut_turns(new_home: Home) -> None:

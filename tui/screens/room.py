@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -26,6 +27,9 @@ from tui.screens.room_texts import labels_of
 from tui.screens.words import say
 from widgets.frame_clock import FrameClock
 from widgets.status_line import Part
+
+MOST_LOOKS: Final = 15  # until a message that was found is in sight
+LOOK_SECONDS: Final = 1 / 30  # between two of them
 
 
 class RoomScreen(RoomActs):
@@ -78,8 +82,8 @@ class RoomScreen(RoomActs):
             self._place.set_class(bool(self.state.agents), "-hidden")
             self._panes.set_class(not self.state.agents, "-hidden")
         self._panes.take()
-        if self._go_to:
-            self._go_there()
+        if self._go_to and self._panes.fits:
+            self._go_there(self._go_to)
         self._approvals.ask()
         self._show_soon()
         if isinstance(self.app.screen, QuitScreen) and self.may_leave:
@@ -89,11 +93,14 @@ class RoomScreen(RoomActs):
         """Go to a message once the room is loaded; "" stays at its end."""
         self._go_to = message_id
 
-    def _go_there(self) -> None:
-        turn = self.state.turn_of(self._go_to)
-        if turn is not None and self._panes.fits:
-            self._go_to = ""
-            self.call_after_refresh(self._panes.go_to_turn, turn)
+    def _go_there(self, message_id: str, looks: int = MOST_LOOKS) -> None:
+        """Show a message, and look again whether it is in sight: its pane may still be laid out."""
+        turn = self.state.turn_of(message_id)
+        if turn is None:
+            return
+        self._go_to = ""
+        if not self._panes.go_to_turn(turn) and looks:
+            self.set_timer(LOOK_SECONDS, partial(self._go_there, message_id, looks - 1))
 
     def _note(self, event: ev.Event) -> None:
         super()._note(event)

@@ -332,12 +332,17 @@ class RoomPanes(Container):
             self._arrange_anew()
             self.focus_current()
 
-    def go_to_turn(self, turn: Turn) -> None:
-        """Show the beginning of a turn in its agent's pane; a person's words in the current one."""
+    def go_to_turn(self, turn: Turn) -> bool:
+        """Show the beginning of a turn in its agent's pane; a person's words in the current one. Return
+        whether it was in sight before.
+        """
         self.go_to(turn.agent_id)
         pane = self._panes.get(turn.agent_id) or self._panes[self._current]
-        if number := pane.number_of(turn_key(turn.id)):
+        number = pane.number_of(turn_key(turn.id))
+        was_in_sight = bool(number) and pane.is_in_sight(number)
+        if number and not was_in_sight:
             pane.go_to_message(number)
+        return was_in_sight
 
     # --- what the reader asks for ----------------------------------------------------------------------
 

@@ -451,8 +451,8 @@ class SetupScreen(Form[str]):
         return own(text, ascii_only=self._ascii_only)
 
     def _tell(self, text: str, *, is_wrong: bool = False) -> None:
-        telling = self.query_one("#telling", Static)
         shown = self._wrong(text) if is_wrong else self._signs(inert_line(text, MAX_COMPLAINT_CHARACTERS))
-        telling.update(shown)
-        telling.set_class(bool(text), "-shown")
-        telling.set_class(is_wrong, "-wrong")
+        for telling in self.query("#telling").results(Static):  # none once the form was left
+            telling.update(shown)
+            telling.set_class(bool(text), "-shown")
+            telling.set_class(is_wrong, "-wrong")
